@@ -1,0 +1,1 @@
+"""The recipe of service-motion-1: a small text-to-video model made from nothing."""

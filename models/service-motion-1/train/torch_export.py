@@ -1,0 +1,70 @@
+"""Exports torch modules to ONNX, with weights kept as float16."""
+
+import io
+import warnings
+
+import numpy as np
+import onnx
+import torch
+from onnx import helper, numpy_helper
+
+from .onnx_graph import FLOAT, IR_VERSION, OPSET
+
+SMALLEST_HALF = 256
+"""Tensors of fewer numbers stay float32."""
+
+
+def export_module(module, arguments, inputs, output):
+    """inputs: name -> axis names; output: (name, axis names) -> ModelProto with float16 weights."""
+    axes = {name: dict(enumerate_names(names)) for name, names in [*inputs.items(), output]}
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module.eval(),
+            arguments,
+            buffer,
+            input_names=list(inputs),
+            output_names=[output[0]],
+            dynamic_axes=axes,
+            opset_version=OPSET,
+            dynamo=False,
+        )
+    model = onnx.load_from_string(buffer.getvalue())
+    store_half(model)
+    for value, names in zip([*model.graph.input, *model.graph.output], [*inputs.values(), output[1]]):
+        name_dimensions(value, names)
+    model.ir_version = IR_VERSION
+    model.producer_name, model.producer_version = "service-motion-1", ""
+    onnx.checker.check_model(model)
+    return model
+
+
+def enumerate_names(names):
+    """Axis number and name of the dynamic axes."""
+    return [(axis, name) for axis, name in enumerate(names) if isinstance(name, str)]
+
+
+def name_dimensions(value, names):
+    """Writes the declared shape into a graph input or output."""
+    dimensions = value.type.tensor_type.shape.dim
+    for dimension, name in zip(dimensions, names):
+        if isinstance(name, str):
+            dimension.dim_param = name
+        else:
+            dimension.dim_value = name
+
+
+def store_half(model):
+    """Replaces large float initialisers by float16 ones followed by a Cast, which loads fold."""
+    casts = []
+    for initialiser in model.graph.initializer:
+        if initialiser.data_type != FLOAT or np.prod(initialiser.dims) < SMALLEST_HALF:
+            continue
+        name = initialiser.name
+        values = numpy_helper.to_array(initialiser).astype(np.float16)
+        initialiser.CopyFrom(numpy_helper.from_array(values, name + "_half"))
+        casts.append(helper.make_node("Cast", [name + "_half"], [name], to=FLOAT))
+    nodes = [*casts, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)

@@ -1,0 +1,61 @@
+// Right after `git clone`, with only Node and npm: makes ready whatever a command needs, then runs it.
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { findFfmpeg } from "./ffmpeg.mjs";
+import { build, installPackages, requireNode, root } from "./packages.mjs";
+import { passThrough } from "./processes.mjs";
+import { openReaper } from "./reaper.mjs";
+import { Refusal, say, secondsSince, stepsTaken } from "./steps.mjs";
+
+const SERVICE_SUITES = new Set(["queue"]);
+const PLAIN_SUITES = new Set(["media", "video"]);
+
+const COMMANDS = {
+  demo: (args) => runCli(["demo", ...args]),
+  bench,
+  framemill: runCli,
+  test: async (args) => (await import("./test.mjs")).test(args),
+  check: async (args) => (await import("./check.mjs")).check(args),
+};
+
+/** The queue is measured on real servers; the other suites need none. */
+async function bench(args) {
+  const suites = args.filter((arg) => SERVICE_SUITES.has(arg) || PLAIN_SUITES.has(arg));
+  const withServices = suites.length === 0 || suites.some((suite) => SERVICE_SUITES.has(suite));
+  const { makeReady } = await import("./make-ready.mjs");
+  const reaper = await openReaper();
+  try {
+    const [tools, urls] = await makeReady(withServices, reaper);
+    return await runCompiled(["bench", ...args], { ...tools, ...urls });
+  } finally {
+    await reaper.close();
+  }
+}
+
+/** Makes packages, compiled code and ffmpeg ready, then hands the terminal to the command line. */
+async function runCli(args) {
+  const started = performance.now();
+  const [tools] = await Promise.all([findFfmpeg(), installPackages().then(build)]);
+  if (stepsTaken().length > 0) say(`Ready in ${secondsSince(started)} s.`);
+  return runCompiled(args, tools);
+}
+
+function runCompiled(args, environment) {
+  const cli = join(root, "dist", "bin", "framemill.js");
+  return passThrough(process.execPath, [cli, ...args], { env: { ...process.env, ...environment } });
+}
+
+async function main([name = "", ...args]) {
+  const command = COMMANDS[name];
+  if (!command)
+    throw new Refusal(`Give one of ${Object.keys(COMMANDS).join(", ")}, not "${name}".`, 2);
+  await requireNode();
+  return command(args);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  say(error instanceof Refusal ? error.message : error.stack);
+  process.exitCode = error.exitCode ?? 1;
+}

@@ -1,0 +1,20 @@
+// Packages, compiled code, ffmpeg and, where they are wanted, the servers: side by side.
+import { ffmpegIsMissing, findFfmpeg } from "./ffmpeg.mjs";
+import { build, installPackages } from "./packages.mjs";
+import { missingServicePackages, startServices } from "./services.mjs";
+import { installSystemPackages } from "./system-packages.mjs";
+
+/**
+ * The servers live as long as the reaper.
+ * @returns {Promise<[tools: object, urls: object, built: void]>} what to add to the environment
+ */
+export async function makeReady(withServices, reaper) {
+  const packages = withServices ? missingServicePackages() : [];
+  if (ffmpegIsMissing()) packages.push("ffmpeg");
+  const installed = installSystemPackages(packages); // one apt-get for all: it locks out a second
+  return Promise.all([
+    installed.then(findFfmpeg),
+    installed.then(() => (withServices ? startServices(reaper) : {})),
+    installPackages().then(build),
+  ]);
+}

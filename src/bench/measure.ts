@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { cpus } from "node:os";
+
+/** One suite's result: what was compared, under which conditions. */
+export interface BenchResult {
+  readonly suite: string;
+  readonly conditions: Readonly<Record<string, string | number>>;
+  readonly rows: readonly BenchRow[];
+}
+
+export interface BenchRow {
+  readonly what: string;
+  /** Medians over the rounds. */
+  readonly ours: number;
+  readonly against: number;
+  readonly unit: string;
+  /** Median of the rounds' own ratios, ours / against. */
+  readonly ratio: number;
+  /** What the ratio should not exceed. */
+  readonly target: number | null;
+}
+
+/** A figure of ours and what it is held against, of one round. */
+export interface Pair {
+  readonly ours: number;
+  readonly against: number;
+}
+
+export interface RowSpec {
+  readonly what: string;
+  readonly unit: string;
+  readonly target: number | null;
+}
+
+/** Medians and the median of the ratios. */
+export function compare({ what, unit, target }: RowSpec, pairs: readonly Pair[]): BenchRow {
+  return {
+    what,
+    ours: round(median(pairs.map(({ ours }) => ours))),
+    against: round(median(pairs.map(({ against }) => against))),
+    unit,
+    ratio: round(median(pairs.map(({ ours, against }) => ours / against))),
+    target,
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = Number.NaN, high = Number.NaN] = [
+    sorted[Math.ceil(middle) - 1],
+    sorted[Math.floor(middle)],
+  ];
+  return (low + high) / 2;
+}
+
+/** Seconds of a run. */
+export async function timed<T>(run: () => Promise<T>): Promise<{ seconds: number; value: T }> {
+  const startedAt = performance.now();
+  const value = await run();
+  return { seconds: (performance.now() - startedAt) / 1_000, value };
+}
+
+/** CPU-seconds that this process and the children it waited for spend on a run (Linux). */
+export async function cpuSeconds(run: () => Promise<unknown>): Promise<number> {
+  const before = await spentSeconds();
+  await run();
+  return (await spentSeconds()) - before;
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** proc(5): fields 14 to 17 of /proc/self/stat are utime, stime, cutime and cstime in ticks. */
+async function spentSeconds(): Promise<number> {
+  const stat = await readFile("/proc/self/stat", "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return ticks / TICKS_PER_SECOND;
+}
+
+export function machine(): Readonly<Record<string, string | number>> {
+  const [first] = cpus();
+  return {
+    node: process.version,
+    cores: cpus().length,
+    cpu: first?.model.trim() ?? "unknown",
+    platform: `${process.platform}-${process.arch}`,
+  };
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(4));
+}

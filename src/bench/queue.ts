@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { type BenchResult, machine, median } from "./measure.js";
+
+export interface BenchService {
+  /** Includes `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** Names of broker and database, for the conditions. */
+  readonly parts: string;
+  /** When a job was accepted and first started, by the database's clock. */
+  /** Whether the worker has nothing in its hands. */
+  readonly isIdle: () => boolean;
+  readonly findTimes: (id: string) => Promise<JobTimes | undefined>;
+}
+
+export interface JobTimes {
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+}
+
+const created = z.object({ id: z.string() });
+
+/** From the accepted POST to the worker's claim, on an idle service. */
+const TARGET_MS = 20;
+
+/** Sends clips one at a time, notes when each starts, and cancels it. */
+export async function benchQueue(service: BenchService, rounds: number): Promise<BenchResult> {
+  const waits: number[] = [];
+  const answers: number[] = [];
+  for (let round = 0; round <= rounds * 5; round++) {
+    const startedAt = performance.now();
+    const id = await postClip(service, round);
+    const answerMs = performance.now() - startedAt;
+    const times = await untilStarted(service, id);
+    await post(service, `/videos/${id}/cancel`);
+    while (!service.isIdle()) await sleep(20);
+    // The first one opens connections.
+    if (round === 0) continue;
+    answers.push(answerMs);
+    waits.push(Date.parse(times.startedAt ?? "") - Date.parse(times.createdAt));
+  }
+  const row = (what: string, values: readonly number[], target: number | null) => {
+    const p50 = Number(median(values).toFixed(1));
+    const against = Number(Math.max(...values).toFixed(1));
+    return {
+      what,
+      ours: p50,
+      against,
+      unit: "ms (p50, max)",
+      ratio: p50 / (target ?? against),
+      target,
+    };
+  };
+  return {
+    suite: "queue",
+    conditions: { ...machine(), parts: service.parts, jobs: waits.length },
+    rows: [
+      row("POST accepted → in_progress", waits, TARGET_MS),
+      row("POST → answer", answers, null),
+    ],
+  };
+}
+
+async function postClip(service: BenchService, seed: number): Promise<string> {
+  const body = JSON.stringify({
+    model: "service-motion-1",
+    prompt: "a red boat sails across the ocean at sunset",
+    seconds: 4,
+    quality: "fast",
+    seed,
+  });
+  const response = await post(service, "/videos", body);
+  return created.parse(await response.json()).id;
+}
+
+async function untilStarted(service: BenchService, id: string): Promise<JobTimes> {
+  for (;;) {
+    const times = await service.findTimes(id);
+    if (times !== undefined && times.startedAt !== null) return times;
+    await sleep(5);
+  }
+}
+
+async function post(service: BenchService, path: string, body?: string): Promise<Response> {
+  const response = await fetch(service.baseUrl + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.apiKey}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body }),
+  });
+  if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+  return response;
+}

@@ -1,0 +1,41 @@
+import type { Config } from "../../config.js";
+import { startStack } from "../stack.js";
+import type { Endpoint } from "./api-client.js";
+import { findRunningFront } from "./dev-file.js";
+import { generate, type GenerateOptions } from "./generate.js";
+
+export interface ClipOptions extends GenerateOptions {
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+}
+
+/** Makes a clip on the front that is named or running; without one it starts everything embedded. */
+export async function makeClip(
+  prompt: string,
+  options: ClipOptions,
+  config: Config,
+): Promise<void> {
+  const running = namedFront(options, config) ?? (await findRunningFront(config.dataDir));
+  if (running !== undefined) return generate(running, prompt, options, config);
+  const stack = await startStack({
+    ...config,
+    port: 0,
+    grpcPort: 0,
+    workerPort: 0,
+    logLevel: "error",
+  });
+  try {
+    await generate(stack.endpoint, prompt, options, config);
+  } finally {
+    await stack.close();
+  }
+}
+
+function namedFront(options: ClipOptions, config: Config): Endpoint | undefined {
+  const baseUrl = options.baseUrl ?? config.framemillBaseUrl;
+  const apiKey = options.apiKey ?? config.framemillApiKey;
+  if (baseUrl === undefined) return undefined;
+  if (apiKey === undefined)
+    throw new Error(`a key is needed for ${baseUrl}: --api-key or FRAMEMILL_API_KEY`);
+  return { baseUrl, apiKey };
+}

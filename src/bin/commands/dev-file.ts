@@ -1,0 +1,40 @@
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+/** What `up` leaves in its data folder for other commands and for people. */
+const devFile = z.object({ baseUrl: z.string(), apiKey: z.string() });
+
+export type DevFile = z.infer<typeof devFile>;
+
+const ownerOnly = 0o600;
+
+export async function writeDevFile(dataDir: string, content: DevFile): Promise<void> {
+  await writeSecret(devPath(dataDir), `${JSON.stringify(content, null, 2)}\n`);
+}
+
+/** What the last `up` on this folder wrote; its front may be gone. */
+export async function readDevFile(dataDir: string): Promise<DevFile | undefined> {
+  const text = await readFile(devPath(dataDir), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : devFile.parse(JSON.parse(text));
+}
+
+/** The file's content when the front it names answers. */
+export async function findRunningFront(dataDir: string): Promise<DevFile | undefined> {
+  const content = await readDevFile(dataDir);
+  if (content === undefined) return undefined;
+  const health = new URL("/healthz", content.baseUrl);
+  const answer = await fetch(health, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  return answer?.ok ? content : undefined;
+}
+
+/** Secrets in the data folder are for its owner's eyes only. */
+export async function writeSecret(path: string, text: string): Promise<void> {
+  await mkdir(join(path, ".."), { recursive: true });
+  await writeFile(path, text, { mode: ownerOnly });
+  await chmod(path, ownerOnly);
+}
+
+function devPath(dataDir: string): string {
+  return join(dataDir, "dev.json");
+}

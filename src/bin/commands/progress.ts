@@ -1,0 +1,38 @@
+import { Presets, SingleBar } from "cli-progress";
+
+export interface Progress {
+  /** `percent` 0 to 100; `stage` in a word. */
+  update(percent: number, stage: string): void;
+  close(): void;
+}
+
+/** A bar on a terminal; elsewhere one line a stage, so that logs stay readable. */
+export function openProgress(): Progress {
+  if (!process.stderr.isTTY) return openLines();
+  const format = "  {stage} {bar} {percentage}% · {duration_formatted}";
+  const bar = new SingleBar(
+    { format, stream: process.stderr, hideCursor: true },
+    Presets.shades_classic,
+  );
+  bar.start(100, 0, { stage: pad("queue") });
+  return {
+    update: (percent, stage) => bar.update(percent, { stage: pad(stage) }),
+    close: () => bar.stop(),
+  };
+}
+
+function openLines(): Progress {
+  let shown = "";
+  return {
+    update(percent, stage) {
+      if (stage === shown) return;
+      shown = stage;
+      process.stderr.write(`  ${pad(stage)} ${Math.round(percent)}%\n`);
+    },
+    close() {},
+  };
+}
+
+function pad(stage: string): string {
+  return stage.padEnd(7);
+}

@@ -1,0 +1,20 @@
+import type { Config } from "../../config.js";
+import { createLog } from "../log.js";
+import { openParts, runWorker } from "../parts.js";
+import { untilTold } from "../until-told.js";
+
+/** Takes jobs from the queue until told to stop. Needs a real broker: there is nobody else in-process. */
+export async function worker(config: Config): Promise<void> {
+  if (config.amqpUrl === undefined) {
+    throw new Error(
+      "a worker needs AMQP_URL; `framemill up` runs front and worker together without one",
+    );
+  }
+  const stopped = untilTold();
+  const log = createLog(config, "framemill-worker");
+  const parts = await openParts(config, log);
+  const running = await runWorker(config, parts, log, config.frontAddress);
+  await stopped;
+  await running.stop();
+  await parts.close();
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env node
+import { Command, CommanderError, Option } from "commander";
+import { type Config, loadConfig } from "../config.js";
+
+const DEMO_PROMPT = "a red boat sails across the ocean at sunset";
+
+const program = new Command("framemill")
+  .description(
+    "Turns a queue of generation jobs into finished media. Settings come from the environment: docs/getting-started.md",
+  )
+  .version("0.1.0")
+  .option("--data-dir <folder>", "embedded database, local artifacts and dev.json (DATA_DIR)")
+  .option("--models-dir <folder>", "model packages (MODELS_DIR)")
+  .showHelpAfterError("(--help lists what it takes)")
+  .exitOverride();
+
+/** The environment, with the global options over it. */
+function config(overrides: Partial<Config> = {}): Config {
+  const { dataDir, modelsDir } = program.opts<{ dataDir?: string; modelsDir?: string }>();
+  return loadConfig({
+    ...(dataDir !== undefined && { dataDir }),
+    ...(modelsDir !== undefined && { modelsDir }),
+    ...overrides,
+  });
+}
+
+function listenOptions(command: Command): Command {
+  return command
+    .option("--host <address>", "address to listen on (HOST)")
+    .option("--port <number>", "HTTP port, 0 for any free one (PORT)", Number);
+}
+
+listenOptions(program.command("up"))
+  .description("front and worker in one process; embedded parts unless configured otherwise")
+  .action(async (options: Partial<Config>) =>
+    (await import("./commands/up.js")).up(config(options)),
+  );
+
+listenOptions(program.command("front"))
+  .description("the HTTP API and the workers' gRPC endpoint")
+  .action(async (options: Partial<Config>) =>
+    (await import("./commands/front.js")).front(config(options)),
+  );
+
+program
+  .command("worker")
+  .description("takes jobs from the queue and runs them")
+  .option("--front-address <host:port>", "gRPC address of the front (FRONT_ADDRESS)")
+  .action(async (options: Partial<Config>) =>
+    (await import("./commands/worker.js")).worker(config(options)),
+  );
+
+function clipOptions(command: Command): Command {
+  return command
+    .option("--model <id>", "video model", "service-motion-1")
+    .addOption(
+      new Option("--quality <tier>", "fast: 720p · standard: 720p, sound · high: 1080p, sound")
+        .choices(["fast", "standard", "high"])
+        .default("standard"),
+    )
+    .option("--seconds <number>", "length of the clip, 4 to 10", "4")
+    .option("--seed <number>", "same seed, same frames")
+    .option("--negative-prompt <text>", "what should not be seen")
+    .option("--image <file>", "PNG, JPEG or WebP picture to animate")
+    .option("--out <file>", "MP4 to write", "clip.mp4")
+    .option("--base-url <url>", "a running front, with /v1 (FRAMEMILL_BASE_URL)")
+    .option("--api-key <key>", "key for --base-url (FRAMEMILL_API_KEY)")
+    .option("--json", "print the summary as JSON");
+}
+
+clipOptions(program.command("generate").argument("<prompt>", "what the clip shows"))
+  .description("makes one clip, on a running front or an embedded one")
+  .action(async (prompt: string, options) =>
+    (await import("./commands/clip.js")).makeClip(prompt, options, config()),
+  );
+
+clipOptions(program.command("demo").argument("[prompt]", "what the clip shows", DEMO_PROMPT))
+  .description("makes one clip with everything embedded")
+  .action(async (prompt: string, options) =>
+    (await import("./commands/clip.js")).makeClip(prompt, options, config()),
+  );
+
+const keys = program.command("keys").description("API keys of projects");
+keys
+  .command("create")
+  .description("makes a key and prints it, once")
+  .option("--project <name>", "project that pays; made when there is none", "default")
+  .option("--name <text>", "what the key is for", "cli")
+  .option("--json", "print as JSON")
+  .action(async (options) => (await import("./commands/keys.js")).createKey(options, config()));
+keys
+  .command("list")
+  .description("keys without their secrets")
+  .option("--json", "print as JSON")
+  .action(async (options) => (await import("./commands/keys.js")).listKeys(options, config()));
+keys
+  .command("revoke")
+  .argument("<id>", "key_…")
+  .description("a revoked key answers 401 from now on")
+  .action(async (id: string) => (await import("./commands/keys.js")).revokeKey(id, config()));
+
+const models = program.command("models").description("model packages");
+models
+  .command("list")
+  .description("packages in the models folder")
+  .option("--json", "print as JSON")
+  .action(async (options) => (await import("./commands/models.js")).listModels(options, config()));
+models
+  .command("check")
+  .argument("[id]", "one package; all when left out")
+  .description("hashes every file and opens every graph")
+  .action(async (id: string | undefined) =>
+    (await import("./commands/models.js")).checkModels(id, config()),
+  );
+
+program
+  .command("jobs")
+  .description("newest jobs: state, attempts, charge")
+  .option("--limit <number>", "how many", Number, 20)
+  .option("--json", "print as JSON")
+  .action(async (options) => (await import("./commands/jobs.js")).listJobs(options, config()));
+
+program
+  .command("doctor")
+  .description(
+    "looks at ffmpeg, encoders, execution providers, models, broker, database and storage",
+  )
+  .option("--json", "print as JSON")
+  .action(async (options) => (await import("./commands/doctor.js")).doctor(options, config()));
+
+program
+  .command("bench")
+  .argument("[suites...]", "media, video, queue; all when left out")
+  .description("measures and prints ratios; writes JSON")
+  .option("--out <folder>", "where the JSON goes", "bench-results")
+  .option("--rounds <number>", "repetitions of each", Number, 3)
+  .action(async (suites: string[], options) =>
+    (await import("./commands/bench.js")).bench(suites, options, config()),
+  );
+
+try {
+  await program.parseAsync();
+} catch (thrown) {
+  if (thrown instanceof CommanderError) process.exitCode = thrown.exitCode;
+  else {
+    process.stderr.write(
+      `framemill: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
+    );
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,105 @@
+import { fileURLToPath } from "node:url";
+import type { Config } from "../config.js";
+import type { ModelInfo } from "../core/modality.js";
+import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
+import { createInferenceProcess } from "../inference/process.js";
+import { findModality } from "../modalities/index.js";
+import type { Broker } from "../queue/broker.js";
+import { openBroker } from "../queue/open-broker.js";
+import { createReporter } from "../rpc/reporter.js";
+import { readTlsFiles } from "../rpc/tls.js";
+import type { ArtifactStore } from "../storage/artifact-store.js";
+import { openArtifactStore } from "../storage/open-store.js";
+import { createDirectives } from "../worker/directives.js";
+import { startWorker, type Worker } from "../worker/worker.js";
+import type { Log } from "./log.js";
+
+/** What front and worker share when they live in one process. */
+export interface Parts {
+  readonly packages: readonly ModelPackage[];
+  readonly models: readonly ModelInfo[];
+  readonly broker: Broker;
+  readonly store: ArtifactStore;
+  close(): Promise<void>;
+}
+
+/** Opens the queue, the store and the list of models that the configuration names. */
+export async function openParts(config: Config, log: Log): Promise<Parts> {
+  const packages = await chosenPackages(config);
+  const models = await Promise.all(packages.map(modelInfo));
+  const store = await openArtifactStore(config);
+  const broker = await openBroker({
+    amqpUrl: config.amqpUrl,
+    name: config.workerId,
+    onEvent: (event) => log.info({ event }, "broker"),
+  });
+  return {
+    packages,
+    models,
+    broker,
+    store,
+    async close() {
+      await broker.close();
+      await store.close();
+    },
+  };
+}
+
+/** A silent job counts as hung after this long: one step or window takes seconds at worst. */
+const STALL_MS = 120_000;
+const CANCEL_MS = 2_000;
+
+/** Starts a worker that reports to `frontAddress`. */
+export async function runWorker(
+  config: Config,
+  parts: Parts,
+  log: Log,
+  frontAddress: string,
+): Promise<Worker> {
+  const { ffmpegPath, ffprobePath, threads, workerToken: token } = config;
+  const modelPaths = parts.packages.map(({ path }) => path);
+  const inference = createInferenceProcess({
+    entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
+    setup: { modelPaths, threads, ffmpegPath, ffprobePath },
+    stallMs: STALL_MS,
+    cancelMs: CANCEL_MS,
+    log,
+  });
+  const tls = await readTlsFiles({
+    certFile: config.workerCertFile,
+    keyFile: config.workerKeyFile,
+    caFile: config.tlsCaFile,
+  });
+  const directives = createDirectives();
+  const reporter = createReporter({
+    address: frontAddress,
+    token,
+    tls,
+    onDirective: (lease, directive) => directives.deliver(lease, directive),
+  });
+  const { workerId, slots, scratchDir, jobTimeoutMs, drainMs, host, workerPort } = config;
+  return startWorker({
+    ...parts,
+    workerId,
+    slots,
+    scratchDir,
+    jobTimeoutMs,
+    drainMs,
+    health: { host, port: workerPort },
+    reporter,
+    directives,
+    inference,
+    findModality,
+    log,
+  });
+}
+
+async function chosenPackages({ modelsDir, models }: Config): Promise<ModelPackage[]> {
+  const packages = await listModelPackages(modelsDir);
+  const missing = models?.find((id) => !packages.some((model) => model.id === id));
+  if (missing !== undefined)
+    throw new Error(`MODELS names ${missing}, which ${modelsDir} does not hold`);
+  const chosen = packages.filter(({ id }) => models === undefined || models.includes(id));
+  if (chosen.length === 0) throw new Error(`${modelsDir} holds no model package`);
+  return chosen;
+}

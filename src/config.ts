@@ -1,0 +1,131 @@
+import { availableParallelism, hostname, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+
+const count = z.coerce.number().int().positive();
+const port = z.coerce.number().int().min(0).max(65_535);
+
+const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/** Every setting: its environment name is the field in capitals with underscores. */
+const settings = z.object({
+  /** Folder of embedded database, local artifacts, dev.json and spools. Change: always in production. */
+  dataDir: z.string().default(".framemill"),
+  /** Folder of model packages. Change: when models live on a volume. */
+  modelsDir: z.string().default(fileURLToPath(new URL("../models", import.meta.url))),
+  /** `amqp(s)://…`; unset = in-process broker. */
+  amqpUrl: z.url({ protocol: /^amqps?$/ }).optional(),
+  /** `postgres://…`; unset = embedded PGlite in dataDir. */
+  databaseUrl: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  /** S3 bucket of artifacts; unset = dataDir/artifacts. */
+  s3Bucket: z.string().optional(),
+  /** Base URL of an S3-compatible service; unset = AWS. */
+  s3Endpoint: z.url().optional(),
+  s3Region: z.string().default("us-east-1"),
+  s3AccessKeyId: z.string().optional(),
+  s3SecretAccessKey: z.string().optional(),
+  /** Address the HTTP API listens on. Change: `0.0.0.0` in a container. */
+  host: z.string().default("127.0.0.1"),
+  /** HTTP port; 0 = any free one. */
+  port: port.default(8080),
+  /** Port of the gRPC contract with workers; 0 = any free one. */
+  grpcPort: port.default(8081),
+  /** gRPC address workers are told to report to; unset = host:grpcPort. */
+  grpcAdvertise: z.string().optional(),
+  /** gRPC address of the front, as a worker reaches it. */
+  frontAddress: z.string().default("127.0.0.1:8081"),
+  /** Shared secret of workers and front, sent as gRPC metadata. Required off loopback. */
+  workerToken: z.string().min(16).optional(),
+  /** Bearer key of the admin routes; unset = none, except that `up` makes one in dataDir. */
+  adminKey: z.string().min(16).optional(),
+  /** PEM files for HTTPS and gRPC TLS; both or none. */
+  tlsCertFile: z.string().optional(),
+  tlsKeyFile: z.string().optional(),
+  /** PEM files of a worker's client certificate (mTLS); both or none. */
+  workerCertFile: z.string().optional(),
+  workerKeyFile: z.string().optional(),
+  /** PEM file of the authority that signs workers' certificates (on a front) or the front's (on a worker). */
+  tlsCaFile: z.string().optional(),
+  /** Requests a minute per project. */
+  requestsPerMinute: count.default(600),
+  /** Tokens a minute per project. */
+  tokensPerMinute: count.default(200_000),
+  /** Jobs in flight = prefetch = inference slots of a worker. */
+  slots: count.default(1),
+  /** CPU threads of the inference process. */
+  threads: count.default(availableParallelism()),
+  /** Models a worker serves, comma-separated; unset = all in modelsDir. */
+  models: z
+    .string()
+    .transform((text) =>
+      text
+        .split(",")
+        .map((id) => id.trim())
+        .filter(Boolean),
+    )
+    .optional(),
+  /** Name of this worker in leases and logs. */
+  workerId: z.string().default(`${hostname()}-${process.pid}`),
+  /** Folder for unfinished files. Change: to a fast local disk with 1 GiB free. */
+  scratchDir: z.string().default(join(tmpdir(), "framemill")),
+  /** Health and metrics port of the worker; 0 = any free one. */
+  workerPort: port.default(8082),
+  /** Milliseconds a SIGTERM may take. Keep it below the pod's termination grace. */
+  drainMs: count.default(25_000),
+  /** Longest run of one job, in milliseconds; below 0.66 × the broker's consumer_timeout. */
+  jobTimeoutMs: count.default(1_200_000),
+  /** ffmpeg and ffprobe binaries. */
+  ffmpegPath: z.string().default("ffmpeg"),
+  ffprobePath: z.string().default("ffprobe"),
+  /** A running front for the command line's `generate`, with `/v1`, and a key to it. */
+  framemillBaseUrl: z.url().optional(),
+  framemillApiKey: z.string().optional(),
+  logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+});
+
+export type Config = Readonly<z.infer<typeof settings>>;
+
+/** Parses the environment once. A wrong value throws a sentence that names the variable. */
+export function loadConfig(
+  overrides: Partial<Config> = {},
+  environment: NodeJS.ProcessEnv = process.env,
+): Config {
+  const raw = Object.fromEntries(
+    Object.keys(settings.shape).map((field) => [
+      field,
+      environment[environmentName(field)] || undefined,
+    ]),
+  );
+  const parsed = settings.safeParse({ ...raw, ...overrides });
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const name = environmentName(String(issue?.path[0] ?? ""));
+    throw new Error(`${name} is not usable: ${issue?.message ?? "unknown reason"}`);
+  }
+  const config = parsed.data;
+  checkTogether(config);
+  return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
+}
+
+/** What single fields cannot tell. */
+function checkTogether(config: Config): void {
+  requireBoth("TLS_CERT_FILE", config.tlsCertFile, "TLS_KEY_FILE", config.tlsKeyFile);
+  requireBoth("WORKER_CERT_FILE", config.workerCertFile, "WORKER_KEY_FILE", config.workerKeyFile);
+  const shielded = config.workerToken !== undefined || config.tlsCaFile !== undefined;
+  if (!LOOPBACK.has(config.host) && !shielded) {
+    throw new Error(
+      `HOST ${config.host} can be reached by others: set WORKER_TOKEN (or TLS_CA_FILE)`,
+    );
+  }
+}
+
+function requireBoth(...[name, value, other, otherValue]: (string | undefined)[]): void {
+  if ((value === undefined) !== (otherValue === undefined)) {
+    throw new Error(`${name} and ${other} go together: one of them is not set`);
+  }
+}
+
+function environmentName(field: string): string {
+  return field.replace(/[A-Z]/g, (upper) => `_${upper}`).toUpperCase();
+}

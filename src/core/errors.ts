@@ -1,0 +1,113 @@
+/** What the queue does with a delivery after its job ended this way. */
+export type Disposition = "ack" | "retry" | "reject";
+
+interface Failure {
+  readonly http: number;
+  readonly type: "invalid_request_error" | "rate_limit_error" | "server_error";
+  readonly disposition: Disposition;
+}
+
+const invalid = { http: 400, type: "invalid_request_error", disposition: "ack" } as const;
+const notFound = { http: 404, type: "invalid_request_error", disposition: "ack" } as const;
+const conflict = { http: 409, type: "invalid_request_error", disposition: "ack" } as const;
+const limited = { http: 429, type: "rate_limit_error", disposition: "ack" } as const;
+const fault = { http: 500, type: "server_error", disposition: "retry" } as const;
+const unavailable = { http: 503, type: "server_error", disposition: "retry" } as const;
+
+/**
+ * One row per way a request or a job can fail; every boundary reads its own column. The HTTP body is
+ * `{error: {message, type, param, code}}` with the row's name as `code`.
+ */
+const FAILURES = {
+  invalid_value: invalid,
+  missing_required_parameter: invalid,
+  unknown_parameter: invalid,
+  invalid_json: invalid,
+  content_policy_violation: invalid,
+  invalid_image_format: invalid,
+  invalid_base64_image: invalid,
+  invalid_image_url: invalid,
+  image_too_large: invalid,
+  image_parse_error: invalid,
+  failed_to_download_image: invalid,
+  invalid_api_key: { ...invalid, http: 401 },
+  model_not_found: notFound,
+  video_not_found: notFound,
+  music_not_found: notFound,
+  not_found: notFound,
+  method_not_allowed: { ...notFound, http: 405 },
+  request_timeout: { ...invalid, http: 408 },
+  video_not_ready: conflict,
+  video_failed: conflict,
+  music_not_ready: conflict,
+  music_failed: conflict,
+  idempotency_conflict: conflict,
+  video_expired: { ...conflict, http: 410 },
+  music_expired: { ...conflict, http: 410 },
+  payload_too_large: { ...invalid, http: 413 },
+  unsupported_media_type: { ...invalid, http: 415 },
+  range_not_satisfiable: { ...invalid, http: 416 },
+  rate_limit_exceeded: limited,
+  insufficient_quota: limited,
+  cancelled: conflict,
+  deadline_exceeded: { ...fault, disposition: "ack" },
+  out_of_memory: fault,
+  encoder_failed: fault,
+  invalid_output: fault,
+  inference_crashed: fault,
+  inference_stalled: fault,
+  lease_lost: { ...fault, disposition: "ack" },
+  preempted: fault,
+  server_error: fault,
+  service_unavailable: unavailable,
+} as const satisfies Record<string, Failure>;
+
+export type FailureCode = keyof typeof FAILURES;
+
+export interface JobErrorOptions extends ErrorOptions {
+  /** The request field at fault, in the caller's spelling, e.g. `seconds`. */
+  readonly param?: string;
+  /** What the caller should wait before it tries again, in seconds. */
+  readonly retryAfterSeconds?: number;
+}
+
+/**
+ * The only error that crosses a process, queue or wire boundary. Compare `code`, never `instanceof`,
+ * on the far side: IPC and protobuf both drop the class.
+ */
+export class JobError extends Error {
+  override readonly name = "JobError";
+  readonly code: FailureCode;
+  readonly param: string | null;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: FailureCode, message: string, options: JobErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+    this.param = options.param ?? null;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  get httpStatus(): number {
+    return FAILURES[this.code].http;
+  }
+
+  get type(): Failure["type"] {
+    return FAILURES[this.code].type;
+  }
+
+  get disposition(): Disposition {
+    return FAILURES[this.code].disposition;
+  }
+}
+
+export function isFailureCode(code: string): code is FailureCode {
+  return Object.hasOwn(FAILURES, code);
+}
+
+/** Any thrown value as a `JobError`; what nobody foresaw is `server_error` and keeps its cause. */
+export function toJobError(thrown: unknown): JobError {
+  if (thrown instanceof JobError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new JobError("server_error", message, { cause: thrown });
+}

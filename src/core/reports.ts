@@ -1,0 +1,87 @@
+import type { Artifact } from "./artifact.js";
+import type { JobFailure, Lease } from "./job.js";
+import type { Usage } from "./usage.js";
+
+/** Answer to a claim. Only `leased` lets the worker run the job. */
+export type ClaimResult =
+  | { readonly outcome: "leased"; readonly lease: Lease; readonly checkpoint: Artifact | null }
+  /** Another worker holds a live lease: publish to a retry queue, then acknowledge. */
+  | { readonly outcome: "busy"; readonly retryAfterMs: number }
+  /** The job has ended (or never was): acknowledge. */
+  | { readonly outcome: "already-done" };
+
+export interface LeaseRef {
+  readonly jobId: string;
+  readonly token: number;
+}
+
+/** Answer to a heartbeat. `stale`: this token lost the job, stop at once. */
+export interface HeartbeatResult {
+  readonly outcome: "held" | "stale";
+  readonly leaseMs: number;
+  /** The caller cancelled the job: stop it and report `cancelled`. */
+  readonly cancel: boolean;
+  /** The front wants this worker to finish its jobs and take no more. */
+  readonly drain: boolean;
+}
+
+/** One message of the report stream: progress and, for text, what was generated since the last one. */
+export interface ProgressReport extends LeaseRef {
+  /** Share of the job done, 0 to 1. */
+  readonly fraction: number;
+  readonly stage: string;
+  readonly textDelta?: string;
+}
+
+/** What the attempt cost. Money is integer micro-dollars. */
+export interface CostReport {
+  readonly microUsdPerUnit: number;
+  /** Units of the quote that were made: seconds of a clip. */
+  readonly billedUnits: number;
+  readonly amountMicroUsd: number;
+  readonly gpuMs: number;
+}
+
+export interface CompletionReport extends LeaseRef {
+  readonly usage: Usage;
+  readonly cost: CostReport;
+  readonly artifacts: readonly Artifact[];
+  /** What the pipeline says of its output, e.g. `{frameCount: 96}`. */
+  readonly output: unknown;
+}
+
+/** `recorded` also when the same report was recorded before: reports may be repeated. */
+export interface CompletionResult {
+  readonly outcome: "recorded" | "stale";
+}
+
+export interface FailureReport extends LeaseRef {
+  readonly failure: JobFailure;
+  /** Whether another attempt may succeed; the front decides whether there is one. */
+  readonly retryable: boolean;
+  readonly gpuMs: number;
+}
+
+export interface FailureResult {
+  /** `retry`: publish to a retry queue with this delay; `failed`: the job has ended. */
+  readonly outcome: "retry" | "failed" | "stale";
+  readonly retryAfterMs: number;
+}
+
+/** Gives the lease back without blame (drain, preemption); the job stays `in_progress`. */
+export interface ReleaseReport extends LeaseRef {
+  readonly checkpoint: Artifact | null;
+  readonly gpuMs: number;
+}
+
+/** The worker's side of the contract; `rpc/reporter` carries it over gRPC. */
+export interface Reporter {
+  claim(jobId: string, workerId: string): Promise<ClaimResult>;
+  heartbeat(lease: LeaseRef, workerId: string): Promise<HeartbeatResult>;
+  /** Fire and forget; the newest progress wins when the stream is slow or away. */
+  progress(report: ProgressReport): void;
+  complete(report: CompletionReport): Promise<CompletionResult>;
+  fail(report: FailureReport): Promise<FailureResult>;
+  release(report: ReleaseReport): Promise<CompletionResult>;
+  close(): Promise<void>;
+}

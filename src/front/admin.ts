@@ -1,0 +1,49 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { JobError } from "../core/errors.js";
+import type { Operations } from "./operations.js";
+
+const newKey = z.strictObject({ project: z.string().min(1).max(64), name: z.string().max(64) });
+const jobsQuery = z.object({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
+const keyParams = z.object({ id: z.string() });
+
+/** `/admin/…`: what the command line asks of a running front, behind the admin key. */
+export function addAdminRoutes(
+  app: FastifyInstance,
+  operations: Operations,
+  adminKey: string,
+): void {
+  void app.register(
+    async (admin) => {
+      admin.addHook("onRequest", async ({ headers }) => {
+        if (!sameText(headers.authorization ?? "", `Bearer ${adminKey}`)) {
+          throw new JobError("invalid_api_key", "the admin key is not right");
+        }
+      });
+      admin.get("/jobs", async ({ query }) => operations.listJobs(parse(jobsQuery, query).limit));
+      admin.get("/keys", async () => operations.listKeys());
+      admin.post("/keys", async ({ body }) => {
+        const { project, name } = parse(newKey, body);
+        return operations.createKey(project, name);
+      });
+      admin.delete("/keys/:id", async ({ params }, reply) =>
+        reply.send(JSON.stringify(await operations.revokeKey(parse(keyParams, params).id))),
+      );
+    },
+    { prefix: "/admin" },
+  );
+}
+
+function parse<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const param = issue?.path.join(".") ?? "";
+  throw new JobError("invalid_value", `${param}: ${issue?.message}`, { param });
+}
+
+function sameText(left: string, right: string): boolean {
+  const [a, b] = [left, right].map((text) => createHash("sha256").update(text).digest());
+  return a !== undefined && b !== undefined && timingSafeEqual(a, b);
+}

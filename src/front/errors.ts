@@ -1,0 +1,96 @@
+import { isFailureCode, JobError, type FailureCode } from "../core/errors.js";
+
+/** The one body of every failure. */
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string | null;
+  };
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ErrorBody;
+}
+
+const DEFAULT_RETRY_AFTER_SECONDS = 1;
+
+/** Codes of the HTTP framework and its plugins that are the caller's fault. */
+const BY_STATUS: Readonly<Record<number, FailureCode>> = {
+  400: "invalid_value",
+  404: "not_found",
+  406: "unsupported_media_type",
+  408: "request_timeout",
+  413: "payload_too_large",
+  414: "not_found",
+  415: "unsupported_media_type",
+};
+
+/** Postgres and socket codes that say "not now" rather than "never". */
+const OUTAGE = /^(08\w{3}|53\w{3}|57P0[123]|57014|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/;
+const POOL_TIMEOUT = /timeout exceeded when trying to connect|Connection terminated/;
+
+export function renderError(error: JobError): ErrorAnswer {
+  const { code, message, param, type, httpStatus: status } = error;
+  const hidden = status >= 500 && code === "server_error";
+  const shown = hidden ? "The server had an error while processing your request." : message;
+  return {
+    status,
+    headers: errorHeaders(error),
+    body: { error: { message: shown, type, param, code } },
+  };
+}
+
+/** Any value thrown while a request was served, as the failure its caller is told of. */
+export function toRequestError(thrown: unknown): JobError {
+  if (thrown instanceof JobError) return thrown;
+  const { code, statusCode, message } = fieldsOf(thrown);
+  if (isOutage(code, message)) {
+    return new JobError("service_unavailable", "The service is briefly unavailable; try again.", {
+      cause: thrown,
+    });
+  }
+  const known = statusCode === undefined ? undefined : BY_STATUS[statusCode];
+  if (known !== undefined) return new JobError(known, message, { cause: thrown });
+  return new JobError("server_error", message, { cause: thrown });
+}
+
+/** `video_not_ready` and the like, where the table of failures has the row. */
+export function resourceCode(
+  object: string,
+  suffix: "not_found" | "not_ready" | "failed" | "expired",
+): FailureCode {
+  const code = `${object}_${suffix}`;
+  return isFailureCode(code) ? code : "not_found";
+}
+
+function isOutage(code: string | undefined, message: string): boolean {
+  return (code !== undefined && OUTAGE.test(code)) || POOL_TIMEOUT.test(message);
+}
+
+/** Clients retry 409 and 429 by themselves; here another attempt cannot help. */
+function errorHeaders({ code, httpStatus, retryAfterSeconds }: JobError): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (httpStatus === 409 || code === "insufficient_quota") headers["x-should-retry"] = "false";
+  const mustWait = httpStatus === 429 || httpStatus === 503;
+  const seconds = retryAfterSeconds ?? (mustWait ? DEFAULT_RETRY_AFTER_SECONDS : undefined);
+  if (seconds !== undefined) headers["retry-after"] = String(Math.max(1, Math.ceil(seconds)));
+  return headers;
+}
+
+function fieldsOf(thrown: unknown): { code?: string; statusCode?: number; message: string } {
+  if (typeof thrown !== "object" || thrown === null) return { message: String(thrown) };
+  const { code, statusCode, message } = thrown as {
+    code?: unknown;
+    statusCode?: unknown;
+    message?: unknown;
+  };
+  return {
+    ...(typeof code === "string" && { code }),
+    ...(typeof statusCode === "number" && { statusCode }),
+    message: typeof message === "string" ? message : "unknown error",
+  };
+}

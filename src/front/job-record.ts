@@ -1,0 +1,33 @@
+import type { Artifact } from "../core/artifact.js";
+import type { JobFailure, JobState } from "../core/job.js";
+import type { Quote } from "../core/usage.js";
+
+/** One job as its project sees it, read in one statement. */
+export interface JobRecord {
+  readonly seq: number;
+  readonly id: string;
+  readonly modality: string;
+  readonly model: string;
+  readonly request: unknown;
+  readonly state: JobState;
+  readonly progress: number;
+  readonly stage: string | null;
+  readonly unit: Quote["unit"];
+  readonly unit_micro_usd: number;
+  readonly units: number;
+  readonly amount_micro_usd: number;
+  readonly failure: JobFailure | null;
+  readonly artifacts: readonly Artifact[];
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly expires_at: Date | null;
+  /** The download period is over, by the database's clock. */
+  readonly expired: boolean;
+  /** Seconds since the first attempt began. */
+  readonly running_seconds: number | null;
+  /** Queued jobs of the same model before this one, and their units. */
+  readonly jobs_ahead: number | null;
+  readonly units_ahead: number | null;
+  readonly charged_micro_usd: number | null;
+}

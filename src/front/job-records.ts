@@ -1,0 +1,101 @@
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import type { JobView, Modality } from "../core/modality.js";
+import type { Estimates } from "./estimates.js";
+import type { JobRecord } from "./job-record.js";
+import type { Tables } from "./tables.js";
+
+export interface JobScope {
+  readonly projectId: string;
+  readonly modality: string;
+}
+
+export interface JobPage {
+  readonly limit: number;
+  readonly order: "asc" | "desc";
+  /** Sequence number of the last job of the page before. */
+  readonly afterSeq?: number;
+}
+
+/** A foreign job is as unknown as one that never was. */
+export async function findJob(
+  db: Kysely<Tables>,
+  scope: JobScope,
+  id: string,
+): Promise<JobRecord | undefined> {
+  const { rows } = await selectJobs(scope, sql`AND j.id = ${id}`).execute(db);
+  return rows[0];
+}
+
+export async function listJobs(
+  db: Kysely<Tables>,
+  scope: JobScope,
+  { limit, order, afterSeq }: JobPage,
+): Promise<JobRecord[]> {
+  const compare = sql.raw(order === "asc" ? ">" : "<");
+  const after = afterSeq === undefined ? sql`` : sql`AND j.seq ${compare} ${afterSeq}`;
+  const page = sql`${after} ORDER BY j.seq ${sql.raw(order)} LIMIT ${limit}`;
+  return (await selectJobs(scope, page).execute(db)).rows;
+}
+
+/** The public object of a job. */
+export function renderJob(
+  modality: Modality,
+  record: JobRecord,
+  estimates: Estimates,
+): Record<string, unknown> {
+  return modality.render(toView(record, estimates));
+}
+
+function toView(record: JobRecord, estimates: Estimates): JobView {
+  const completed = record.state === "completed";
+  return {
+    id: record.id,
+    model: record.model,
+    state: record.state,
+    request: record.request,
+    progress: record.progress,
+    stage: record.state === "in_progress" ? record.stage : null,
+    createdAtMs: record.created_at.getTime(),
+    startedAtMs: record.started_at?.getTime() ?? null,
+    completedAtMs: completed ? (record.ended_at?.getTime() ?? null) : null,
+    expiresAtMs: record.expires_at?.getTime() ?? null,
+    failure: record.failure,
+    queuePosition: queuePosition(record),
+    etaSeconds: estimates.etaSeconds(record),
+    quote: {
+      unit: record.unit,
+      microUsdPerUnit: record.unit_micro_usd,
+      units: record.units,
+      amountMicroUsd: record.amount_micro_usd,
+    },
+    chargedMicroUsd: record.state === "failed" ? 0 : record.charged_micro_usd,
+  };
+}
+
+/** 1 = next to start, 0 = started, null once the job has ended. */
+function queuePosition({ state, jobs_ahead: ahead }: JobRecord): number | null {
+  if (state === "queued") return ahead === null ? null : ahead + 1;
+  return state === "in_progress" ? 0 : null;
+}
+
+function selectJobs(
+  { projectId, modality }: JobScope,
+  restriction: RawBuilder<unknown>,
+): RawBuilder<JobRecord> {
+  return sql<JobRecord>`
+    SELECT j.seq, j.id, j.modality, j.model, j.request, j.state, j.progress, j.stage, j.unit,
+      j.unit_micro_usd, j.units, j.amount_micro_usd, j.failure, j.artifacts, j.created_at,
+      j.started_at, j.ended_at, j.expires_at, ahead.jobs_ahead, ahead.units_ahead,
+      (j.files_removed OR coalesce(j.expires_at <= now(), false)) AS expired,
+      extract(epoch FROM now() - j.started_at)::double precision AS running_seconds,
+      charges.amount_micro_usd AS charged_micro_usd
+    FROM jobs j
+    LEFT JOIN charges ON charges.job_id = j.id
+    LEFT JOIN LATERAL (
+      SELECT count(*)::int AS jobs_ahead, coalesce(sum(q.units), 0) AS units_ahead FROM jobs q
+      WHERE j.state = 'queued' AND q.state = 'queued' AND q.modality = j.modality
+        AND q.model = j.model AND q.seq < j.seq
+    ) ahead ON true
+    WHERE j.project_id = ${projectId} AND j.modality = ${modality} AND j.deleted_at IS NULL
+      ${restriction}`;
+}

@@ -1,0 +1,186 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { sql } from "kysely";
+import { JobError } from "../core/errors.js";
+import type { Database } from "./database.js";
+
+export interface ProjectLimits {
+  readonly requestsPerMinute: number;
+  readonly tokensPerMinute: number;
+  /** Micro-dollars a calendar month (UTC); null = no limit. */
+  readonly monthlyLimitMicroUsd: number | null;
+}
+
+export interface Project extends ProjectLimits {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface ApiKey {
+  readonly id: string;
+  readonly projectId: string;
+  readonly name: string;
+  readonly createdAtMs: number;
+  readonly revokedAtMs: number | null;
+}
+
+/** Who sends a request: the project that pays and the key it used. */
+export interface Caller {
+  readonly apiKeyId: string;
+  readonly project: Project;
+}
+
+export interface Keys {
+  readonly createProject: (name: string, limits?: Partial<ProjectLimits>) => Promise<Project>;
+  readonly listProjects: () => Promise<Project[]>;
+  readonly setLimits: (projectId: string, limits: Partial<ProjectLimits>) => Promise<Project>;
+  /** The key is shown once, here; afterwards only its hash exists. */
+  readonly createKey: (
+    projectId: string,
+    name: string,
+  ) => Promise<{ readonly id: string; readonly key: string }>;
+  readonly listKeys: (projectId?: string) => Promise<ApiKey[]>;
+  /** False when there is no such key or it was revoked before. */
+  readonly revokeKey: (keyId: string) => Promise<boolean>;
+  /** Throws the same `invalid_api_key` for every cause. */
+  readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
+}
+
+export interface KeysOptions {
+  readonly database: Database;
+  readonly defaults: ProjectLimits;
+  readonly randomBytes: (byteLength: number) => Uint8Array;
+}
+
+const KEY_PATTERN = /^Bearer +(fm_[0-9A-Za-z]{43})$/i;
+const KEY_DIGITS = 43;
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+export function createKeys({ database, defaults, randomBytes }: KeysOptions): Keys {
+  const { kysely } = database;
+  const newId = (prefix: string) => `${prefix}_${Buffer.from(randomBytes(12)).toString("hex")}`;
+  return {
+    async createProject(name, limits = {}) {
+      const project = { id: newId("proj"), name, ...defaults, ...limits };
+      await kysely
+        .insertInto("projects")
+        .values({ id: project.id, name, ...limitColumns(project) })
+        .execute();
+      return project;
+    },
+    async listProjects() {
+      const rows = await kysely.selectFrom("projects").selectAll().orderBy("created_at").execute();
+      return rows.map(toProject);
+    },
+    async setLimits(projectId, limits) {
+      const current = await getProject(database, projectId);
+      await kysely
+        .updateTable("projects")
+        .set(limitColumns({ ...current, ...limits }))
+        .where("id", "=", projectId)
+        .execute();
+      return await getProject(database, projectId);
+    },
+    async createKey(projectId, name) {
+      await getProject(database, projectId);
+      const id = newId("key");
+      const key = `fm_${toBase62(randomBytes(32))}`;
+      const row = { id, project_id: projectId, name, sha256: hashKey(key).toString("hex") };
+      await kysely.insertInto("api_keys").values(row).execute();
+      return { id, key };
+    },
+    async listKeys(projectId) {
+      const query = kysely.selectFrom("api_keys").selectAll().orderBy("created_at");
+      const rows = await (
+        projectId === undefined ? query : query.where("project_id", "=", projectId)
+      ).execute();
+      return rows.map((row) => ({
+        id: row.id,
+        projectId: row.project_id,
+        name: row.name,
+        createdAtMs: row.created_at.getTime(),
+        revokedAtMs: row.revoked_at?.getTime() ?? null,
+      }));
+    },
+    async revokeKey(keyId) {
+      const revoked = await sql`UPDATE api_keys SET revoked_at = now()
+        WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`.execute(kysely);
+      return revoked.rows.length === 1;
+    },
+    authenticate: (authorization) => authenticate(database, authorization),
+  };
+}
+
+async function authenticate(
+  { kysely }: Database,
+  authorization: string | undefined,
+): Promise<Caller> {
+  const key = KEY_PATTERN.exec(authorization ?? "")?.[1];
+  if (key === undefined) throw invalidKey();
+  const hash = hashKey(key);
+  const row = await kysely
+    .selectFrom("api_keys")
+    .innerJoin("projects", "projects.id", "api_keys.project_id")
+    .selectAll("projects")
+    .select(["api_keys.id as api_key_id", "api_keys.sha256"])
+    .where("api_keys.sha256", "=", hash.toString("hex"))
+    .where("api_keys.revoked_at", "is", null)
+    .executeTakeFirst();
+  if (row === undefined || !timingSafeEqual(hash, Buffer.from(row.sha256, "hex")))
+    throw invalidKey();
+  return { apiKeyId: row.api_key_id, project: toProject(row) };
+}
+
+function invalidKey(): JobError {
+  return new JobError("invalid_api_key", "Incorrect API key provided.");
+}
+
+async function getProject({ kysely }: Database, id: string): Promise<Project> {
+  const row = await kysely
+    .selectFrom("projects")
+    .selectAll()
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (row === undefined) throw new JobError("not_found", `no project has the id ${id}`);
+  return toProject(row);
+}
+
+interface ProjectRow {
+  readonly id: string;
+  readonly name: string;
+  readonly requests_per_minute: number;
+  readonly tokens_per_minute: number;
+  readonly monthly_limit_micro_usd: number | null;
+}
+
+function toProject(row: ProjectRow): Project {
+  return {
+    id: row.id,
+    name: row.name,
+    requestsPerMinute: row.requests_per_minute,
+    tokensPerMinute: row.tokens_per_minute,
+    monthlyLimitMicroUsd: row.monthly_limit_micro_usd,
+  };
+}
+
+function limitColumns(limits: ProjectLimits) {
+  return {
+    requests_per_minute: limits.requestsPerMinute,
+    tokens_per_minute: limits.tokensPerMinute,
+    monthly_limit_micro_usd: limits.monthlyLimitMicroUsd,
+  };
+}
+
+function hashKey(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
+}
+
+/** 32 bytes are at most 43 digits of base 62. */
+function toBase62(bytes: Uint8Array): string {
+  let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
+  let digits = "";
+  for (let index = 0; index < KEY_DIGITS; index += 1) {
+    digits = `${BASE62[Number(rest % 62n)]}${digits}`;
+    rest /= 62n;
+  }
+  return digits;
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance } from "fastify";
+import { JobError } from "../core/errors.js";
+import type { Modality } from "../core/modality.js";
+import { renderError } from "./errors.js";
+import type { FindObstacles } from "./health.js";
+import type { Metrics } from "./metrics.js";
+import { renderOpenApi } from "./openapi.js";
+
+export interface OpenRoutesOptions {
+  readonly modalities: readonly Modality[];
+  readonly metrics: Metrics;
+  readonly findObstacles: FindObstacles;
+}
+
+/** Health, metrics and the API's description: for probes and tools, without a key. */
+export function addOpenRoutes(app: FastifyInstance, options: OpenRoutesOptions): void {
+  const { modalities, metrics, findObstacles } = options;
+  app.get("/healthz", async () => ({ status: "ok" }));
+  app.get("/readyz", async (_request, reply) => {
+    const reasons = await findObstacles();
+    if (reasons.length === 0) return { status: "ready" };
+    const error = new JobError("service_unavailable", `not ready: ${reasons.join("; ")}`);
+    const { status, headers, body } = renderError(error);
+    return await reply
+      .code(status)
+      .headers(headers)
+      .send({ ...body, reasons });
+  });
+  app.get("/metrics", async (_request, reply) => {
+    reply.type(metrics.contentType);
+    return await metrics.render();
+  });
+  app.get("/openapi.json", async () => renderOpenApi(modalities, "/v1"));
+}

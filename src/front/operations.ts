@@ -1,0 +1,95 @@
+import { sql } from "kysely";
+import type { JobState } from "../core/job.js";
+import type { Database } from "./database.js";
+import type { ApiKey, Keys } from "./keys.js";
+
+/** A job as its operator sees it: no prompt, but attempts and money. */
+export interface JobSummary {
+  readonly id: string;
+  readonly projectId: string;
+  readonly modality: string;
+  readonly model: string;
+  readonly state: JobState;
+  readonly progress: number;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly preemptions: number;
+  readonly workerId: string | null;
+  readonly unit: string;
+  readonly units: number;
+  readonly microUsdPerUnit: number;
+  readonly quotedMicroUsd: number;
+  /** Null until the job has ended; 0 when it failed. */
+  readonly chargedMicroUsd: number | null;
+  /** Wall time of all attempts. */
+  readonly gpuMs: number;
+  readonly failureCode: string | null;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+}
+
+export interface NewKey {
+  readonly id: string;
+  readonly key: string;
+  readonly projectId: string;
+}
+
+/** What an operator may do, by command line or over the admin routes. */
+export interface Operations {
+  /** Newest first. */
+  listJobs(limit: number): Promise<JobSummary[]>;
+  listKeys(): Promise<ApiKey[]>;
+  /** Makes the project (by name) where there is none. */
+  createKey(project: string, name: string): Promise<NewKey>;
+  revokeKey(keyId: string): Promise<boolean>;
+}
+
+export function createOperations({ kysely }: Database, keys: Keys): Operations {
+  return {
+    async listJobs(limit) {
+      const rows = await kysely
+        .selectFrom("jobs")
+        .leftJoin("charges", "charges.job_id", "jobs.id")
+        .selectAll("jobs")
+        .select("charges.amount_micro_usd as charged")
+        .select(
+          sql<number>`(SELECT coalesce(sum(gpu_ms), 0)::bigint FROM attempts
+          WHERE attempts.job_id = jobs.id)`.as("total_gpu_ms"),
+        )
+        .where("jobs.deleted_at", "is", null)
+        .orderBy("jobs.seq", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({
+        id: row.id,
+        projectId: row.project_id,
+        modality: row.modality,
+        model: row.model,
+        state: row.state,
+        progress: row.progress,
+        attempts: row.attempts,
+        crashes: row.crashes,
+        preemptions: row.preemptions,
+        workerId: row.worker_id,
+        unit: row.unit,
+        units: row.units,
+        microUsdPerUnit: row.unit_micro_usd,
+        quotedMicroUsd: row.amount_micro_usd,
+        chargedMicroUsd: row.charged ?? (row.ended_at === null ? null : 0),
+        gpuMs: row.total_gpu_ms,
+        failureCode: row.failure?.code ?? null,
+        createdAt: row.created_at.toISOString(),
+        startedAt: row.started_at?.toISOString() ?? null,
+        endedAt: row.ended_at?.toISOString() ?? null,
+      }));
+    },
+    listKeys: () => keys.listKeys(),
+    async createKey(project, name) {
+      const known = (await keys.listProjects()).find((candidate) => candidate.name === project);
+      const { id: projectId } = known ?? (await keys.createProject(project));
+      return { ...(await keys.createKey(projectId, name)), projectId };
+    },
+    revokeKey: (keyId) => keys.revokeKey(keyId),
+  };
+}

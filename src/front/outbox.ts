@@ -1,0 +1,114 @@
+import { sql } from "kysely";
+import type { Logger } from "pino";
+import type { Job } from "../core/job.js";
+import type { Broker } from "../queue/broker.js";
+import type { Database } from "./database.js";
+import { startRepeating } from "./repeating.js";
+
+/** What the queue needs of an accepted job. */
+export interface OutgoingJob {
+  readonly id: string;
+  readonly modality: string;
+  readonly model: string;
+  readonly request: unknown;
+  readonly expires_at_ms: number;
+  readonly traceparent: string | null;
+}
+
+/** Brings accepted jobs to the broker: confirmed, then forgotten. */
+export interface Outbox {
+  /**
+   * Publishes a job that this replica has just committed. Rejects with `service_unavailable` when
+   * the broker does not confirm it in time.
+   */
+  readonly publish: (job: OutgoingJob) => Promise<void>;
+  /** Publishes what lies in the table, now. */
+  readonly wake: () => void;
+  readonly close: () => Promise<void>;
+}
+
+export interface OutboxOptions {
+  readonly database: Database;
+  readonly broker: Broker;
+  /** gRPC address workers are told to report to. */
+  readonly reportTo: string;
+  readonly log: Logger;
+}
+
+/** A caller is told "not now" within 2 s. */
+const CONFIRM_MS = 1_500;
+const INTERVAL_MS = 1_000;
+const BATCH = 50;
+
+export function createOutbox({ database, broker, reportTo, log }: OutboxOptions): Outbox {
+  const send = async (job: OutgoingJob): Promise<void> =>
+    await broker.publish(`${job.modality}.${job.model}`, toMessage(job, reportTo), {
+      signal: AbortSignal.timeout(CONFIRM_MS),
+    });
+  const forget = async (id: string): Promise<void> => {
+    await database.kysely.deleteFrom("outbox").where("job_id", "=", id).execute();
+  };
+  const onError = (error: unknown): void => {
+    const message = error instanceof Error ? error.message : String(error);
+    log.warn({ message }, "outbox not emptied, trying again");
+  };
+  const forgetting = new Set<Promise<void>>();
+  const repeating = startRepeating({
+    intervalMs: INTERVAL_MS,
+    onError,
+    run: async () => {
+      const jobs = await takeBatch(database);
+      const sent = await Promise.allSettled(
+        jobs.map(async (job) => {
+          await send(job);
+          await forget(job.id);
+        }),
+      );
+      const failed = sent.find(({ status }) => status === "rejected");
+      if (failed?.status === "rejected") onError(failed.reason);
+      else if (jobs.length === BATCH) repeating.wake();
+    },
+  });
+  return {
+    async publish(job) {
+      await send(job);
+      // A row left behind is published once more and claimed in vain: no reason to keep the caller.
+      const done = forget(job.id)
+        .catch(onError)
+        .finally(() => forgetting.delete(done));
+      forgetting.add(done);
+    },
+    wake: repeating.wake,
+    async close() {
+      await repeating.stop();
+      await Promise.all(forgetting);
+    },
+  };
+}
+
+/** Locks rows for longer than publishing takes, without holding a transaction open meanwhile. */
+async function takeBatch({ kysely }: Database): Promise<OutgoingJob[]> {
+  const { rows } = await sql<OutgoingJob>`
+    WITH taken AS (
+      UPDATE outbox SET locked_until = now() + interval '5 seconds' WHERE job_id IN (
+        SELECT o.job_id FROM outbox o JOIN jobs j ON j.id = o.job_id
+        WHERE o.locked_until <= now() ORDER BY j.seq LIMIT ${BATCH} FOR UPDATE OF o SKIP LOCKED)
+      RETURNING job_id
+    )
+    SELECT id, modality, model, request, traceparent,
+      (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms
+    FROM jobs JOIN taken ON taken.job_id = jobs.id ORDER BY seq`.execute(kysely);
+  return rows;
+}
+
+function toMessage(job: OutgoingJob, reportTo: string): Job {
+  return {
+    id: job.id,
+    modality: job.modality,
+    model: job.model,
+    request: job.request,
+    expiresAtMs: job.expires_at_ms,
+    reportTo,
+    ...(job.traceparent !== null && { traceparent: job.traceparent }),
+  };
+}

@@ -1,0 +1,47 @@
+/** Work that is done every so often, and at once when somebody asks. */
+export interface Repeating {
+  /** Runs now, or once more right after the run in progress. */
+  readonly wake: () => void;
+  /** Resolves when the run in progress has ended; none follows. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface RepeatingOptions {
+  readonly intervalMs: number;
+  readonly run: () => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Never runs twice at the same time; a failed run is reported and the next one comes anyway. */
+export function startRepeating({ intervalMs, run, onError }: RepeatingOptions): Repeating {
+  let stopped = false;
+  let wanted = false;
+  let running: Promise<void> | undefined;
+  const runAll = async (): Promise<void> => {
+    while (wanted && !stopped) {
+      wanted = false;
+      try {
+        await run();
+      } catch (error) {
+        onError(error);
+      }
+    }
+  };
+  const wake = (): void => {
+    wanted = true;
+    running ??= runAll().finally(() => {
+      running = undefined;
+      if (wanted && !stopped) wake();
+    });
+  };
+  const timer = setInterval(wake, intervalMs);
+  wake();
+  return {
+    wake,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

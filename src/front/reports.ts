@@ -1,0 +1,161 @@
+import { JobError } from "../core/errors.js";
+import type { JobFailure } from "../core/job.js";
+import type {
+  ClaimResult,
+  CompletionReport,
+  CompletionResult,
+  FailureReport,
+  FailureResult,
+  HeartbeatResult,
+  LeaseRef,
+  ProgressReport,
+  ReleaseReport,
+} from "../core/reports.js";
+import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { Database } from "./database.js";
+import {
+  claimJob,
+  closeAttempt,
+  completeJob,
+  failAttempt,
+  findEnding,
+  findLiveLease,
+  LEASE_MS,
+  recordProgress,
+  releaseJob,
+  renewLease,
+  RETRY_DELAYS_MS,
+} from "./jobs.js";
+
+/** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
+export interface ReportHandlers {
+  readonly claim: (jobId: string, workerId: string) => Promise<ClaimResult>;
+  readonly heartbeat: (lease: LeaseRef, workerId: string) => Promise<HeartbeatResult>;
+  readonly progress: (
+    report: ProgressReport,
+  ) => Promise<Pick<HeartbeatResult, "outcome" | "cancel">>;
+  readonly complete: (report: CompletionReport) => Promise<CompletionResult>;
+  readonly fail: (report: FailureReport) => Promise<FailureResult>;
+  readonly release: (report: ReleaseReport) => Promise<CompletionResult>;
+}
+
+export interface ReportsOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+}
+
+const HELD = { outcome: "held", cancel: false } as const;
+const RECORDED = { outcome: "recorded" } as const;
+
+export function createReportHandlers({ database, store }: ReportsOptions): ReportHandlers {
+  const db = database.kysely;
+  return {
+    async claim(jobId, workerId) {
+      const claim = await claimJob(db, jobId, workerId);
+      if (claim === undefined) return await refuseClaim(database, jobId);
+      const { token, attempt, microUsdPerUnit, checkpoint } = claim;
+      const lease = { jobId, token, attempt, leaseMs: LEASE_MS, microUsdPerUnit };
+      return { outcome: "leased", lease, checkpoint };
+    },
+    async heartbeat(lease) {
+      if (await renewLease(db, lease)) return { ...HELD, leaseMs: LEASE_MS, drain: false };
+      return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
+    },
+    async progress(report) {
+      const progress = { percent: report.fraction * 100, stage: report.stage };
+      if (await recordProgress(db, report, progress)) return HELD;
+      return await refuseLease(database, report.jobId);
+    },
+    async complete(report) {
+      await checkCompletion(database, report);
+      if (await completeJob(db, report)) return RECORDED;
+      const ending = await findEnding(db, report.jobId);
+      if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
+      await removeOrphans(store, report, ending?.checkpoint_id ?? null);
+      return { outcome: "stale" };
+    },
+    fail: async (report) => await recordFailure(database, report),
+    async release(report) {
+      if (await releaseJob(db, report)) return RECORDED;
+      const ending = await findEnding(db, report.jobId);
+      const repeated =
+        ending?.token === report.token && ending.state === "in_progress" && !ending.held;
+      return repeated ? RECORDED : { outcome: "stale" };
+    },
+  };
+}
+
+async function refuseLease({ kysely }: Database, jobId: string) {
+  const ending = await findEnding(kysely, jobId);
+  return { outcome: "stale", cancel: ending?.failure?.code === "cancelled" } as const;
+}
+
+async function refuseClaim({ kysely }: Database, jobId: string): Promise<ClaimResult> {
+  const retryAfterMs = await findLiveLease(kysely, jobId);
+  return retryAfterMs === undefined
+    ? { outcome: "already-done" }
+    : { outcome: "busy", retryAfterMs: Math.max(1, retryAfterMs) };
+}
+
+async function recordFailure({ kysely }: Database, report: FailureReport): Promise<FailureResult> {
+  const failed = await failAttempt(kysely, report, isBlamed(report.failure));
+  if (failed !== undefined) return failureResult(failed.state, failed.crashes);
+  const ending = await findEnding(kysely, report.jobId);
+  if (ending?.token !== report.token) return { outcome: "stale", retryAfterMs: 0 };
+  if (ending.state === "failed") {
+    // Cancelled while it ran: nothing moves, but its GPU time is known only now.
+    await closeAttempt(kysely, report);
+    return failureResult("failed", 0);
+  }
+  const repeated = ending.state === "in_progress" && !ending.held;
+  return repeated ? failureResult("in_progress", 1) : { outcome: "stale", retryAfterMs: 0 };
+}
+
+function failureResult(state: "in_progress" | "failed", crashes: number): FailureResult {
+  if (state === "failed") return { outcome: "failed", retryAfterMs: 0 };
+  const step = Math.min(Math.max(crashes - 1, 0), RETRY_DELAYS_MS.length - 1);
+  return { outcome: "retry", retryAfterMs: RETRY_DELAYS_MS[step] ?? RETRY_DELAYS_MS[0] };
+}
+
+/** Being moved off a machine, or losing the lease, says nothing about the job. */
+function isBlamed({ code }: JobFailure): boolean {
+  return code !== "preempted" && code !== "lease_lost";
+}
+
+/** A caller never pays another price, nor more, than was quoted; files are the job's own. */
+async function checkCompletion({ kysely }: Database, report: CompletionReport): Promise<void> {
+  const { jobId, token, cost, artifacts } = report;
+  const job = await kysely
+    .selectFrom("jobs")
+    .select(["unit_micro_usd", "units"])
+    .where("id", "=", jobId)
+    .executeTakeFirst();
+  if (job === undefined) return;
+  const amount = Math.round(cost.billedUnits * job.unit_micro_usd);
+  const priced = cost.microUsdPerUnit === job.unit_micro_usd && cost.amountMicroUsd === amount;
+  if (!priced || cost.billedUnits < 0 || cost.billedUnits > job.units) {
+    const message =
+      `cost must be at most ${job.units} units of ${job.unit_micro_usd} micro-dollars, ` +
+      `got ${cost.billedUnits} units of ${cost.microUsdPerUnit} = ${cost.amountMicroUsd}`;
+    throw new JobError("invalid_value", message, { param: "cost" });
+  }
+  const foreign = artifacts.find(({ id }) => !id.startsWith(`${jobId}/${token}/`));
+  if (foreign !== undefined)
+    throw new JobError("invalid_value", `${foreign.id} is not below ${jobId}/${token}/`, {
+      param: "artifacts",
+    });
+  if (!artifacts.some(({ variant }) => variant === "content"))
+    throw new JobError("invalid_value", "artifacts must hold the variant content", {
+      param: "artifacts",
+    });
+}
+
+/** What a late worker uploaded belongs to nobody, unless the next attempt resumes from it. */
+async function removeOrphans(
+  store: ArtifactStore,
+  { jobId, token }: LeaseRef,
+  checkpointId: string | null,
+): Promise<void> {
+  const prefix = `${jobId}/${token}/`;
+  if (checkpointId?.startsWith(prefix) !== true) await store.removeAll(prefix);
+}

@@ -1,0 +1,187 @@
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { JobError } from "../core/errors.js";
+import type { Modality, ModelInfo } from "../core/modality.js";
+import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { Changes } from "./changes.js";
+import { chooseArtifact, sendArtifact } from "./content.js";
+import type { Database } from "./database.js";
+import { resourceCode } from "./errors.js";
+import type { Estimates } from "./estimates.js";
+import { jobEvents } from "./events.js";
+import type { JobRecord } from "./job-record.js";
+import { findJob, listJobs, renderJob, type JobScope } from "./job-records.js";
+import { cancelJob, deleteJob } from "./jobs.js";
+import { getModel, renderModel, renderModels } from "./models.js";
+import { parsePage, renderPage, type RawPageQuery } from "./pages.js";
+import { abortOnClose, callerOf } from "./request-state.js";
+import { readSubmission } from "./submission.js";
+import type { SubmitJob } from "./submit-job.js";
+import { parseWait, waitForEnd } from "./wait.js";
+
+export interface RoutesOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+  readonly changes: Changes;
+  readonly estimates: Estimates;
+  readonly models: readonly ModelInfo[];
+  readonly submitJob: SubmitJob;
+  /** Aborts when the server closes: long answers end. */
+  readonly closing: AbortSignal;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+interface JobRequest {
+  Params: { readonly id: string };
+  Querystring: { readonly wait?: unknown; readonly variant?: unknown };
+}
+
+/** One modality's jobs, as the handlers below see them. */
+interface Resource extends RoutesOptions {
+  readonly modality: Modality;
+  readonly render: (job: JobRecord) => Promise<Record<string, unknown>>;
+}
+
+export function addModelRoutes(app: FastifyInstance, models: readonly ModelInfo[]): void {
+  app.get("/v1/models", async () => renderModels(models));
+  app.get<JobRequest>("/v1/models/:id", async ({ params }) =>
+    renderModel(getModel(models, params.id)),
+  );
+}
+
+/** The resource of one polled modality: create, list, read, watch, cancel, download, delete. */
+export function addJobRoutes(
+  app: FastifyInstance,
+  modality: Modality,
+  options: RoutesOptions,
+): void {
+  const { path } = modality.endpoint;
+  const resource: Resource = {
+    ...options,
+    modality,
+    async render(job) {
+      await options.estimates.refresh();
+      return renderJob(modality, job, options.estimates);
+    },
+  };
+  app.post(path, (request) => create(resource, request));
+  app.get<{ Querystring: RawPageQuery }>(path, (request) => list(resource, request, request.query));
+  app.get<JobRequest>(`${path}/:id`, (request, reply) =>
+    read(resource, { ...idOf(request), request, reply, wait: request.query.wait }),
+  );
+  app.delete<JobRequest>(`${path}/:id`, (request) => remove(resource, request, idOf(request).id));
+  app.post<JobRequest>(`${path}/:id/cancel`, (request) =>
+    cancel(resource, request, idOf(request).id),
+  );
+  app.get<JobRequest>(`${path}/:id/events`, (request, reply) =>
+    follow(resource, { ...idOf(request), request, reply }),
+  );
+  app.route<JobRequest>({
+    method: ["GET", "HEAD"],
+    url: `${path}/:id/content`,
+    exposeHeadRoute: false,
+    handler: (request, reply) =>
+      download(resource, { ...idOf(request), request, reply, variant: request.query.variant }),
+  });
+}
+
+interface JobExchange {
+  readonly id: string;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+async function create(resource: Resource, request: FastifyRequest) {
+  const submission = await readSubmission(request, resource.modality);
+  return await resource.render(await resource.submitJob(submission));
+}
+
+async function list(resource: Resource, request: FastifyRequest, query: RawPageQuery) {
+  const { limit, order, after } = parsePage(query);
+  const afterSeq = after === undefined ? undefined : await findSeq(resource, request, after);
+  const page = { limit: limit + 1, order, ...(afterSeq !== undefined && { afterSeq }) };
+  const jobs = await listJobs(resource.database.kysely, scopeOf(resource, request), page);
+  return renderPage(await Promise.all(jobs.map((job) => resource.render(job))), limit);
+}
+
+async function read(resource: Resource, exchange: JobExchange & { readonly wait: unknown }) {
+  const { id: jobId, request, reply, wait } = exchange;
+  const waitMs = parseWait(wait);
+  const readJob = () => getJob(resource, request, jobId);
+  if (waitMs === 0) return await resource.render(await readJob());
+  const signal = abortOnClose(reply, resource.closing);
+  const waiting = { jobId, waitMs, signal, now: resource.now, read: readJob };
+  return await resource.render(await waitForEnd(resource.changes, waiting));
+}
+
+async function follow(resource: Resource, { id, request, reply }: JobExchange): Promise<unknown> {
+  const { modality, estimates, changes, closing, now, database } = resource;
+  const scope = scopeOf(resource, request);
+  await getJob(resource, request, id);
+  await estimates.refresh();
+  const events = jobEvents(changes, {
+    jobId: id,
+    signal: abortOnClose(reply, closing),
+    now,
+    read: () => findJob(database.kysely, scope, id),
+    render: (job) => renderJob(modality, job, estimates),
+  });
+  reply.headers({
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+  });
+  return await reply.send(Readable.from(events, { objectMode: true }));
+}
+
+async function cancel(resource: Resource, request: FastifyRequest, id: string) {
+  const { projectId } = scopeOf(resource, request);
+  await getJob(resource, request, id);
+  await cancelJob(resource.database.kysely, id, projectId);
+  return await resource.render(await getJob(resource, request, id));
+}
+
+async function remove(resource: Resource, request: FastifyRequest, id: string) {
+  const { projectId } = scopeOf(resource, request);
+  const db = resource.database.kysely;
+  await getJob(resource, request, id);
+  await cancelJob(db, id, projectId);
+  await deleteJob(db, id, projectId);
+  await resource.store.removeAll(`${id}/`);
+  return { id, object: `${resource.modality.endpoint.object}.deleted`, deleted: true };
+}
+
+async function download(
+  resource: Resource,
+  { id, request, reply, variant }: JobExchange & { readonly variant: unknown },
+): Promise<unknown> {
+  const job = await getJob(resource, request, id);
+  const artifact = chooseArtifact(resource.modality.endpoint, job, variant);
+  const name = artifact.variant === "content" ? id : `${id}-${artifact.variant}`;
+  return await sendArtifact(resource.store, request, reply, { artifact, name });
+}
+
+async function getJob(resource: Resource, request: FastifyRequest, id: string): Promise<JobRecord> {
+  const { object } = resource.modality.endpoint;
+  const job = await findJob(resource.database.kysely, scopeOf(resource, request), id);
+  if (job !== undefined) return job;
+  const message = `no ${object} has the id ${JSON.stringify(id)}`;
+  throw new JobError(resourceCode(object, "not_found"), message, { param: "id" });
+}
+
+async function findSeq(resource: Resource, request: FastifyRequest, id: string): Promise<number> {
+  const job = await findJob(resource.database.kysely, scopeOf(resource, request), id);
+  if (job !== undefined) return job.seq;
+  throw new JobError("invalid_value", "after must be the id of an object of the list", {
+    param: "after",
+  });
+}
+
+function scopeOf({ modality }: Resource, request: FastifyRequest): JobScope {
+  return { projectId: callerOf(request).project.id, modality: modality.name };
+}
+
+function idOf({ params }: { readonly params: JobRequest["Params"] }) {
+  return { id: params.id };
+}

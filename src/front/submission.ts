@@ -1,0 +1,39 @@
+import type { FastifyRequest } from "fastify";
+import { JobError } from "../core/errors.js";
+import type { Modality } from "../core/modality.js";
+import { checkBody, hashBody } from "./bodies.js";
+import { readMultipart } from "./multipart.js";
+import { callerOf } from "./request-state.js";
+import type { Submission } from "./submit-job.js";
+
+/** What a creation request asks for and whether it says that it was sent before. */
+export async function readSubmission(
+  request: FastifyRequest,
+  modality: Modality,
+): Promise<Submission> {
+  const body = request.isMultipart() ? await readMultipart(request) : request.body;
+  checkBody(body);
+  return {
+    caller: callerOf(request),
+    modality,
+    body,
+    bodyHash: hashBody([modality.name, body]),
+    idempotencyKey: parseIdempotencyKey(request.headers["idempotency-key"]),
+    repeated: Number(request.headers["x-stainless-retry-count"] ?? 0) > 0,
+    traceparent: parseTraceparent(request.headers["traceparent"]),
+  };
+}
+
+function parseIdempotencyKey(header: string | string[] | undefined): string | null {
+  if (header === undefined || header === "") return null;
+  if (typeof header === "string" && /^[\x20-\x7e]{1,255}$/.test(header)) return header;
+  throw new JobError("invalid_value", "Idempotency-Key must be 1 to 255 printable characters", {
+    param: "Idempotency-Key",
+  });
+}
+
+/** W3C trace context, passed on as it came. */
+function parseTraceparent(header: string | string[] | undefined): string | null {
+  const pattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+  return typeof header === "string" && pattern.test(header) ? header : null;
+}

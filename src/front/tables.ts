@@ -1,0 +1,125 @@
+import type { ColumnType, Generated } from "kysely";
+import type { Artifact } from "../core/artifact.js";
+import type { JobFailure, JobState } from "../core/job.js";
+import type { Quote, Usage } from "../core/usage.js";
+
+/** Read as parsed JSON, written as JSON text. */
+type Json<T> = ColumnType<T, string, string>;
+/** Written by the database's own clock only. */
+type Timestamp = ColumnType<Date, never, never>;
+type OptionalTimestamp = ColumnType<Date | null, never, never>;
+
+export interface ProjectsTable {
+  id: string;
+  name: string;
+  requests_per_minute: number;
+  tokens_per_minute: number;
+  /** Micro-dollars a calendar month (UTC); null = no limit. */
+  monthly_limit_micro_usd: number | null;
+  created_at: Timestamp;
+}
+
+export interface ApiKeysTable {
+  id: string;
+  project_id: string;
+  name: string;
+  /** Lower-case hexadecimal SHA-256 of the key; the key itself is never stored. */
+  sha256: string;
+  created_at: Timestamp;
+  revoked_at: OptionalTimestamp;
+}
+
+export interface JobsTable {
+  /** Order of acceptance; lists and queue positions follow it. */
+  seq: Generated<number>;
+  id: string;
+  project_id: string;
+  api_key_id: string;
+  modality: string;
+  model: string;
+  request: Json<unknown>;
+  state: Generated<JobState>;
+  /** Fencing token: grows with every claim. */
+  token: Generated<number>;
+  attempts: Generated<number>;
+  crashes: Generated<number>;
+  preemptions: Generated<number>;
+  /** Leases that ended without a report. */
+  lapses: Generated<number>;
+  /** Null while nobody holds the job. */
+  lease_until: OptionalTimestamp;
+  worker_id: string | null;
+  progress: Generated<number>;
+  stage: string | null;
+  unit: Quote["unit"];
+  unit_micro_usd: number;
+  units: number;
+  /** Quoted amount; counts as reserved spending while the job is open. */
+  amount_micro_usd: number;
+  idempotency_key: string | null;
+  body_hash: string;
+  traceparent: string | null;
+  artifacts: ColumnType<readonly Artifact[], string | undefined, string>;
+  checkpoint: Json<Artifact | null>;
+  output: Json<unknown>;
+  usage: Json<Usage | null>;
+  failure: Json<JobFailure | null>;
+  created_at: Timestamp;
+  started_at: OptionalTimestamp;
+  ended_at: OptionalTimestamp;
+  /** End of the download period. */
+  expires_at: OptionalTimestamp;
+  /** The job must not start after this. */
+  deadline_at: Timestamp;
+  /** The janitor publishes an unleased job again after this. */
+  republish_after: Timestamp;
+  files_removed: Generated<boolean>;
+  deleted_at: OptionalTimestamp;
+}
+
+/** Jobs accepted but not yet confirmed by the broker. */
+export interface OutboxTable {
+  job_id: string;
+  /** A replica is publishing the row until then. */
+  locked_until: Timestamp;
+  created_at: Timestamp;
+}
+
+/** The primary key makes a second charge for a job impossible. */
+export interface ChargesTable {
+  job_id: string;
+  project_id: string;
+  unit_micro_usd: number;
+  units: number;
+  amount_micro_usd: number;
+  gpu_ms: number;
+  created_at: Timestamp;
+}
+
+/** Internal GPU time of every attempt, charged or not. */
+export interface AttemptsTable {
+  job_id: string;
+  token: number;
+  worker_id: string;
+  outcome: string | null;
+  gpu_ms: number;
+  started_at: Timestamp;
+  ended_at: OptionalTimestamp;
+}
+
+export interface RateLimitsTable {
+  key: string;
+  points: number;
+  /** Unix time in milliseconds. */
+  expire: number | null;
+}
+
+export interface Tables {
+  projects: ProjectsTable;
+  api_keys: ApiKeysTable;
+  jobs: JobsTable;
+  outbox: OutboxTable;
+  charges: ChargesTable;
+  attempts: AttemptsTable;
+  rate_limits: RateLimitsTable;
+}

@@ -1,0 +1,24 @@
+import type { PipelineEvent } from "../core/events.js";
+import type { Artifact } from "../core/artifact.js";
+import type { Job } from "../core/job.js";
+
+export interface InferenceJob {
+  readonly job: Job;
+  /** Folder of this attempt, made and removed by the caller. */
+  readonly scratchPath: string;
+  readonly readInput: (artifact: Artifact) => Promise<Uint8Array>;
+}
+
+/** Runs jobs where inference lives. */
+export interface InferenceHost {
+  /** Resolves when every model is loaded; rejects with the sentence that says why not. */
+  ready(): Promise<void>;
+  /**
+   * Streams the job's events. Ends in `JobError`: `inference_crashed` when the process died,
+   * `inference_stalled` when it was silent too long, `cancelled` when `signal` aborted.
+   */
+  run(task: InferenceJob, signal: AbortSignal): AsyncIterable<PipelineEvent>;
+  /** Process id of the inference process, while there is one. */
+  readonly processId: number | undefined;
+  close(): Promise<void>;
+}

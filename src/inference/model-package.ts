@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
+import type { ModelInfo } from "../core/modality.js";
+
+const file = z.object({
+  /** Inside the folder: external data beside a graph is found by name only. */
+  path: z.string().regex(/^[\w.-]+$/, "must name a file of the model's own folder"),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"),
+  byteLength: z.int().positive(),
+});
+
+/** model.json: what a model is, where its graphs are and what its pipeline must know. */
+const manifest = z.object({
+  id: z.string().regex(/^[\w.-]+$/),
+  modality: z.string(),
+  pipeline: z.string(),
+  files: z.record(z.string(), file),
+  tokenizer: z.unknown().optional(),
+  execution: z.object({ providers: z.array(z.string()).min(1) }).loose(),
+  shapes: z.record(z.string(), z.unknown()),
+  sampler: z.unknown().optional(),
+  limits: z
+    .object({ minSeconds: z.number().optional(), maxSeconds: z.number().optional() })
+    .loose(),
+  memory: z.unknown(),
+  licence: z.string(),
+  source: z.string(),
+  card: z.string(),
+});
+
+export type ModelManifest = z.infer<typeof manifest>;
+
+export interface ModelPackage extends ModelManifest {
+  /** The folder. */
+  readonly path: string;
+}
+
+/** Reads model.json of a folder. Throws a sentence that names the file and the field. */
+export async function loadModelPackage(path: string): Promise<ModelPackage> {
+  const manifestPath = join(path, "model.json");
+  const parsed = manifest.safeParse(parseJson(manifestPath, await readFile(manifestPath, "utf8")));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new Error(`${manifestPath}: ${issue?.path.join(".")} ${issue?.message}`);
+  }
+  return { ...parsed.data, path };
+}
+
+function parseJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${path} is not JSON`, { cause });
+  }
+}
+
+/** The packages of every folder that has a model.json. */
+export async function listModelPackages(modelsDir: string): Promise<ModelPackage[]> {
+  const folders = await readdir(modelsDir, { withFileTypes: true });
+  const paths = folders
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(modelsDir, name));
+  const found = await Promise.all(
+    paths.map((path) => stat(join(path, "model.json")).catch(() => null)),
+  );
+  return Promise.all(
+    paths.filter((_, index) => found[index]).map((path) => loadModelPackage(path)),
+  );
+}
+
+/** Checks every file's length and SHA-256. Throws a sentence that names the first wrong file. */
+export async function verifyModelPackage(model: ModelPackage): Promise<void> {
+  for (const { path, sha256, byteLength } of Object.values(model.files)) {
+    const full = join(model.path, path);
+    const actual = await stat(full).catch(() => null);
+    if (actual === null) throw new Error(`${full} is missing`);
+    if (actual.size !== byteLength) {
+      throw new Error(`${full} must have ${byteLength} bytes, has ${actual.size}`);
+    }
+    const hash = createHash("sha256");
+    await pipeline(createReadStream(full), hash);
+    const digest = hash.digest("hex");
+    if (digest !== sha256) throw new Error(`${full} must hash to ${sha256}, hashes to ${digest}`);
+  }
+}
+
+/** Paths of the graphs with these roles. Throws where the package lacks one. */
+export function graphPaths(model: ModelPackage, roles: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    roles.map((role) => {
+      const entry = model.files[role];
+      if (entry === undefined) throw new Error(`${model.path}/model.json has no file for ${role}`);
+      return [role, join(model.path, entry.path)];
+    }),
+  );
+}
+
+const sizes = z.array(z.tuple([z.int(), z.int()])).optional();
+
+/** What the front needs of a package. */
+export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
+  const { mtimeMs } = await stat(join(model.path, "model.json"));
+  const { minSeconds, maxSeconds } = model.limits;
+  const parsedSizes = sizes.parse(model.shapes["sizes"]);
+  return {
+    id: model.id,
+    modality: model.modality,
+    createdAtSeconds: Math.floor(mtimeMs / 1_000),
+    ...(minSeconds !== undefined && { minSeconds }),
+    ...(maxSeconds !== undefined && { maxSeconds }),
+    ...(parsedSizes && { sizes: parsedSizes.map(([height, width]) => `${width}x${height}`) }),
+  };
+}

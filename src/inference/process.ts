@@ -1,0 +1,212 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { JobError } from "../core/errors.js";
+import type { PipelineEvent } from "../core/events.js";
+import { EventQueue } from "./event-queue.js";
+import type { InferenceHost, InferenceJob } from "./host.js";
+import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
+
+/** Pause before a new process, so that one that dies at once does not spin. */
+const RESTART_DELAY_MS = 200;
+
+export interface InferenceProcessOptions {
+  /** Path of the compiled `bin/inference-process.js`. */
+  readonly entryPath: string;
+  readonly setup: InferenceSetup;
+  /** Silence after which a running job counts as hung, in milliseconds. */
+  readonly stallMs: number;
+  /** Time a cancelled job gets to end by itself before its process is killed, in milliseconds. */
+  readonly cancelMs: number;
+  readonly log: {
+    info(fields: object, text: string): void;
+    error(fields: object, text: string): void;
+  };
+}
+
+interface LiveProcess {
+  readonly child: ChildProcess;
+  readonly ready: Promise<void>;
+  readonly tasks: Map<string, RunningTask>;
+  /** Told to die: takes no more jobs, though its exit was not seen yet. */
+  killed: boolean;
+}
+
+interface RunningTask {
+  readonly task: InferenceJob;
+  readonly events: EventQueue<PipelineEvent>;
+}
+
+/** Inference in a child process of its own group: a crash ends the process, never the worker. */
+export function createInferenceProcess(options: InferenceProcessOptions): InferenceHost {
+  let closed = false;
+  let restart: NodeJS.Timeout | undefined;
+  let live: LiveProcess | undefined = start();
+
+  function start(): LiveProcess {
+    const started = startProcess(options);
+    started.child.once("exit", () => {
+      live = undefined;
+      if (!closed) restart = setTimeout(() => (live = start()), RESTART_DELAY_MS);
+    });
+    return started;
+  }
+  const present = async () => {
+    while ((live === undefined || live.killed) && !closed) await sleep(RESTART_DELAY_MS / 2);
+    if (live === undefined) throw new JobError("inference_crashed", "inference is closed");
+    await live.ready;
+    return live;
+  };
+  return {
+    async ready() {
+      await present();
+    },
+    get processId() {
+      return live?.child.pid;
+    },
+    async *run(task, signal) {
+      yield* runTask({ live: await present(), task, signal, options });
+    },
+    async close() {
+      closed = true;
+      clearTimeout(restart);
+      const child = live?.child;
+      if (child === undefined || child.exitCode !== null) return;
+      const exited = once(child, "exit");
+      if (child.connected) child.disconnect();
+      const timer = setTimeout(() => killGroup(child), options.cancelMs);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function startProcess({ entryPath, setup, log }: InferenceProcessOptions): LiveProcess {
+  const child = fork(entryPath, {
+    detached: true,
+    serialization: "advanced",
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const tasks = new Map<string, RunningTask>();
+  const ready = awaitReady(child, log);
+  // Whoever waits for readiness sees the rejection; a process nobody waits for is not an accident.
+  ready.catch(() => {});
+  child.on("message", (reply: InferenceReply) => deliver(child, tasks, reply));
+  child.once("exit", (code, signal) => {
+    log.info({ processId: child.pid, code, signal }, "inference process ended");
+    const error = new JobError(
+      "inference_crashed",
+      `the inference process ended (${signal ?? code})`,
+    );
+    for (const { events } of tasks.values()) events.fail(error);
+  });
+  post(child, { type: "setup", setup });
+  return { child, ready, tasks, killed: false };
+}
+
+function awaitReady(child: ChildProcess, log: InferenceProcessOptions["log"]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.on("message", (reply: InferenceReply) => {
+      if (reply.type === "ready") {
+        log.info({ processId: child.pid, loadMs: Math.round(reply.loadMs) }, "models are loaded");
+        resolve();
+      } else if (reply.type === "setup-failed") {
+        log.error({ reason: reply.message }, "models do not load");
+        reject(new Error(reply.message));
+      }
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the inference process ended (${code})`)));
+  });
+}
+
+function deliver(
+  child: ChildProcess,
+  tasks: Map<string, RunningTask>,
+  reply: InferenceReply,
+): void {
+  if (!("jobId" in reply)) return;
+  const running = tasks.get(reply.jobId);
+  if (running === undefined) return;
+  if (reply.type === "event") running.events.push(reply.event);
+  else if (reply.type === "job-end") running.events.end();
+  else if (reply.type === "job-error")
+    running.events.fail(new JobError(reply.failure.code, reply.failure.message));
+  else void sendInput(child, running.task, reply.artifact);
+}
+
+async function sendInput(
+  child: ChildProcess,
+  task: InferenceJob,
+  artifact: Parameters<InferenceJob["readInput"]>[0],
+): Promise<void> {
+  const artifactId = artifact.id;
+  try {
+    post(child, { type: "input-ready", artifactId, bytes: await task.readInput(artifact) });
+  } catch (thrown) {
+    post(child, { type: "input-failed", artifactId, message: String(thrown) });
+  }
+}
+
+interface TaskRun {
+  readonly live: LiveProcess;
+  readonly task: InferenceJob;
+  readonly signal: AbortSignal;
+  readonly options: InferenceProcessOptions;
+}
+
+async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
+  const { live, task, signal, options } = run;
+  const { child, tasks } = live;
+  const jobId = task.job.id;
+  const events = new EventQueue<PipelineEvent>();
+  const stalled = () => {
+    events.fail(new JobError("inference_stalled", `no sign of life for ${options.stallMs} ms`));
+    kill(live);
+  };
+  let killTimer: NodeJS.Timeout | undefined;
+  const cancel = () => {
+    post(child, { type: "job-cancel", jobId });
+    killTimer = setTimeout(() => kill(live), options.cancelMs);
+  };
+  let stallTimer = setTimeout(stalled, options.stallMs);
+  tasks.set(jobId, { task, events });
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    signal.throwIfAborted();
+    post(child, { type: "job-start", job: task.job, scratchPath: task.scratchPath });
+    for await (const event of events) {
+      clearTimeout(stallTimer);
+      stallTimer = setTimeout(stalled, options.stallMs);
+      yield event;
+    }
+  } catch (thrown) {
+    if (signal.aborted) throw new JobError("cancelled", "the job was stopped", { cause: thrown });
+    throw thrown;
+  } finally {
+    clearTimeout(stallTimer);
+    clearTimeout(killTimer);
+    signal.removeEventListener("abort", cancel);
+    tasks.delete(jobId);
+    if (!events.ended) post(child, { type: "job-cancel", jobId });
+  }
+}
+
+function post(child: ChildProcess, request: InferenceRequest): void {
+  // A process that died is noticed by `exit`; sending to it must not throw on the way.
+  if (child.connected) child.send(request, () => {});
+}
+
+function kill(live: LiveProcess): void {
+  live.killed = true;
+  killGroup(live.child);
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    child.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,30 @@
+/** Every message between the worker and its inference process. Nothing else crosses. */
+import type { Artifact } from "../core/artifact.js";
+import type { PipelineEvent } from "../core/events.js";
+import type { Job, JobFailure } from "../core/job.js";
+
+/** What the inference process loads when it starts. */
+export interface InferenceSetup {
+  /** Folders of the model packages it serves. */
+  readonly modelPaths: readonly string[];
+  readonly threads: number;
+  readonly ffmpegPath: string;
+  readonly ffprobePath: string;
+}
+
+/** Worker → inference process. */
+export type InferenceRequest =
+  | { readonly type: "setup"; readonly setup: InferenceSetup }
+  | { readonly type: "job-start"; readonly job: Job; readonly scratchPath: string }
+  | { readonly type: "job-cancel"; readonly jobId: string }
+  | { readonly type: "input-ready"; readonly artifactId: string; readonly bytes: Uint8Array }
+  | { readonly type: "input-failed"; readonly artifactId: string; readonly message: string };
+
+/** Inference process → worker. `jobId` tells a late message of an abandoned job, to be dropped. */
+export type InferenceReply =
+  | { readonly type: "ready"; readonly loadMs: number }
+  | { readonly type: "setup-failed"; readonly message: string }
+  | { readonly type: "input-wanted"; readonly jobId: string; readonly artifact: Artifact }
+  | { readonly type: "event"; readonly jobId: string; readonly event: PipelineEvent }
+  | { readonly type: "job-end"; readonly jobId: string }
+  | { readonly type: "job-error"; readonly jobId: string; readonly failure: JobFailure };

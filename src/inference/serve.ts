@@ -1,0 +1,105 @@
+/** The inference process's side of `process.ts`: loads the models, then runs jobs as they come. */
+import { once } from "node:events";
+import type { Artifact } from "../core/artifact.js";
+import { JobError, toJobError } from "../core/errors.js";
+import type { Job } from "../core/job.js";
+import type { Modality, Pipeline, PipelineSetup } from "../core/modality.js";
+import { loadModelPackage, verifyModelPackage } from "./model-package.js";
+import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
+
+export type FindModality = (name: string) => Modality | undefined;
+
+interface InputWaiter {
+  readonly resolve: (bytes: Uint8Array) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Serves the parent process until it disconnects. Called once, by `bin/inference-process.ts`. */
+export async function serveInference(findModality: FindModality): Promise<void> {
+  const pipelines = new Map<string, Pipeline<unknown, unknown>>();
+  const running = new Map<string, AbortController>();
+  const inputs = new Map<string, InputWaiter[]>();
+
+  const wantInput = (jobId: string, artifact: Artifact) =>
+    new Promise<Uint8Array>((resolve, reject) => {
+      inputs.set(artifact.id, [...(inputs.get(artifact.id) ?? []), { resolve, reject }]);
+      send({ type: "input-wanted", jobId, artifact });
+    });
+  const settleInput = (artifactId: string, settle: (waiter: InputWaiter) => void) => {
+    inputs.get(artifactId)?.forEach(settle);
+    inputs.delete(artifactId);
+  };
+  const start = async (job: Job, scratchPath: string) => {
+    const abort = new AbortController();
+    running.set(job.id, abort);
+    const readInput = (artifact: Artifact) => wantInput(job.id, artifact);
+    const context = { signal: abort.signal, scratchPath, readInput };
+    await runJob(job, pipelines.get(job.model), context);
+    running.delete(job.id);
+  };
+
+  process.on("message", (request: InferenceRequest) => {
+    if (request.type === "setup") void setUp(request.setup, findModality, pipelines);
+    else if (request.type === "job-start") void start(request.job, request.scratchPath);
+    else if (request.type === "job-cancel") running.get(request.jobId)?.abort();
+    else if (request.type === "input-ready")
+      settleInput(request.artifactId, ({ resolve }) => resolve(request.bytes));
+    else settleInput(request.artifactId, ({ reject }) => reject(new Error(request.message)));
+  });
+  await once(process, "disconnect");
+  for (const abort of running.values()) abort.abort();
+}
+
+async function setUp(
+  setup: InferenceSetup,
+  findModality: FindModality,
+  pipelines: Map<string, Pipeline<unknown, unknown>>,
+): Promise<void> {
+  const startedAt = performance.now();
+  try {
+    for (const modelPath of setup.modelPaths) {
+      const model = await loadModelPackage(modelPath);
+      await verifyModelPackage(model);
+      const modality = findModality(model.modality);
+      if (modality === undefined) {
+        throw new Error(`${modelPath}/model.json: unknown modality ${model.modality}`);
+      }
+      const { threads, ffmpegPath, ffprobePath } = setup;
+      const pipelineSetup: PipelineSetup = { modelPath, threads, ffmpegPath, ffprobePath };
+      const createPipeline = await modality.loadPipeline();
+      pipelines.set(model.id, await createPipeline(pipelineSetup));
+    }
+    send({ type: "ready", loadMs: performance.now() - startedAt });
+  } catch (thrown) {
+    send({
+      type: "setup-failed",
+      message: thrown instanceof Error ? thrown.message : String(thrown),
+    });
+  }
+}
+
+async function runJob(
+  job: Job,
+  pipeline: Pipeline<unknown, unknown> | undefined,
+  context: Parameters<Pipeline<unknown, unknown>["run"]>[1],
+): Promise<void> {
+  try {
+    if (pipeline === undefined) {
+      throw new JobError("model_not_found", `this worker has no model ${job.model}`);
+    }
+    for await (const event of pipeline.run(job.request, context)) {
+      send({ type: "event", jobId: job.id, event });
+    }
+    send({ type: "job-end", jobId: job.id });
+  } catch (thrown) {
+    const { code, message } = context.signal.aborted
+      ? new JobError("cancelled", "the job was cancelled")
+      : toJobError(thrown);
+    send({ type: "job-error", jobId: job.id, failure: { code, message } });
+  }
+}
+
+function send(reply: InferenceReply): void {
+  // A parent that went away is noticed by `disconnect`; nothing is owed to it here.
+  if (process.connected) process.send?.(reply, undefined, undefined, () => {});
+}

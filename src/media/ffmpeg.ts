@@ -1,0 +1,110 @@
+import { extname } from "node:path";
+import type { FfmpegCommand } from "fluent-ffmpeg";
+import { JobError } from "../core/errors.js";
+import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";
+
+export interface FfmpegRun {
+  /** Binary to run; default `ffmpeg` from the search path. */
+  readonly ffmpegPath?: string;
+  readonly signal?: AbortSignal;
+  /** Wall time after which the process group is killed; default 60 000. */
+  readonly timeoutMs?: number;
+  /** Bytes for standard input; default none. */
+  readonly stdin?: Uint8Array;
+  /** Most bytes taken from standard output before the run is stopped; default 64 MiB. */
+  readonly stdoutLimitBytes?: number;
+}
+
+export interface FfmpegResult {
+  readonly stdout: Uint8Array;
+  /** Last 4 KiB. */
+  readonly stderr: string;
+}
+
+/**
+ * Runs ffmpeg (or ffprobe) once, in its own process group, to its end. Throws `encoder_failed` for a
+ * non-zero exit, a time-out or too much output, and `cancelled` when the signal aborts.
+ */
+export async function runFfmpeg(
+  args: readonly string[],
+  run: FfmpegRun = {},
+): Promise<FfmpegResult> {
+  throwIfCancelled(run.signal);
+  const group = startProcessGroup(run.ffmpegPath ?? "ffmpeg", args);
+  const timeoutMs = run.timeoutMs ?? 60_000;
+  let stopped: string | undefined;
+  const stop = (why: string): void => {
+    stopped ??= why;
+    group.kill();
+  };
+  const timer = setTimeout(() => stop(`took more than ${timeoutMs} ms`), timeoutMs);
+  const cancel = (): void => stop("was cancelled");
+  run.signal?.addEventListener("abort", cancel, { once: true });
+  try {
+    group.child.stdin.end(run.stdin);
+    const stdout = collectOutput(group, run.stdoutLimitBytes ?? 64 * 1024 * 1024, stop);
+    const exit = await group.exited;
+    throwIfCancelled(run.signal);
+    if (stopped !== undefined) throw new JobError("encoder_failed", `ffmpeg ${stopped}`);
+    const stderr = group.stderrTail();
+    if (exit.code !== 0)
+      throw new JobError("encoder_failed", `ffmpeg: ${describeExit(exit, stderr)}`);
+    return { stdout: Buffer.concat(stdout), stderr };
+  } finally {
+    clearTimeout(timer);
+    run.signal?.removeEventListener("abort", cancel);
+    group.kill();
+  }
+}
+
+/** Throws the signal's own `JobError`, or `cancelled`, when it is aborted. */
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  if (signal.reason instanceof JobError) throw signal.reason;
+  throw new JobError("cancelled", "media work was cancelled", { cause: signal.reason });
+}
+
+/**
+ * The argument list a fluent-ffmpeg command stands for. Its own runner is not used: it starts no
+ * process group and listens to no signal.
+ */
+export function commandArguments(command: FfmpegCommand): string[] {
+  // oxlint-disable-next-line no-underscore-dangle -- the only way to the list; typed, and final in 2.1.3
+  return command._getArguments();
+}
+
+const DEMUXERS: Record<string, string> = {
+  ".mp4": "mp4",
+  ".wav": "wav",
+  ".mp3": "mp3",
+  ".flac": "flac",
+  ".aac": "aac",
+  ".opus": "ogg",
+  ".ogg": "ogg",
+};
+
+/** Input arguments for a file this system made: the demuxer is forced by the name, never guessed. */
+export function ownFileInput(path: string): string[] {
+  const demuxer = DEMUXERS[extname(path).toLowerCase()];
+  if (demuxer === undefined)
+    throw new JobError(
+      "encoder_failed",
+      `file name must end in ${Object.keys(DEMUXERS).join(", ")}, got ${JSON.stringify(extname(path))}`,
+    );
+  return ["-f", demuxer, "-protocol_whitelist", "file", "-i", `file:${path}`];
+}
+
+function collectOutput(
+  group: ProcessGroup,
+  limitBytes: number,
+  stop: (why: string) => void,
+): Buffer[] {
+  const chunks: Buffer[] = [];
+  let byteLength = 0;
+  group.child.stdout.on("data", (chunk: Buffer) => {
+    byteLength += chunk.byteLength;
+    if (byteLength > limitBytes) stop(`wrote more than ${limitBytes} bytes`);
+    else chunks.push(chunk);
+  });
+  return chunks;
+}

@@ -1,0 +1,11 @@
+import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
+import type { MotionModel } from "./motion-model.js";
+import type { VideoRequest } from "./request.js";
+
+/** One clip to make: the opened model, the request and the attempt it runs in. */
+export interface ClipTask {
+  readonly model: MotionModel;
+  readonly setup: PipelineSetup;
+  readonly request: VideoRequest;
+  readonly context: PipelineContext;
+}

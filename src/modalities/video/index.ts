@@ -1,0 +1,60 @@
+import { randomInt } from "node:crypto";
+import { z } from "zod";
+import type { Artifact } from "../../core/artifact.js";
+import { type AdmitContext, defineModality } from "../../core/modality.js";
+import { FRAME_RATE, TIERS } from "../../core/tiers.js";
+import { quote } from "../../core/usage.js";
+import { parseImageInput } from "./image-input.js";
+import { renderVideo, videoObject } from "./render.js";
+import { parseVideoBody, type VideoOutput, type VideoRequest, videoBody } from "./request.js";
+
+export const video = defineModality<"video", VideoRequest, VideoOutput>({
+  name: "video",
+  endpoint: {
+    path: "/v1/videos",
+    delivery: "poll",
+    object: "video",
+    variants: ["thumbnail", "spritesheet"],
+  },
+  requestSchema: () => z.toJSONSchema(videoBody, { io: "input", unrepresentable: "any" }),
+  responseSchema: () => z.toJSONSchema(videoObject),
+  admit,
+  quote: ({ quality, seconds }) => quote("second", seconds, TIERS[quality].microUsdPerSecond),
+  usage: (_request, output, gpuMs) => ({ videoSeconds: output.frameCount / FRAME_RATE, gpuMs }),
+  billedUnits: (usage) => usage.videoSeconds ?? 0,
+  render: renderVideo,
+  loadPipeline: async () => (await import("./pipeline.js")).createVideoPipeline,
+});
+
+async function admit(body: unknown, context: AdmitContext): Promise<VideoRequest> {
+  const parsed = parseVideoBody(body, context.model);
+  const { width, height, sound } = TIERS[parsed.quality];
+  const request = {
+    model: parsed.model,
+    prompt: parsed.prompt,
+    seconds: parsed.seconds,
+    quality: parsed.quality,
+    width,
+    height,
+    sound,
+    // Drawn here and not by the worker: a second attempt must make the same frames.
+    seed: parsed.seed ?? randomInt(2 ** 47),
+    negativePrompt: parsed.negative_prompt ?? "",
+    metadata: parsed.metadata ?? null,
+  };
+  return { ...request, image: await admitImage(parsed, context) };
+}
+
+async function admitImage(
+  body: { readonly image?: unknown; readonly input_reference?: unknown },
+  context: AdmitContext,
+): Promise<Artifact | null> {
+  const param = body.input_reference === undefined ? "image" : "input_reference";
+  const value = body.input_reference ?? body.image;
+  if (value === undefined || value === null || value === "") return null;
+  const input = parseImageInput(value, param);
+  const { decodeDataUrl, readImage } = await import("../../media/image.js");
+  const bytes = "bytes" in input ? input.bytes : decodeDataUrl(input.dataUrl, param);
+  const image = await readImage(bytes, { param });
+  return context.saveInput(image.bytes, image.mediaType);
+}

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import type { PipelineSetup } from "../../core/modality.js";
+import { graphPaths, loadModelPackage } from "../../inference/model-package.js";
+import { openSessions, type SessionThread } from "../../inference/session.js";
+import { hashedNgramSettings } from "../../inference/tokenizer.js";
+
+const motionSettings = z.object({
+  tokenizer: hashedNgramSettings,
+  execution: z.object({ providers: z.array(z.string()).min(1) }),
+  shapes: z.object({
+    frameRate: z.int(),
+    /** Latent steps a second of clip. */
+    latentsPerSecond: z.int(),
+    /** Tokens of one latent step and channels of one token. */
+    tokens: z.int(),
+    channels: z.int(),
+    framesPerLatent: z.int(),
+    keyframesPerLatent: z.int(),
+    sampleRateHz: z.int(),
+    /** Frames decoded in one run; a multiple of the frames between two keyframes. */
+    windowFrames: z.int(),
+    imageConditioning: z.object({
+      /** Share of the picture's latent in the first latent step, then from the second to the last. */
+      firstPull: z.number(),
+      pullFrom: z.number(),
+      pullTo: z.number(),
+      /** Share of the picture's fine detail in the first frame and in the last. */
+      detailFrom: z.number(),
+      detailTo: z.number(),
+    }),
+  }),
+  sampler: z.object({
+    kind: z.literal("flow-euler"),
+    steps: z.int(),
+    shift: z.number(),
+    guidance: z.number(),
+    firstStepGuidanceFraction: z.number(),
+  }),
+});
+
+export type MotionSettings = z.infer<typeof motionSettings>;
+
+/** Graphs that look at a whole clip; they run one after the other with all threads. */
+const CLIP_GRAPHS = ["text-encoder", "denoiser", "scene-decoder", "image-encoder", "sound"];
+const FRAME_GRAPHS = ["frame-decoder", "frame-decoder-picture"];
+/** More decoding threads than this only fight for memory bandwidth. */
+const MAX_DECODERS = 8;
+
+export interface MotionModel {
+  readonly settings: MotionSettings;
+  readonly clip: SessionThread;
+  /** One thread each, so that windows of frames are decoded side by side. */
+  readonly decoders: readonly SessionThread[];
+  close(): Promise<void>;
+}
+
+/** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
+export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel> {
+  const { modelPath, threads, onRun } = setup;
+  const model = await loadModelPackage(modelPath);
+  const settings = parseSettings(modelPath, model);
+  const { providers } = settings.execution;
+  const decoderCount = Math.min(threads, MAX_DECODERS);
+  const decoderThreads = Math.max(1, Math.floor(threads / decoderCount));
+  const frameGraphs = graphPaths(model, FRAME_GRAPHS);
+  const [clip, ...decoders] = await Promise.all([
+    openSessions({ graphs: graphPaths(model, CLIP_GRAPHS), threads, providers }, onRun),
+    ...Array.from({ length: decoderCount }, () =>
+      openSessions({ graphs: frameGraphs, threads: decoderThreads, providers }, onRun),
+    ),
+  ]);
+  const close = async () => {
+    await Promise.all([clip, ...decoders].map((thread) => thread.close()));
+  };
+  return { settings, clip, decoders, close };
+}
+
+function parseSettings(modelPath: string, model: unknown): MotionSettings {
+  const parsed = motionSettings.safeParse(model);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new Error(`${modelPath}/model.json: ${issue?.path.join(".")} ${issue?.message}`);
+}

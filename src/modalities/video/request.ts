@@ -1,0 +1,110 @@
+import { z } from "zod";
+import type { Artifact } from "../../core/artifact.js";
+import { JobError } from "../../core/errors.js";
+import type { ModelInfo } from "../../core/modality.js";
+import { TIERS, type Tier, type TierName } from "../../core/tiers.js";
+import { booleanWord, describe, parseBody, wholeNumber } from "../request-body.js";
+
+const MAX_PROMPT_CHARACTERS = 4_096;
+const tierNames = ["fast", "standard", "high"] as const satisfies readonly TierName[];
+
+const text = (param: string) =>
+  z
+    .string({ error: (issue) => `${param} must be a string, got ${describe(issue.input)}` })
+    .max(MAX_PROMPT_CHARACTERS, {
+      error: (issue) =>
+        `${param} must be at most ${MAX_PROMPT_CHARACTERS} characters, got ${typeof issue.input === "string" ? issue.input.length : 0}`,
+    });
+
+const imageValue = z
+  .unknown()
+  .optional()
+  .describe("A file part (PNG, JPEG, WebP), a data URL, {image_url} or {url}.");
+
+const tierWord = (param: string) =>
+  z
+    .enum(tierNames, {
+      error: (issue) =>
+        `${param} must be one of ${tierNames.join(", ")}, got ${describe(issue.input)}`,
+    })
+    .optional();
+
+/** Body of `POST /v1/videos`, JSON or multipart. */
+export const videoBody = z.strictObject({
+  model: z.string().min(1),
+  prompt: text("prompt").refine((prompt) => prompt.trim().length > 0, "prompt must not be empty"),
+  seconds: wholeNumber("seconds", 4, 10),
+  image: imageValue,
+  input_reference: imageValue,
+  quality: tierWord("quality"),
+  tier: tierWord("tier"),
+  size: z.string().optional(),
+  resolution: z.string().optional(),
+  generate_audio: booleanWord("generate_audio").optional(),
+  seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER).optional(),
+  negative_prompt: text("negative_prompt").optional(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).optional(),
+});
+
+export type VideoBody = z.infer<typeof videoBody>;
+
+/** An admitted request, as it is stored and travels on the queue. */
+export interface VideoRequest {
+  readonly model: string;
+  readonly prompt: string;
+  /** Length of the clip, 4 to 10. */
+  readonly seconds: number;
+  readonly quality: TierName;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly sound: boolean;
+  /** Same seed, same model, same inputs: same frames. */
+  readonly seed: number;
+  readonly negativePrompt: string;
+  /** The picture to animate. */
+  readonly image: Artifact | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
+}
+
+/** What the pipeline says of a finished clip. */
+export interface VideoOutput {
+  readonly frameCount: number;
+}
+
+/** The parsed body with its tier settled; contradictions with the tier or the model are refused. */
+export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { quality: TierName } {
+  const parsed = parseBody(videoBody, body);
+  refuseBoth(parsed, "image", "input_reference");
+  refuseBoth(parsed, "quality", "tier");
+  const quality = parsed.quality ?? parsed.tier ?? "standard";
+  checkLength(parsed.seconds, model);
+  checkTier(parsed, quality, model);
+  return { ...parsed, quality };
+}
+
+function refuseBoth(body: VideoBody, name: keyof VideoBody, alias: keyof VideoBody): void {
+  if (body[name] === undefined || body[alias] === undefined) return;
+  const message = `${name} and ${alias} are the same field: send one of them`;
+  throw new JobError("invalid_value", message, { param: alias });
+}
+
+function checkLength(seconds: number, { id, minSeconds = 4, maxSeconds = 10 }: ModelInfo): void {
+  if (seconds >= minSeconds && seconds <= maxSeconds) return;
+  const message = `seconds must be ${minSeconds} to ${maxSeconds} for ${id}, got ${seconds}`;
+  throw new JobError("invalid_value", message, { param: "seconds" });
+}
+
+function checkTier(body: VideoBody, quality: TierName, model: ModelInfo): void {
+  const tier: Tier = TIERS[quality];
+  const sizes = [`${tier.width}x${tier.height}`, `${tier.height}x${tier.width}`];
+  const usable = model.sizes ? sizes.filter((size) => model.sizes?.includes(size)) : sizes;
+  const expect = (param: keyof VideoBody, allowed: readonly unknown[]) => {
+    if (body[param] === undefined || allowed.includes(body[param])) return;
+    const message = `${param} must be ${allowed.join(" or ")} for quality ${quality} of ${model.id}, got ${describe(body[param])}`;
+    throw new JobError("invalid_value", message, { param });
+  };
+  expect("size", usable);
+  expect("resolution", [`${tier.height}p`]);
+  expect("generate_audio", [tier.sound]);
+}

@@ -1,0 +1,70 @@
+import type { Job } from "../core/job.js";
+
+/** What becomes of a delivery. `retry` publishes a copy with a delay, confirmed, then acknowledges. */
+export type Settlement =
+  | { readonly type: "ack" }
+  | { readonly type: "retry"; readonly delayMs: number }
+  /** To the dead-letter queue: a message that no attempt can help. */
+  | { readonly type: "reject" }
+  /** Back to the head of the queue, for another consumer (drain). */
+  | { readonly type: "return" };
+
+export interface Delivery {
+  readonly job: Job;
+  readonly redelivered: boolean;
+  /** Aborts when the channel is lost: the message will come again elsewhere. */
+  readonly signal: AbortSignal;
+}
+
+export type DeliveryHandler = (delivery: Delivery) => Promise<Settlement>;
+
+export interface ConsumeOptions {
+  /** Routing keys to take work from, e.g. `video.service-motion-1`. */
+  readonly routingKeys: readonly string[];
+  /** Jobs in flight = unacknowledged messages. */
+  readonly prefetch: number;
+}
+
+export interface Subscription {
+  /** Takes no more deliveries; resolves when those in flight are settled. */
+  stop(): Promise<void>;
+  /** Whether deliveries can arrive now. */
+  readonly consuming: boolean;
+}
+
+export interface QueueDepth {
+  readonly ready: number;
+  readonly consumers: number;
+}
+
+/** What an operator wants to read in the log or count; nothing depends on it. */
+export type BrokerEvent =
+  | { readonly type: "connection-open" | "channel-open"; readonly name: string }
+  | {
+      readonly type: "connection-lost" | "connection-failed" | "channel-lost" | "channel-failed";
+      readonly name: string;
+      readonly cause: Error;
+    }
+  /** The broker takes no messages for lack of memory or disk. */
+  | { readonly type: "blocked"; readonly reason: string }
+  | { readonly type: "unblocked" }
+  /** The message went to the dead-letter queue. */
+  | { readonly type: "message-corrupted"; readonly routingKey: string; readonly cause: Error }
+  /** A handler threw; its delivery is retried. */
+  | { readonly type: "handler-failed"; readonly jobId: string; readonly cause: unknown }
+  /** The delivery could not be settled as asked and will come again. */
+  | { readonly type: "settlement-failed"; readonly jobId: string; readonly cause: unknown };
+
+/** A queue of jobs. RabbitMQ in production, in-process in embedded mode; one test suite for both. */
+export interface Broker {
+  /**
+   * Resolves when the broker has confirmed the message on a queue. Rejects with `JobError`
+   * `service_unavailable` when it has not (outage, alarm, unroutable, `signal` aborted).
+   */
+  publish(routingKey: string, job: Job, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription>;
+  depth(routingKey: string): Promise<QueueDepth>;
+  /** Whether the connection stands; for health checks. */
+  readonly connected: boolean;
+  close(): Promise<void>;
+}

@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { JobError } from "../core/errors.js";
+import type { Job } from "../core/job.js";
+
+/** Longest request as JSON, in bytes of UTF-8. Bigger inputs travel as artifacts. */
+export const MAX_REQUEST_BYTES = 65_536;
+
+/** Longest message: the request and its envelope, whose fields are bounded below. */
+export const MAX_MESSAGE_BYTES = MAX_REQUEST_BYTES + 2_048;
+
+export const CONTENT_TYPE = "application/json";
+
+/** Kind and version of the body; a reader buries what it does not know. */
+export const MESSAGE_TYPE = "framemill.job.v1";
+
+const jobSchema = z.object({
+  id: z.string().min(1).max(128),
+  modality: z.string().min(1).max(64),
+  model: z.string().min(1).max(128),
+  request: z.unknown(),
+  expiresAtMs: z.number().int().nonnegative(),
+  reportTo: z.string().max(512),
+  traceparent: z.string().max(128).optional(),
+});
+
+/** The properties that say how to read a body. */
+export interface MessageFormat {
+  readonly contentType?: unknown;
+  readonly type?: unknown;
+}
+
+/** A body that cannot be a job. No attempt can help it: it belongs in the dead-letter queue. */
+export class CorruptedMessageError extends Error {
+  override readonly name = "CorruptedMessageError";
+}
+
+/** Throws `JobError` when the job does not fit a message. */
+export function encodeJob(job: Job): Buffer {
+  const requestBytes = Buffer.byteLength(JSON.stringify(job.request) ?? "");
+  if (requestBytes > MAX_REQUEST_BYTES)
+    throw new JobError(
+      "payload_too_large",
+      `request must be at most ${MAX_REQUEST_BYTES} bytes as JSON, got ${requestBytes}`,
+    );
+  const parsed = jobSchema.safeParse(job);
+  if (!parsed.success)
+    throw new JobError("invalid_value", `not a job: ${z.prettifyError(parsed.error)}`);
+  return Buffer.from(JSON.stringify(parsed.data));
+}
+
+/** Throws `CorruptedMessageError`. Fields a newer writer added are dropped. */
+export function decodeJob(body: Buffer, format: MessageFormat): Job {
+  if (format.type !== MESSAGE_TYPE || format.contentType !== CONTENT_TYPE)
+    throw new CorruptedMessageError(
+      `message must be ${MESSAGE_TYPE} as ${CONTENT_TYPE}, got ${String(format.type)} as ${String(format.contentType)}`,
+    );
+  if (body.byteLength > MAX_MESSAGE_BYTES)
+    throw new CorruptedMessageError(
+      `message must be at most ${MAX_MESSAGE_BYTES} bytes, got ${body.byteLength}`,
+    );
+  const parsed = jobSchema.safeParse(parseJson(body));
+  if (!parsed.success) throw new CorruptedMessageError(z.prettifyError(parsed.error));
+  const { traceparent, ...job } = parsed.data;
+  return traceparent === undefined ? job : { ...job, traceparent };
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch (cause) {
+    throw new CorruptedMessageError("message is not JSON", { cause });
+  }
+}

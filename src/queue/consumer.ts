@@ -1,0 +1,151 @@
+import type { Channel, ChannelModel, Message } from "amqplib";
+import pRetry from "p-retry";
+import type { Job } from "../core/job.js";
+import { keepChannel } from "./amqp-link.js";
+import type {
+  BrokerEvent,
+  ConsumeOptions,
+  DeliveryHandler,
+  Settlement,
+  Subscription,
+} from "./broker.js";
+import { decodeJob } from "./codec.js";
+import { Intake } from "./intake.js";
+import type { KeptOpen } from "./keep-open.js";
+import type { Publisher } from "./publisher.js";
+import { HANDLER_FAILED_DELAY_MS, type Topology } from "./topology.js";
+
+export interface ConsumerOptions {
+  /** A connection that never publishes: an alarm must not hold back its acknowledgements. */
+  readonly connection: KeptOpen<ChannelModel>;
+  readonly name: string;
+  readonly topology: Topology;
+  /** Carries deliveries to the retry queues. */
+  readonly publisher: Publisher;
+  readonly onEvent: (event: BrokerEvent) => void;
+}
+
+/** How long a retry that cannot be published is tried before the message is returned instead. */
+const PUBLISH_RETRY_MS = 30_000;
+
+/** One delivery on its way through this process. */
+interface Parcel {
+  readonly message: Message;
+  readonly routingKey: string;
+  readonly channel: Channel;
+  readonly lost: AbortSignal;
+}
+
+/** Takes deliveries for as long as the subscription lives, over any number of channels. */
+export function startConsumer(
+  options: ConsumerOptions,
+  { routingKeys, prefetch }: ConsumeOptions,
+  handler: DeliveryHandler,
+): Subscription {
+  const inFlight = new Set<Promise<void>>();
+  let stopped = false;
+
+  const intakes = keepChannel<Channel, Intake>({
+    ...options,
+    create: (connection) => connection.createChannel(),
+    async setup(channel, life) {
+      const take = (message: Message, routingKey: string) =>
+        track(
+          inFlight,
+          deliver(options, handler, { message, routingKey, channel, lost: life.lost }),
+        );
+      const { topology } = options;
+      const intake = new Intake({ channel, topology, routingKeys, capacity: prefetch, life, take });
+      if (!stopped) await intake.open();
+      return intake;
+    },
+  });
+
+  return {
+    get consuming() {
+      return !stopped && intakes.current !== undefined;
+    },
+    async stop() {
+      stopped = true;
+      await intakes.current?.stop();
+      while (inFlight.size > 0) await Promise.all(inFlight);
+      await intakes.close();
+    },
+  };
+}
+
+function track(inFlight: Set<Promise<void>>, work: Promise<void>): Promise<void> {
+  const tracked = work.finally(() => inFlight.delete(tracked));
+  inFlight.add(tracked);
+  return tracked;
+}
+
+/** Decodes, handles and settles one delivery. Never throws. */
+async function deliver(
+  options: ConsumerOptions,
+  handler: DeliveryHandler,
+  parcel: Parcel,
+): Promise<void> {
+  const job = decode(options, parcel);
+  if (job === null) return settle(parcel, { type: "reject" });
+  try {
+    const settlement = await handle(options, handler, { job, parcel });
+    if (settlement.type === "retry") await sendToRetry(options, parcel, settlement.delayMs);
+    settle(parcel, settlement.type === "retry" ? { type: "ack" } : settlement);
+  } catch (cause) {
+    options.onEvent({ type: "settlement-failed", jobId: job.id, cause });
+    settle(parcel, { type: "return" });
+  }
+}
+
+function decode({ onEvent }: ConsumerOptions, { message, routingKey }: Parcel): Job | null {
+  try {
+    return decodeJob(message.content, message.properties);
+  } catch (error) {
+    const cause = error instanceof Error ? error : new Error(String(error));
+    onEvent({ type: "message-corrupted", routingKey, cause });
+    return null;
+  }
+}
+
+async function handle(
+  { onEvent }: ConsumerOptions,
+  handler: DeliveryHandler,
+  { job, parcel }: { readonly job: Job; readonly parcel: Parcel },
+): Promise<Settlement> {
+  const { redelivered } = parcel.message.fields;
+  try {
+    return await handler({ job, redelivered, signal: parcel.lost });
+  } catch (cause) {
+    onEvent({ type: "handler-failed", jobId: job.id, cause });
+    return { type: "retry", delayMs: HANDLER_FAILED_DELAY_MS };
+  }
+}
+
+/** Publishes the copy before the original is acknowledged: a crash between doubles, never loses. */
+async function sendToRetry(
+  { publisher }: ConsumerOptions,
+  { message, routingKey, lost }: Parcel,
+  delayMs: number,
+): Promise<void> {
+  if (lost.aborted) return;
+  await pRetry(() => publisher.publishLater(routingKey, message.content, delayMs), {
+    retries: Number.POSITIVE_INFINITY,
+    minTimeout: 500,
+    maxTimeout: 5_000,
+    randomize: true,
+    maxRetryTime: PUBLISH_RETRY_MS,
+    signal: lost,
+  });
+}
+
+/** On a lost channel there is nothing to settle: the broker has the message back. */
+function settle({ channel, message, lost }: Parcel, { type }: Settlement): void {
+  if (lost.aborted) return;
+  try {
+    if (type === "ack") channel.ack(message);
+    else channel.nack(message, false, type === "return");
+  } catch {
+    // The channel closed under our hands.
+  }
+}

@@ -1,0 +1,209 @@
+import { JobError } from "../core/errors.js";
+import type {
+  Broker,
+  BrokerEvent,
+  ConsumeOptions,
+  DeliveryHandler,
+  Settlement,
+  Subscription,
+} from "./broker.js";
+import { CONTENT_TYPE, decodeJob, encodeJob, MESSAGE_TYPE } from "./codec.js";
+import {
+  DELIVERY_LIMIT,
+  HANDLER_FAILED_DELAY_MS,
+  pickRetryDelayMs,
+  RETRY_DELAYS_MS,
+} from "./topology.js";
+
+export interface EmbeddedOptions {
+  readonly retryDelaysMs?: readonly number[];
+  readonly onEvent?: (event: BrokerEvent) => void;
+}
+
+/** What the in-process broker can show beyond the interface. */
+export interface EmbeddedBroker extends Broker {
+  /** Buried messages, oldest first. */
+  readonly deadLetters: readonly DeadLetter[];
+}
+
+export interface DeadLetter {
+  readonly routingKey: string;
+  readonly body: Buffer;
+}
+
+interface StoredMessage {
+  readonly routingKey: string;
+  readonly body: Buffer;
+  /** Times it came back without being settled. */
+  returns: number;
+}
+
+interface Consumer {
+  readonly options: ConsumeOptions;
+  readonly handler: DeliveryHandler;
+  readonly inFlight: Set<Promise<void>>;
+  /** Aborts when the broker closes: to the handler, a lost channel. */
+  readonly signal: AbortSignal;
+  stopped: boolean;
+  /** Where the search for the next message starts, so that no routing key starves. */
+  turn: number;
+}
+
+/**
+ * The broker of embedded mode. Keeps nothing on disk: the job table is the truth, and the front's
+ * janitor publishes again what a restart forgot.
+ */
+export function createEmbeddedBroker(options: EmbeddedOptions = {}): EmbeddedBroker {
+  return new InProcessBroker(options);
+}
+
+class InProcessBroker implements EmbeddedBroker {
+  readonly deadLetters: DeadLetter[] = [];
+  readonly #retryDelaysMs: readonly number[];
+  readonly #onEvent: (event: BrokerEvent) => void;
+  readonly #queues = new Map<string, StoredMessage[]>();
+  readonly #consumers = new Set<Consumer>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #closed = new AbortController();
+
+  constructor(options: EmbeddedOptions) {
+    this.#retryDelaysMs = options.retryDelaysMs ?? RETRY_DELAYS_MS;
+    this.#onEvent = options.onEvent ?? (() => undefined);
+  }
+
+  get connected(): boolean {
+    return !this.#closed.signal.aborted;
+  }
+
+  async publish(
+    routingKey: string,
+    job: Parameters<Broker["publish"]>[1],
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const body = encodeJob(job);
+    if (!this.connected || options.signal?.aborted === true)
+      throw new JobError("service_unavailable", "queue unavailable: it is closed", {
+        retryAfterSeconds: 2,
+      });
+    this.#queue(routingKey).push({ routingKey, body, returns: 0 });
+    this.#dispatchSoon();
+  }
+
+  async consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription> {
+    const signal = this.#closed.signal;
+    const consumer: Consumer = {
+      options,
+      handler,
+      inFlight: new Set(),
+      signal,
+      stopped: false,
+      turn: 0,
+    };
+    this.#consumers.add(consumer);
+    this.#dispatchSoon();
+    return {
+      get consuming() {
+        return !consumer.stopped && !signal.aborted;
+      },
+      stop: () => this.#stop(consumer),
+    };
+  }
+
+  async depth(routingKey: string) {
+    const consumers = [...this.#consumers].filter(({ options }) =>
+      options.routingKeys.includes(routingKey),
+    );
+    return { ready: this.#queue(routingKey).length, consumers: consumers.length };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#consumers].map((consumer) => this.#stop(consumer)));
+    this.#closed.abort(new Error("closed"));
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  async #stop(consumer: Consumer): Promise<void> {
+    consumer.stopped = true;
+    this.#consumers.delete(consumer);
+    while (consumer.inFlight.size > 0) await Promise.all(consumer.inFlight);
+  }
+
+  #queue(routingKey: string): StoredMessage[] {
+    const queue = this.#queues.get(routingKey) ?? [];
+    this.#queues.set(routingKey, queue);
+    return queue;
+  }
+
+  /** Never within the caller's turn: a publish returns before its delivery starts. */
+  #dispatchSoon(): void {
+    setImmediate(() => this.#dispatch());
+  }
+
+  /** One message to each consumer with a free place, round after round. */
+  #dispatch(): void {
+    let delivered = true;
+    while (delivered) {
+      delivered = false;
+      for (const consumer of this.#consumers) {
+        const message = this.#next(consumer);
+        if (message === undefined) continue;
+        this.#start(consumer, message);
+        delivered = true;
+      }
+    }
+  }
+
+  #next(consumer: Consumer): StoredMessage | undefined {
+    const { routingKeys, prefetch } = consumer.options;
+    if (consumer.inFlight.size >= prefetch) return undefined;
+    for (let step = 0; step < routingKeys.length; step++) {
+      const key = routingKeys[consumer.turn++ % routingKeys.length] ?? "";
+      const message = this.#queue(key).shift();
+      if (message !== undefined) return message;
+    }
+    return undefined;
+  }
+
+  #start(consumer: Consumer, message: StoredMessage): void {
+    const delivery = this.#deliver(consumer, message).finally(() => {
+      consumer.inFlight.delete(delivery);
+      this.#dispatchSoon();
+    });
+    consumer.inFlight.add(delivery);
+  }
+
+  async #deliver(consumer: Consumer, message: StoredMessage): Promise<void> {
+    const job = decodeJob(message.body, { contentType: CONTENT_TYPE, type: MESSAGE_TYPE });
+    const redelivered = message.returns > 0;
+    try {
+      this.#settle(message, await consumer.handler({ job, redelivered, signal: consumer.signal }));
+    } catch (cause) {
+      this.#onEvent({ type: "handler-failed", jobId: job.id, cause });
+      this.#settle(message, { type: "retry", delayMs: HANDLER_FAILED_DELAY_MS });
+    }
+  }
+
+  #settle(message: StoredMessage, settlement: Settlement): void {
+    if (settlement.type === "reject") this.deadLetters.push(message);
+    if (settlement.type === "return") this.#takeBack(message);
+    if (settlement.type === "retry") this.#deliverLater(message, settlement.delayMs);
+  }
+
+  #takeBack(message: StoredMessage): void {
+    message.returns++;
+    if (message.returns > DELIVERY_LIMIT) this.deadLetters.push(message);
+    else this.#queue(message.routingKey).unshift(message);
+  }
+
+  #deliverLater({ routingKey, body }: StoredMessage, askedMs: number): void {
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        this.#queue(routingKey).push({ routingKey, body, returns: 0 });
+        this.#dispatch();
+      },
+      pickRetryDelayMs(this.#retryDelaysMs, askedMs),
+    );
+    this.#timers.add(timer);
+  }
+}

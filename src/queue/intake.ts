@@ -1,0 +1,167 @@
+import type { Channel, GetMessage, Message } from "amqplib";
+import type { ChannelLife } from "./amqp-link.js";
+import { inTime } from "./in-time.js";
+import { assertJobQueue, type Topology } from "./topology.js";
+
+export interface IntakeOptions {
+  readonly channel: Channel;
+  readonly topology: Topology;
+  readonly routingKeys: readonly string[];
+  /** Messages held at once, over all routing keys. */
+  readonly capacity: number;
+  readonly life: ChannelLife;
+  /** Takes one message to its settlement. Must not throw. */
+  take(message: Message, routingKey: string): Promise<void>;
+}
+
+/**
+ * Longest wait for the broker's answer to a consume, in milliseconds. A quorum queue without a leader
+ * never answers, nor says why: seen on RabbitMQ 3.10.8 with a queue that was declared less than a
+ * second before the broker was killed. Better to fail and say so.
+ */
+const CONSUME_TIMEOUT_MS = 2_000;
+
+/** How often an idle intake looks whether it is idle with reason, in milliseconds. */
+const WATCH_INTERVAL_MS = 5_000;
+
+/**
+ * How messages come in during the life of one channel. Quorum queues know no prefetch shared by
+ * several consumers, so with several routing keys the consumers are cancelled while all places are
+ * taken, and a free place is filled by asking the queues in turn before listening again. Otherwise a
+ * full worker would hold messages that an idle one could run.
+ */
+export class Intake {
+  readonly #options: IntakeOptions;
+  /** Consumer tags by routing key; empty while not listening. */
+  readonly #tags = new Map<string, string>();
+  #running = 0;
+  #turn = 0;
+  #stopped = false;
+  #wasStuck = false;
+  /** The broker's answers are awaited one change at a time. */
+  #changes: Promise<void> = Promise.resolve();
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+  }
+
+  async open(): Promise<void> {
+    const { channel, topology, routingKeys } = this.#options;
+    for (const key of routingKeys) await assertJobQueue(channel, topology, key);
+    await this.#refill();
+    const timer = setInterval(() => void this.#change(() => this.#watch()), WATCH_INTERVAL_MS);
+    timer.unref();
+    this.#options.life.lost.addEventListener("abort", () => clearInterval(timer), { once: true });
+  }
+
+  /** Takes no more messages. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#change(() => this.#cancelAll());
+  }
+
+  async #refill(): Promise<void> {
+    if (this.#options.routingKeys.length > 1)
+      while (!this.#stopped && this.#running < this.#options.capacity)
+        if (!(await this.#pull())) break;
+    if (!this.#stopped && this.#running < this.#options.capacity) await this.#listen();
+  }
+
+  /** Fetches one message from the next queue that has any. */
+  async #pull(): Promise<boolean> {
+    const { channel, topology, routingKeys } = this.#options;
+    for (let step = 0; step < routingKeys.length; step++) {
+      const key = routingKeys[this.#turn++ % routingKeys.length] ?? "";
+      const { ready } = await assertJobQueue(channel, topology, key);
+      if (ready === 0) continue;
+      const message: GetMessage | false = await channel.get(topology.jobQueue(key));
+      if (message === false) continue;
+      this.#arrive(message, key);
+      return true;
+    }
+    return false;
+  }
+
+  async #listen(): Promise<void> {
+    const { channel, capacity, routingKeys } = this.#options;
+    await channel.prefetch(capacity - this.#running);
+    for (const key of routingKeys) if (!this.#tags.has(key)) await this.#consume(key);
+  }
+
+  async #consume(key: string): Promise<void> {
+    const { channel, topology, life } = this.#options;
+    const consuming = channel.consume(topology.jobQueue(key), (message) => {
+      if (message !== null) this.#arrive(message, key);
+      // The broker cancelled the consumer: its queue was deleted. A new channel declares it again.
+      else life.end(new Error(`the broker cancelled the consumer of ${key}`));
+    });
+    const { consumerTag } = await inTime(consuming, CONSUME_TIMEOUT_MS, `consuming ${key}`);
+    this.#tags.set(key, consumerTag);
+  }
+
+  /**
+   * When a queue is deleted and declared again by somebody within about 20 ms, RabbitMQ (3.10.8)
+   * cancels no consumer, but its channel drops the new queue's first deliveries as repetitions of the
+   * old one's. Two looks in a row that find work or no consumer, while nothing runs, tell; a new
+   * channel gets everything.
+   */
+  async #watch(): Promise<void> {
+    if (this.#stopped || this.#running > 0 || this.#tags.size === 0) return;
+    const wasStuck = this.#wasStuck;
+    this.#wasStuck = await this.#isStuck();
+    if (wasStuck && this.#wasStuck && this.#running === 0)
+      this.#options.life.end(new Error("deliveries do not arrive"));
+  }
+
+  async #isStuck(): Promise<boolean> {
+    const { channel, topology, routingKeys } = this.#options;
+    for (const key of routingKeys) {
+      const { ready, consumers } = await assertJobQueue(channel, topology, key);
+      if (ready > 0 || consumers === 0) return true;
+    }
+    return false;
+  }
+
+  #arrive(message: Message, key: string): void {
+    if (this.#stopped || this.#running >= this.#options.capacity)
+      return this.#options.channel.nack(message, false, true);
+    this.#running++;
+    if (this.#full()) void this.#change(() => this.#pause()); // errors end in #change
+    void this.#options.take(message, key).then(() => this.#leave()); // take does not throw
+  }
+
+  #leave(): void {
+    this.#running--;
+    if (this.#options.routingKeys.length > 1 && !this.#stopped)
+      void this.#change(() => this.#resume()); // errors end in #change
+  }
+
+  #full(): boolean {
+    return this.#options.routingKeys.length > 1 && this.#running >= this.#options.capacity;
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#full()) await this.#cancelAll();
+  }
+
+  async #resume(): Promise<void> {
+    if (this.#tags.size === 0) await this.#refill();
+  }
+
+  async #cancelAll(): Promise<void> {
+    for (const [key, tag] of this.#tags) {
+      this.#tags.delete(key);
+      await this.#options.channel.cancel(tag);
+    }
+  }
+
+  /** A change that fails ends the channel: it is opened again from the start. */
+  #change(work: () => Promise<void>): Promise<void> {
+    this.#changes = this.#changes
+      .then(work)
+      .catch((error: unknown) =>
+        this.#options.life.end(error instanceof Error ? error : new Error(String(error))),
+      );
+    return this.#changes;
+  }
+}

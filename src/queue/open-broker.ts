@@ -1,0 +1,49 @@
+import type { Broker, BrokerEvent } from "./broker.js";
+import { createEmbeddedBroker } from "./embedded.js";
+import { createRabbitmqBroker } from "./rabbitmq.js";
+import type { TopologyOptions } from "./topology.js";
+
+export interface OpenBrokerOptions extends TopologyOptions {
+  /** `amqp(s)://…`; without it the broker is in-process. */
+  readonly amqpUrl?: string | undefined;
+  /** Name of this process in the broker's list of connections. */
+  readonly name?: string;
+  /** Longest wait for a publish's confirm, in milliseconds; 2 000 unless told. */
+  readonly publishTimeoutMs?: number;
+  /** Longest wait for the first connection, in milliseconds; 5 000 unless told. */
+  readonly connectTimeoutMs?: number;
+  /** For logs and counters. */
+  readonly onEvent?: (event: BrokerEvent) => void;
+}
+
+/**
+ * Opens the queue. When RabbitMQ cannot be reached at first it resolves all the same, with
+ * `connected` false, and goes on trying: a front that starts before its broker answers 503.
+ */
+export async function openBroker(options: OpenBrokerOptions = {}): Promise<Broker> {
+  const { amqpUrl, onEvent = () => undefined } = options;
+  if (amqpUrl === undefined) return createEmbeddedBroker({ ...options, onEvent });
+  return await openRabbitmq({ ...options, url: amqpUrl }, onEvent);
+}
+
+async function openRabbitmq(
+  options: OpenBrokerOptions & { readonly url: string },
+  onEvent: (event: BrokerEvent) => void,
+): Promise<Broker> {
+  return await new Promise((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      resolve(broker);
+    };
+    const timer = setTimeout(finish, options.connectTimeoutMs ?? 5_000);
+    const broker = createRabbitmqBroker({
+      name: "framemill",
+      publishTimeoutMs: 2_000,
+      ...options,
+      onEvent(event) {
+        onEvent(event);
+        if (event.type === "channel-open") finish();
+      },
+    });
+  });
+}

@@ -1,0 +1,95 @@
+import type { Channel } from "amqplib";
+import { JobError } from "../core/errors.js";
+import { keepChannel, keepConnection } from "./amqp-link.js";
+import type { Broker, BrokerEvent, QueueDepth, Subscription } from "./broker.js";
+import { encodeJob } from "./codec.js";
+import { startConsumer } from "./consumer.js";
+import { createPublisher } from "./publisher.js";
+import { assertJobQueue, createTopology, type TopologyOptions } from "./topology.js";
+
+export interface RabbitmqOptions extends TopologyOptions {
+  /** `amqp(s)://user:password@host:port/vhost`. */
+  readonly url: string;
+  /** Prefix of the connections' names at the broker. */
+  readonly name: string;
+  /** Longest wait for a publish's confirm and for a queue's depth, in milliseconds. */
+  readonly publishTimeoutMs: number;
+  readonly onEvent: (event: BrokerEvent) => void;
+}
+
+/**
+ * A broker over two connections. One publishes; the other only consumes, because a broker in a
+ * resource alarm stops reading from connections that publish, and acknowledgements with them.
+ */
+export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
+  const { url, name, onEvent } = options;
+  const topology = createTopology(options);
+  const publisher = createPublisher({ ...options, name: `${name} publish`, topology });
+  const subscriptions = new Set<Subscription>();
+  // Opened at first use: a process that only publishes needs no second connection.
+  const consuming = lazy(() => keepConnection({ url, name: `${name} consume`, onEvent }));
+  const inspecting = lazy(() =>
+    keepChannel<Channel, Channel>({
+      connection: consuming.get(),
+      name: `${name} inspect`,
+      onEvent,
+      create: (connection) => connection.createChannel(),
+      setup: (channel) => Promise.resolve(channel),
+    }),
+  );
+
+  return {
+    get connected() {
+      return publisher.connected && (!consuming.used || consuming.get().current !== undefined);
+    },
+    publish: async (routingKey, job, { signal } = {}) =>
+      await publisher.publish(routingKey, encodeJob(job), signal),
+    async consume(wanted, handler) {
+      const connection = consuming.get();
+      const consumer = { connection, name: `${name} consume`, topology, publisher, onEvent };
+      const subscription = startConsumer(consumer, wanted, handler);
+      subscriptions.add(subscription);
+      return subscription;
+    },
+    depth: (routingKey) =>
+      withTimeout(options.publishTimeoutMs, async (signal): Promise<QueueDepth> => {
+        const channel = await inspecting.get().get(signal);
+        return await assertJobQueue(channel, topology, routingKey);
+      }),
+    async close() {
+      await Promise.all([...subscriptions].map((subscription) => subscription.stop()));
+      if (inspecting.used) await inspecting.get().close();
+      if (consuming.used) await consuming.get().close();
+      await publisher.close();
+    },
+  };
+}
+
+function lazy<T>(create: () => T) {
+  let made: { readonly value: T } | undefined;
+  return {
+    get used() {
+      return made !== undefined;
+    },
+    get: () => (made ??= { value: create() }).value,
+  };
+}
+
+/** Rejects with `service_unavailable` when the broker does not answer in time. */
+async function withTimeout<T>(
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const late = new Promise<never>((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
+  );
+  try {
+    return await Promise.race([work(signal), late]);
+  } catch (cause) {
+    throw new JobError("service_unavailable", "queue unavailable: the broker does not answer", {
+      cause,
+      retryAfterSeconds: 2,
+    });
+  }
+}

@@ -1,0 +1,120 @@
+import type { Channel, Options } from "amqplib";
+
+/** How long a message may wait in a retry queue, in milliseconds, shortest first. */
+export const RETRY_DELAYS_MS: readonly number[] = [5_000, 30_000, 120_000];
+
+/**
+ * Deliveries a message survives before the broker buries it. A backstop only: attempts are counted
+ * by the front, and every drain, restart and lost channel adds one here.
+ */
+export const DELIVERY_LIMIT = 50;
+
+/** Delay of a delivery whose handler threw, in milliseconds. */
+export const HANDLER_FAILED_DELAY_MS = 5_000;
+
+/** Buried messages kept for inspection; the oldest go first. */
+const DEAD_QUEUE_LENGTH = 100_000;
+
+export interface TopologyOptions {
+  /** Put before every name, so that several installations can share a broker. */
+  readonly namePrefix?: string;
+  readonly retryDelaysMs?: readonly number[];
+}
+
+/** The names of everything the system declares on the broker. */
+export interface Topology {
+  /** Direct exchange; the routing key of a job is `<modality>.<model>`. */
+  readonly jobsExchange: string;
+  readonly deadExchange: string;
+  readonly deadQueue: string;
+  readonly retryDelaysMs: readonly number[];
+  /** The queue of one routing key. */
+  jobQueue(routingKey: string): string;
+  /** Fanout exchange and queue of one retry delay share this name. */
+  retryQueue(delayMs: number): string;
+}
+
+export function createTopology(options: TopologyOptions = {}): Topology {
+  const prefix = options.namePrefix ?? "";
+  return {
+    jobsExchange: `${prefix}jobs`,
+    deadExchange: `${prefix}jobs.dead`,
+    deadQueue: `${prefix}jobs.dead`,
+    retryDelaysMs: [...(options.retryDelaysMs ?? RETRY_DELAYS_MS)].toSorted((a, b) => a - b),
+    jobQueue: (routingKey) => `${prefix}jobs.${routingKey}`,
+    retryQueue: (delayMs) => `${prefix}jobs.retry.${delayMs}ms`,
+  };
+}
+
+/** The shortest retry delay that is not below the one asked for, else the longest there is. */
+export function pickRetryDelayMs(delaysMs: readonly number[], askedMs: number): number {
+  return delaysMs.find((delayMs) => delayMs >= askedMs) ?? delaysMs.at(-1) ?? 0;
+}
+
+/** Declares what all routing keys share. Idempotent. */
+export async function assertTopology(channel: Channel, topology: Topology): Promise<void> {
+  await channel.assertExchange(topology.jobsExchange, "direct", { durable: true });
+  await channel.assertExchange(topology.deadExchange, "fanout", { durable: true });
+  await channel.assertQueue(topology.deadQueue, deadQueueOptions());
+  await channel.bindQueue(topology.deadQueue, topology.deadExchange, "");
+  for (const delayMs of topology.retryDelaysMs) {
+    const name = topology.retryQueue(delayMs);
+    await channel.assertExchange(name, "fanout", { durable: true });
+    await channel.assertQueue(name, retryQueueOptions(topology, delayMs));
+    await channel.bindQueue(name, name, "");
+  }
+}
+
+/** Declares the queue of one routing key and says what is in it. Idempotent. */
+export async function assertJobQueue(
+  channel: Channel,
+  topology: Topology,
+  routingKey: string,
+): Promise<{ readonly ready: number; readonly consumers: number }> {
+  const name = topology.jobQueue(routingKey);
+  const found = await channel.assertQueue(name, jobQueueOptions(topology));
+  await channel.bindQueue(name, topology.jobsExchange, routingKey);
+  return { ready: found.messageCount, consumers: found.consumerCount };
+}
+
+function jobQueueOptions(topology: Topology): Options.AssertQueue {
+  return {
+    durable: true,
+    arguments: {
+      "x-queue-type": "quorum",
+      "x-delivery-limit": DELIVERY_LIMIT,
+      "x-dead-letter-exchange": topology.deadExchange,
+      ...AT_LEAST_ONCE,
+    },
+  };
+}
+
+/** No dead-letter routing key: an expired message keeps its own and so finds its queue again. */
+function retryQueueOptions(topology: Topology, delayMs: number): Options.AssertQueue {
+  return {
+    durable: true,
+    arguments: {
+      "x-queue-type": "quorum",
+      "x-message-ttl": delayMs,
+      "x-dead-letter-exchange": topology.jobsExchange,
+      ...AT_LEAST_ONCE,
+    },
+  };
+}
+
+/** Dead-lettering with confirms; the broker demands `reject-publish` with it. */
+const AT_LEAST_ONCE = {
+  "x-dead-letter-strategy": "at-least-once",
+  "x-overflow": "reject-publish",
+} as const;
+
+function deadQueueOptions(): Options.AssertQueue {
+  return {
+    durable: true,
+    arguments: {
+      "x-queue-type": "quorum",
+      "x-max-length": DEAD_QUEUE_LENGTH,
+      "x-overflow": "drop-head",
+    },
+  };
+}

@@ -1,0 +1,11 @@
+// Original file: proto/framemill/v1/worker.proto
+
+import type { RecordOutcome as _framemill_v1_RecordOutcome, RecordOutcome__Output as _framemill_v1_RecordOutcome__Output } from '../../framemill/v1/RecordOutcome.js';
+
+export interface ReleaseResponse {
+  'outcome'?: (_framemill_v1_RecordOutcome);
+}
+
+export interface ReleaseResponse__Output {
+  'outcome': (_framemill_v1_RecordOutcome__Output);
+}

@@ -1,0 +1,20 @@
+// Original file: proto/framemill/v1/worker.proto
+
+import type { LeaseRef as _framemill_v1_LeaseRef, LeaseRef__Output as _framemill_v1_LeaseRef__Output } from '../../framemill/v1/LeaseRef.js';
+import type { Long } from '@grpc/proto-loader';
+
+export interface ReportRequest {
+  'lease'?: (_framemill_v1_LeaseRef | null);
+  'sequence'?: (number | string | Long);
+  'fraction'?: (number | string);
+  'stage'?: (string);
+  'textDelta'?: (string);
+}
+
+export interface ReportRequest__Output {
+  'lease': (_framemill_v1_LeaseRef__Output | null);
+  'sequence': (string);
+  'fraction': (number);
+  'stage': (string);
+  'textDelta': (string);
+}

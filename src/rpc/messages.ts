@@ -1,0 +1,338 @@
+import { z } from "zod";
+import type { Artifact } from "../core/artifact.js";
+import { isFailureCode, JobError } from "../core/errors.js";
+import type {
+  ClaimResult,
+  CompletionReport,
+  CompletionResult,
+  CostReport,
+  FailureReport,
+  FailureResult,
+  HeartbeatResult,
+  LeaseRef,
+  ProgressReport,
+  ReleaseReport,
+} from "../core/reports.js";
+import type { Usage } from "../core/usage.js";
+import type { Artifact as WireArtifact } from "./gen/framemill/v1/Artifact.js";
+import type { ClaimResponse } from "./gen/framemill/v1/ClaimResponse.js";
+import type { CompleteRequest } from "./gen/framemill/v1/CompleteRequest.js";
+import type { CompleteResponse } from "./gen/framemill/v1/CompleteResponse.js";
+import type { FailRequest } from "./gen/framemill/v1/FailRequest.js";
+import type { FailResponse } from "./gen/framemill/v1/FailResponse.js";
+import type { HeartbeatResponse } from "./gen/framemill/v1/HeartbeatResponse.js";
+import type { LeaseRef as WireLeaseRef } from "./gen/framemill/v1/LeaseRef.js";
+import type { ReleaseRequest } from "./gen/framemill/v1/ReleaseRequest.js";
+import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
+import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
+
+/** What the front says to a progress report. */
+export interface ProgressResult {
+  readonly outcome: "held" | "stale";
+  /** The caller cancelled the job: stop it and report `cancelled`. */
+  readonly cancel: boolean;
+}
+
+/** A progress report with its place among those of the same attempt. */
+export interface SequencedReport {
+  readonly report: ProgressReport;
+  /** Counted from 1 within the attempt. */
+  readonly sequence: number;
+}
+
+const LEASE_OUTCOMES = { held: "LEASE_OUTCOME_HELD", stale: "LEASE_OUTCOME_STALE" } as const;
+const CLAIM_OUTCOMES = {
+  leased: "CLAIM_OUTCOME_LEASED",
+  busy: "CLAIM_OUTCOME_BUSY",
+  "already-done": "CLAIM_OUTCOME_ALREADY_DONE",
+} as const;
+const RECORD_OUTCOMES = {
+  recorded: "RECORD_OUTCOME_RECORDED",
+  stale: "RECORD_OUTCOME_STALE",
+} as const;
+const FAIL_OUTCOMES = {
+  retry: "FAIL_OUTCOME_RETRY",
+  failed: "FAIL_OUTCOME_FAILED",
+  stale: "FAIL_OUTCOME_STALE",
+} as const;
+
+/** A wire enum back to the core's word; UNSPECIFIED and numbers of a newer schema are refused. */
+function outcome<const Word extends string>(words: Readonly<Record<Word, string>>) {
+  const all = Object.keys(words).filter((word): word is Word => Object.hasOwn(words, word));
+  return z.unknown().transform((name, context): Word => {
+    const word = all.find((candidate) => words[candidate] === name);
+    if (word !== undefined) return word;
+    context.addIssue(`unknown outcome ${String(name)}`);
+    return z.NEVER;
+  });
+}
+
+/** A 64-bit integer as text, refused where a number would lose digits. */
+const integer = z
+  .string()
+  .regex(/^\d{1,16}$/, "must be an integer below 2^53")
+  .transform(Number)
+  .refine(Number.isSafeInteger, "must be below 2^53");
+const positive = integer.refine((value) => value > 0, "must be above 0");
+const quantity = z.number().nonnegative();
+const name = z.string().min(1).max(256);
+
+const leaseRef = z.object({ jobId: name, token: positive });
+const artifact = z.object({
+  id: z.string().min(1).max(1_024),
+  variant: name,
+  mediaType: name,
+  byteLength: integer,
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"),
+});
+const checkpoint = artifact.nullish().transform((value) => value ?? null);
+const cost = z.object({
+  microUsdPerUnit: integer,
+  billedUnits: quantity,
+  amountMicroUsd: integer,
+  gpuMilliseconds: integer,
+});
+const usage = z.object({
+  inputTokens: integer.optional(),
+  outputTokens: integer.optional(),
+  images: integer.optional(),
+  audioSeconds: quantity.optional(),
+  videoSeconds: quantity.optional(),
+  gpuMilliseconds: integer,
+});
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue("must be JSON");
+    return z.NEVER;
+  }
+});
+
+const claimRequest = z.object({ jobId: name, workerId: name });
+const heartbeatRequest = z.object({ lease: leaseRef, workerId: name });
+const reportRequest = z.object({
+  lease: leaseRef,
+  sequence: positive,
+  fraction: z.number().min(0).max(1),
+  stage: z.string().max(256),
+  textDelta: z.string(),
+});
+const completeRequest = z.object({
+  lease: leaseRef,
+  usage,
+  cost,
+  artifacts: z.array(artifact).max(100),
+  outputJson: json,
+});
+const failRequest = z.object({
+  lease: leaseRef,
+  code: z.string().refine(isFailureCode, "is no failure code"),
+  message: z.string(),
+  retryable: z.boolean(),
+  gpuMilliseconds: integer,
+});
+const releaseRequest = z.object({ lease: leaseRef, checkpoint, gpuMilliseconds: integer });
+
+const claimResponse = z.object({
+  outcome: outcome(CLAIM_OUTCOMES),
+  lease: z
+    .object({ token: positive, attempt: z.number(), leaseMs: z.number(), microUsdPerUnit: integer })
+    .nullish(),
+  checkpoint,
+  retryAfterMs: z.number(),
+});
+const heartbeatResponse = z.object({
+  outcome: outcome(LEASE_OUTCOMES),
+  leaseMs: z.number(),
+  cancel: z.boolean(),
+  drain: z.boolean(),
+});
+const reportResponse = z.object({
+  lease: leaseRef,
+  sequence: integer,
+  outcome: outcome(LEASE_OUTCOMES),
+  cancel: z.boolean(),
+});
+const recordResponse = z.object({ outcome: outcome(RECORD_OUTCOMES) });
+const failResponse = z.object({ outcome: outcome(FAIL_OUTCOMES), retryAfterMs: z.number() });
+
+// Requests, read by the front.
+
+export function decodeClaimRequest(wire: unknown): { jobId: string; workerId: string } {
+  return decode(claimRequest, wire);
+}
+
+export function decodeHeartbeatRequest(wire: unknown): { lease: LeaseRef; workerId: string } {
+  return decode(heartbeatRequest, wire);
+}
+
+export function decodeReportRequest(wire: unknown): SequencedReport {
+  const { lease, sequence, textDelta, ...progress } = decode(reportRequest, wire);
+  const report = { ...lease, ...progress, ...(textDelta === "" ? {} : { textDelta }) };
+  return { report, sequence };
+}
+
+export function decodeCompleteRequest(wire: unknown): CompletionReport {
+  const request = decode(completeRequest, wire);
+  return {
+    ...request.lease,
+    usage: toUsage(request.usage),
+    cost: toCost(request.cost),
+    artifacts: request.artifacts,
+    output: request.outputJson,
+  };
+}
+
+export function decodeFailRequest(wire: unknown): FailureReport {
+  const { lease, code, message, retryable, gpuMilliseconds } = decode(failRequest, wire);
+  return { ...lease, failure: { code, message }, retryable, gpuMs: gpuMilliseconds };
+}
+
+export function decodeReleaseRequest(wire: unknown): ReleaseReport {
+  const request = decode(releaseRequest, wire);
+  return { ...request.lease, checkpoint: request.checkpoint, gpuMs: request.gpuMilliseconds };
+}
+
+// Requests, written by the worker.
+
+export function encodeLeaseRef({ jobId, token }: LeaseRef): WireLeaseRef {
+  return { jobId, token };
+}
+
+export function encodeReportRequest({ report, sequence }: SequencedReport): ReportRequest {
+  const { fraction, stage, textDelta = "" } = report;
+  return { lease: encodeLeaseRef(report), sequence, fraction, stage, textDelta };
+}
+
+export function encodeCompleteRequest(report: CompletionReport): CompleteRequest {
+  const { gpuMs, ...units } = report.usage;
+  const { gpuMs: costGpuMs, ...money } = report.cost;
+  return {
+    lease: encodeLeaseRef(report),
+    usage: { ...units, gpuMilliseconds: Math.round(gpuMs) },
+    cost: { ...money, gpuMilliseconds: Math.round(costGpuMs) },
+    artifacts: report.artifacts.map(encodeArtifact),
+    outputJson: JSON.stringify(report.output ?? null),
+  };
+}
+
+export function encodeFailRequest(report: FailureReport): FailRequest {
+  const { failure, retryable, gpuMs } = report;
+  return {
+    lease: encodeLeaseRef(report),
+    ...failure,
+    retryable,
+    gpuMilliseconds: Math.round(gpuMs),
+  };
+}
+
+export function encodeReleaseRequest(report: ReleaseReport): ReleaseRequest {
+  const { checkpoint: saved, gpuMs } = report;
+  return {
+    lease: encodeLeaseRef(report),
+    checkpoint: saved === null ? null : encodeArtifact(saved),
+    gpuMilliseconds: Math.round(gpuMs),
+  };
+}
+
+// Answers, written by the front.
+
+export function encodeClaimResponse(result: ClaimResult): ClaimResponse {
+  const head = { outcome: CLAIM_OUTCOMES[result.outcome] };
+  if (result.outcome === "busy") return { ...head, retryAfterMs: result.retryAfterMs };
+  if (result.outcome === "already-done") return head;
+  const { token, attempt, leaseMs, microUsdPerUnit } = result.lease;
+  const saved = result.checkpoint === null ? null : encodeArtifact(result.checkpoint);
+  return { ...head, lease: { token, attempt, leaseMs, microUsdPerUnit }, checkpoint: saved };
+}
+
+export function encodeHeartbeatResponse(result: HeartbeatResult): HeartbeatResponse {
+  return {
+    ...result,
+    leaseMs: Math.floor(result.leaseMs),
+    outcome: LEASE_OUTCOMES[result.outcome],
+  };
+}
+
+export function encodeReportResponse(
+  { report, sequence }: SequencedReport,
+  result: ProgressResult,
+): ReportResponse {
+  const { cancel } = result;
+  return {
+    lease: encodeLeaseRef(report),
+    sequence,
+    outcome: LEASE_OUTCOMES[result.outcome],
+    cancel,
+  };
+}
+
+export function encodeRecordResponse(result: CompletionResult): CompleteResponse {
+  return { outcome: RECORD_OUTCOMES[result.outcome] };
+}
+
+export function encodeFailResponse(result: FailureResult): FailResponse {
+  return { outcome: FAIL_OUTCOMES[result.outcome], retryAfterMs: Math.ceil(result.retryAfterMs) };
+}
+
+// Answers, read by the worker.
+
+export function decodeClaimResponse(wire: unknown, jobId: string): ClaimResult {
+  const answer = decodeAnswer(claimResponse, wire);
+  if (answer.outcome === "busy") return { outcome: "busy", retryAfterMs: answer.retryAfterMs };
+  if (answer.outcome === "already-done") return { outcome: "already-done" };
+  if (!answer.lease) throw new JobError("server_error", "the front leased a job without a lease");
+  return {
+    outcome: "leased",
+    lease: { jobId, ...answer.lease },
+    checkpoint: answer.checkpoint,
+  };
+}
+
+export function decodeHeartbeatResponse(wire: unknown): HeartbeatResult {
+  return decodeAnswer(heartbeatResponse, wire);
+}
+
+export function decodeReportResponse(
+  wire: unknown,
+): ProgressResult & { readonly lease: LeaseRef; readonly sequence: number } {
+  return decodeAnswer(reportResponse, wire);
+}
+
+export function decodeRecordResponse(wire: unknown): CompletionResult {
+  return decodeAnswer(recordResponse, wire);
+}
+
+export function decodeFailResponse(wire: unknown): FailureResult {
+  return decodeAnswer(failResponse, wire);
+}
+
+function encodeArtifact({ id, variant, mediaType, byteLength, sha256 }: Artifact): WireArtifact {
+  return { id, variant, mediaType, byteLength, sha256 };
+}
+
+function toCost({ gpuMilliseconds, ...money }: z.infer<typeof cost>): CostReport {
+  return { ...money, gpuMs: gpuMilliseconds };
+}
+
+/** Drops units that were not sent: an absent unit and 0 are different things. */
+function toUsage({ gpuMilliseconds, ...units }: z.infer<typeof usage>): Usage {
+  const sent = Object.entries(units).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(sent), gpuMs: gpuMilliseconds };
+}
+
+function decode<T>(schema: z.ZodType<T>, wire: unknown): T {
+  const parsed = schema.safeParse(wire);
+  if (parsed.success) return parsed.data;
+  throw new JobError("invalid_value", z.prettifyError(parsed.error));
+}
+
+function decodeAnswer<T>(schema: z.ZodType<T>, wire: unknown): T {
+  const parsed = schema.safeParse(wire);
+  if (parsed.success) return parsed.data;
+  throw new JobError(
+    "server_error",
+    `unusable answer of the front: ${z.prettifyError(parsed.error)}`,
+  );
+}

@@ -1,0 +1,214 @@
+import { isIP } from "node:net";
+import {
+  type handleUnaryCall,
+  type sendUnaryData,
+  Server,
+  type ServerDuplexStream,
+  type ServerOptions,
+  status,
+} from "@grpc/grpc-js";
+import { toJobError } from "../core/errors.js";
+import type {
+  ClaimResult,
+  CompletionReport,
+  CompletionResult,
+  FailureReport,
+  FailureResult,
+  HeartbeatResult,
+  LeaseRef,
+  ProgressReport,
+  ReleaseReport,
+} from "../core/reports.js";
+import { createAuthorizer } from "./authorize.js";
+import type { ReportRequest__Output } from "./gen/framemill/v1/ReportRequest.js";
+import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
+import type { WorkerServiceHandlers } from "./gen/framemill/v1/WorkerService.js";
+import type { HealthHandlers } from "./gen/grpc/health/v1/Health.js";
+import {
+  decodeClaimRequest,
+  decodeCompleteRequest,
+  decodeFailRequest,
+  decodeHeartbeatRequest,
+  decodeReleaseRequest,
+  decodeReportRequest,
+  encodeClaimResponse,
+  encodeFailResponse,
+  encodeHeartbeatResponse,
+  encodeRecordResponse,
+  encodeReportResponse,
+  type ProgressResult,
+} from "./messages.js";
+import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
+import { ReportSequences } from "./report-sequences.js";
+import { toStatus } from "./status.js";
+import { createServerCredentials, type TlsOptions } from "./tls.js";
+
+/**
+ * What the front does with each call. A `JobError` travels to the worker with its code. Every one may
+ * be repeated with the same arguments and must then give the same answer.
+ */
+export interface ReportHandlers {
+  claim(jobId: string, workerId: string): Promise<ClaimResult>;
+  heartbeat(lease: LeaseRef, workerId: string): Promise<HeartbeatResult>;
+  /**
+   * Once for each report, in order, within one worker's stream. `service_unavailable` makes the worker
+   * send it again; any other error drops it.
+   */
+  progress(report: ProgressReport): Promise<ProgressResult>;
+  complete(report: CompletionReport): Promise<CompletionResult>;
+  fail(report: FailureReport): Promise<FailureResult>;
+  release(report: ReleaseReport): Promise<CompletionResult>;
+}
+
+export interface ReportServerOptions {
+  readonly handlers: ReportHandlers;
+  readonly host: string;
+  /** 0 = any free one. */
+  readonly port: number;
+  /** Shared secret of workers and front. Without it, and without mTLS, only loopback is served. */
+  readonly token?: string | undefined;
+  /** `cert` and `key` for TLS; with `ca` workers must show a certificate it signed. */
+  readonly tls?: TlsOptions | undefined;
+}
+
+export interface ReportServer {
+  readonly port: number;
+  /** Lets running calls finish for 2 s. */
+  close(): Promise<void>;
+}
+
+type ReportCall = ServerDuplexStream<ReportRequest__Output, ReportResponse>;
+
+const CLOSE_GRACE_MS = 2_000;
+
+const SERVER_OPTIONS: ServerOptions = {
+  "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+  "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+  // Finds workers that vanished, so that their streams do not pile up.
+  "grpc.keepalive_time_ms": 10_000,
+  "grpc.keepalive_timeout_ms": 5_000,
+  "grpc.max_concurrent_streams": 1_000,
+};
+
+export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
+  refuseOpenDoor(options);
+  const interceptors = options.token === undefined ? [] : [createAuthorizer(options.token)];
+  const server = new Server({ ...SERVER_OPTIONS, interceptors });
+  const streams = new Set<ReportCall>();
+  server.addService(
+    proto.framemill.v1.WorkerService.service,
+    createService(options.handlers, streams),
+  );
+  server.addService(proto.grpc.health.v1.Health.service, HEALTH);
+  const port = await bind(server, options);
+  return { port, close: () => close(server, streams) };
+}
+
+function createService(handlers: ReportHandlers, streams: Set<ReportCall>): WorkerServiceHandlers {
+  const sequences = new ReportSequences();
+  return {
+    Claim: unary(async (request) => {
+      const { jobId, workerId } = decodeClaimRequest(request);
+      return encodeClaimResponse(await handlers.claim(jobId, workerId));
+    }),
+    Heartbeat: unary(async (request) => {
+      const { lease, workerId } = decodeHeartbeatRequest(request);
+      return encodeHeartbeatResponse(await handlers.heartbeat(lease, workerId));
+    }),
+    Complete: unary(async (request) =>
+      encodeRecordResponse(await handlers.complete(decodeCompleteRequest(request))),
+    ),
+    Fail: unary(async (request) =>
+      encodeFailResponse(await handlers.fail(decodeFailRequest(request))),
+    ),
+    Release: unary(async (request) =>
+      encodeRecordResponse(await handlers.release(decodeReleaseRequest(request))),
+    ),
+    Report(call) {
+      streams.add(call);
+      // Ends in a status, never in a rejection.
+      void serveReports(call, handlers, sequences).finally(() => streams.delete(call));
+    },
+  };
+}
+
+function unary<Request, Response>(
+  work: (request: Request) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  async function answer(request: Request, callback: sendUnaryData<Response>): Promise<void> {
+    try {
+      callback(null, await work(request));
+    } catch (error) {
+      callback(toStatus(error));
+    }
+  }
+  return (call, callback) => void answer(call.request, callback); // never rejects
+}
+
+/** One report after the other: the pace of the handler is the pace of the stream. */
+async function serveReports(
+  call: ReportCall,
+  handlers: ReportHandlers,
+  sequences: ReportSequences,
+): Promise<void> {
+  try {
+    for await (const wire of call.iterator({ destroyOnReturn: false })) {
+      const message = decodeReportRequest(wire);
+      const result = await sequences.take(message, () => takeReport(handlers, message.report));
+      call.write(encodeReportResponse(message, result));
+    }
+    call.end();
+  } catch (error) {
+    if (!call.cancelled) call.emit("error", toStatus(error));
+  }
+}
+
+/** A report that no repetition can help is dropped: progress is not worth a job. */
+async function takeReport(
+  handlers: ReportHandlers,
+  report: ProgressReport,
+): Promise<ProgressResult> {
+  try {
+    return await handlers.progress(report);
+  } catch (error) {
+    if (toJobError(error).code === "service_unavailable") throw error;
+    return { outcome: "held", cancel: false };
+  }
+}
+
+const HEALTH: HealthHandlers = {
+  Check(call, callback) {
+    const known = ["", "framemill.v1.WorkerService"].includes(call.request.service);
+    if (known) callback(null, { status: "SERVING" });
+    else callback({ code: status.NOT_FOUND, details: "unknown service" });
+  },
+};
+
+function refuseOpenDoor({ host, token, tls }: ReportServerOptions): void {
+  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
+  if (!isLoopback && token === undefined && tls?.ca === undefined)
+    throw new Error(`gRPC on ${host} needs a worker token or mTLS: set WORKER_TOKEN`);
+}
+
+function bind(server: Server, { host, port, tls }: ReportServerOptions): Promise<number> {
+  const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Promise((resolve, reject) =>
+    server.bindAsync(address, createServerCredentials(tls), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+}
+
+async function close(server: Server, streams: Set<ReportCall>): Promise<void> {
+  for (const stream of streams) stream.end();
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      resolve();
+    }, CLOSE_GRACE_MS);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,192 @@
+import type { ClientDuplexStream } from "@grpc/grpc-js";
+import type { LeaseRef, ProgressReport } from "../core/reports.js";
+import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
+import type { ReportResponse__Output } from "./gen/framemill/v1/ReportResponse.js";
+import { decodeReportResponse, encodeReportRequest, type SequencedReport } from "./messages.js";
+
+type Call = ClientDuplexStream<ReportRequest, ReportResponse__Output>;
+
+export interface ReportStreamOptions {
+  open(): Call;
+  /** The front says that an attempt should stop. May come more than once. */
+  readonly onDirective: (lease: LeaseRef, directive: Directive) => void;
+}
+
+/** `stale`: the token lost the job. `cancel`: the caller does not want it any more. */
+export type Directive = "stale" | "cancel";
+
+/** What is known of one attempt's reports. */
+interface Attempt {
+  readonly lease: LeaseRef;
+  /** Number of the last message written. */
+  sequence: number;
+  /** Not yet written: the newest progress and all text since the last message. */
+  pending: ProgressReport | null;
+  /** Written with text, not yet acknowledged; written again on the next stream. */
+  unacknowledged: SequencedReport[];
+  settled: (() => void)[];
+}
+
+/** Longest text of one message, in UTF-16 code units: at most 192 KiB of UTF-8. */
+const MAX_TEXT_LENGTH = 65_536;
+
+/** First and longest wait before a lost stream is opened again, in milliseconds. */
+const FIRST_REOPEN_MS = 200;
+const LONGEST_REOPEN_MS = 3_000;
+
+/**
+ * The long-lived stream of one worker. While it is slow or away, progress collapses to the newest
+ * value and text is joined; text is kept until acknowledged, so a lost stream loses none.
+ */
+export class ReportStream {
+  readonly #options: ReportStreamOptions;
+  readonly #attempts = new Map<string, Attempt>();
+  #call: Call | null = null;
+  #choked = false;
+  #reopenTimer: NodeJS.Timeout | null = null;
+  #reopenMs = FIRST_REOPEN_MS;
+  #closed = false;
+
+  constructor(options: ReportStreamOptions) {
+    this.#options = options;
+  }
+
+  push(report: ProgressReport): void {
+    if (this.#closed) return;
+    const attempt = this.#attempt(report);
+    attempt.pending = merge(attempt.pending, report);
+    this.#pump();
+  }
+
+  /** Resolves when all text of the attempt is acknowledged, or after `timeoutMs`. */
+  async flush(lease: LeaseRef, timeoutMs: number): Promise<void> {
+    const attempt = this.#attempts.get(keyOf(lease));
+    if (attempt === undefined || isSettled(attempt)) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      attempt.settled.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** The attempt ended: nothing of it needs to be sent any more. */
+  forget(lease: LeaseRef): void {
+    const attempt = this.#attempts.get(keyOf(lease));
+    for (const resolve of attempt?.settled ?? []) resolve();
+    this.#attempts.delete(keyOf(lease));
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#reopenTimer !== null) clearTimeout(this.#reopenTimer);
+    for (const { lease } of this.#attempts.values()) this.forget(lease);
+    this.#call?.end();
+  }
+
+  #attempt({ jobId, token }: LeaseRef): Attempt {
+    const key = keyOf({ jobId, token });
+    const known = this.#attempts.get(key);
+    if (known !== undefined) return known;
+    const attempt: Attempt = {
+      lease: { jobId, token },
+      sequence: 0,
+      pending: null,
+      unacknowledged: [],
+      settled: [],
+    };
+    this.#attempts.set(key, attempt);
+    return attempt;
+  }
+
+  /** Writes what is pending for as long as the stream takes it. */
+  #pump(): void {
+    const call = this.#call ?? this.#open();
+    if (call === null) return;
+    for (const attempt of this.#attempts.values()) {
+      while (attempt.pending !== null && !this.#choked) this.#writeNext(call, attempt);
+      if (this.#choked) return;
+    }
+  }
+
+  #writeNext(call: Call, attempt: Attempt): void {
+    if (attempt.pending === null) return;
+    const { textDelta = "", ...progress } = attempt.pending;
+    const cut = cutText(textDelta);
+    const text = textDelta.slice(0, cut);
+    const rest = textDelta.slice(cut);
+    const report = text === "" ? progress : { ...progress, textDelta: text };
+    const message = { report, sequence: ++attempt.sequence };
+    attempt.pending = rest === "" ? null : { ...progress, textDelta: rest };
+    if (text !== "") attempt.unacknowledged.push(message);
+    this.#write(call, message);
+  }
+
+  #write(call: Call, message: SequencedReport): void {
+    if (!call.write(encodeReportRequest(message))) this.#choked = true;
+  }
+
+  #open(): Call | null {
+    if (this.#reopenTimer !== null || this.#closed) return null;
+    const call = this.#options.open();
+    this.#call = call;
+    this.#choked = false;
+    call.on("data", (answer) => this.#read(answer));
+    call.on("drain", () => {
+      this.#choked = false;
+      this.#pump();
+    });
+    // After an error grpc-js also ends the stream; whichever comes first counts.
+    call.on("error", () => this.#lose(call));
+    call.on("end", () => this.#lose(call));
+    for (const { unacknowledged } of this.#attempts.values())
+      for (const message of unacknowledged) this.#write(call, message);
+    return call;
+  }
+
+  #lose(call: Call): void {
+    if (this.#call !== call) return;
+    this.#call = null;
+    call.cancel();
+    if (this.#closed) return;
+    const waitMs = this.#reopenMs * (1 + Math.random() / 4);
+    this.#reopenMs = Math.min(this.#reopenMs * 2, LONGEST_REOPEN_MS);
+    this.#reopenTimer = setTimeout(() => {
+      this.#reopenTimer = null;
+      if (![...this.#attempts.values()].every(isSettled)) this.#pump();
+    }, waitMs);
+  }
+
+  #read(answer: ReportResponse__Output): void {
+    this.#reopenMs = FIRST_REOPEN_MS;
+    const { lease, sequence, outcome, cancel } = decodeReportResponse(answer);
+    const attempt = this.#attempts.get(keyOf(lease));
+    if (attempt === undefined) return;
+    attempt.unacknowledged = attempt.unacknowledged.filter((sent) => sent.sequence > sequence);
+    if (isSettled(attempt)) for (const resolve of attempt.settled.splice(0)) resolve();
+    if (outcome === "stale") this.#options.onDirective(lease, "stale");
+    else if (cancel) this.#options.onDirective(lease, "cancel");
+  }
+}
+
+function keyOf({ jobId, token }: LeaseRef): string {
+  return `${token}:${jobId}`;
+}
+
+function isSettled({ pending, unacknowledged }: Attempt): boolean {
+  return pending?.textDelta === undefined && unacknowledged.length === 0;
+}
+
+function merge(older: ProgressReport | null, newer: ProgressReport): ProgressReport {
+  const textDelta = (older?.textDelta ?? "") + (newer.textDelta ?? "");
+  return textDelta === "" ? newer : { ...newer, textDelta };
+}
+
+/** Where to cut, never between the halves of a surrogate pair. */
+function cutText(text: string): number {
+  if (text.length <= MAX_TEXT_LENGTH) return text.length;
+  const last = text.charCodeAt(MAX_TEXT_LENGTH - 1);
+  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
+  return isHighSurrogate ? MAX_TEXT_LENGTH - 1 : MAX_TEXT_LENGTH;
+}

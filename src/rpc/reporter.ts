@@ -1,0 +1,200 @@
+import {
+  type CallOptions,
+  type ChannelOptions,
+  type ClientUnaryCall,
+  connectivityState,
+  Metadata,
+  type requestCallback,
+} from "@grpc/grpc-js";
+import pRetry from "p-retry";
+import { JobError } from "../core/errors.js";
+import type { LeaseRef, Reporter } from "../core/reports.js";
+import type { WorkerServiceClient } from "./gen/framemill/v1/WorkerService.js";
+import {
+  decodeClaimResponse,
+  decodeFailResponse,
+  decodeHeartbeatResponse,
+  decodeRecordResponse,
+  encodeCompleteRequest,
+  encodeFailRequest,
+  encodeLeaseRef,
+  encodeReleaseRequest,
+} from "./messages.js";
+import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
+import { type Directive, ReportStream } from "./report-stream.js";
+import { fromServiceError } from "./status.js";
+import { createClientCredentials, type TlsOptions } from "./tls.js";
+
+export interface ReporterOptions {
+  /** `host:port` of the front. */
+  readonly address: string;
+  /** Shared secret of workers and front. */
+  readonly token?: string | undefined;
+  /** Given: TLS. With `cert` and `key`: mTLS. */
+  readonly tls?: TlsOptions | undefined;
+  /** Deadline of one call, in milliseconds; 5 000 unless told. */
+  readonly callTimeoutMs?: number;
+  /** How long an unreachable front is tried before a call rejects, in milliseconds; 10 000 unless told. */
+  readonly retryMs?: number;
+  /** The report stream brought word to stop an attempt, sooner than the next heartbeat would. */
+  readonly onDirective?: (lease: LeaseRef, directive: Directive) => void;
+}
+
+/** The worker's way to the front. A front that cannot be reached is `service_unavailable`. */
+export interface GrpcReporter extends Reporter {
+  /** Resolves when the connection stands; rejects with `service_unavailable` after `timeoutMs`. */
+  ready(timeoutMs: number): Promise<void>;
+  readonly connected: boolean;
+}
+
+type Invoke<Answer> = (
+  client: WorkerServiceClient,
+  ...rest: [metadata: Metadata, options: CallOptions, callback: requestCallback<Answer>]
+) => ClientUnaryCall;
+
+/** How long a final report waits for the attempt's text to arrive first, in milliseconds. */
+const FLUSH_MS = 2_000;
+
+const CHANNEL_OPTIONS: ChannelOptions = {
+  // Without keepalive a black hole hangs a call for 55 s.
+  "grpc.keepalive_time_ms": 5_000,
+  "grpc.keepalive_timeout_ms": 3_000,
+  "grpc.keepalive_permit_without_calls": 1,
+  // With the default back-off a front that was away for 60 s is found 40 s late.
+  "grpc.initial_reconnect_backoff_ms": 200,
+  "grpc.max_reconnect_backoff_ms": 3_000,
+  "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+  "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+  // Each reporter closes its own connection.
+  "grpc.use_local_subchannel_pool": 1,
+  // Fronts are neighbours, never behind the proxy of the environment.
+  "grpc.enable_http_proxy": 0,
+};
+
+export function createReporter(options: ReporterOptions): GrpcReporter {
+  return new Client(options);
+}
+
+class Client implements GrpcReporter {
+  readonly #client: WorkerServiceClient;
+  readonly #stream: ReportStream;
+  readonly #token: string | undefined;
+  readonly #callTimeoutMs: number;
+  readonly #retryMs: number;
+  readonly #closed = new AbortController();
+
+  constructor(options: ReporterOptions) {
+    const credentials = createClientCredentials(options.tls);
+    const { WorkerService } = proto.framemill.v1;
+    this.#client = new WorkerService(options.address, credentials, CHANNEL_OPTIONS);
+    this.#token = options.token;
+    this.#callTimeoutMs = options.callTimeoutMs ?? 5_000;
+    this.#retryMs = options.retryMs ?? 10_000;
+    this.#stream = new ReportStream({
+      open: () => this.#client.report(this.#metadata({ waitForReady: true })),
+      onDirective: options.onDirective ?? (() => undefined),
+    });
+  }
+
+  get connected(): boolean {
+    return this.#client.getChannel().getConnectivityState(true) === connectivityState.READY;
+  }
+
+  ready(timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.#client.waitForReady(Date.now() + timeoutMs, (error) => {
+        if (error === undefined) return resolve();
+        const message = `front not reached within ${timeoutMs} ms`;
+        reject(new JobError("service_unavailable", message, { cause: error }));
+      }),
+    );
+  }
+
+  async claim(jobId: string, workerId: string) {
+    const answer = await this.#call((client, ...rest) =>
+      client.claim({ jobId, workerId }, ...rest),
+    );
+    return decodeClaimResponse(answer, jobId);
+  }
+
+  /** Tried for one deadline only: the next heartbeat is due by then. */
+  async heartbeat(lease: LeaseRef, workerId: string) {
+    const request = { lease: encodeLeaseRef(lease), workerId };
+    const answer = await this.#call(
+      (client, ...rest) => client.heartbeat(request, ...rest),
+      this.#callTimeoutMs,
+    );
+    return decodeHeartbeatResponse(answer);
+  }
+
+  progress(report: Parameters<Reporter["progress"]>[0]): void {
+    this.#stream.push(report);
+  }
+
+  async complete(report: Parameters<Reporter["complete"]>[0]) {
+    const request = encodeCompleteRequest(report);
+    return decodeRecordResponse(
+      await this.#finish(report, (client, ...rest) => client.complete(request, ...rest)),
+    );
+  }
+
+  async fail(report: Parameters<Reporter["fail"]>[0]) {
+    const request = encodeFailRequest(report);
+    return decodeFailResponse(
+      await this.#finish(report, (client, ...rest) => client.fail(request, ...rest)),
+    );
+  }
+
+  async release(report: Parameters<Reporter["release"]>[0]) {
+    const request = encodeReleaseRequest(report);
+    return decodeRecordResponse(
+      await this.#finish(report, (client, ...rest) => client.release(request, ...rest)),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new JobError("service_unavailable", "the reporter is closed"));
+    this.#stream.close();
+    this.#client.close();
+  }
+
+  /** A final report comes after the attempt's last text, or the caller would miss the end of it. */
+  async #finish<Answer>(lease: LeaseRef, invoke: Invoke<Answer>): Promise<Answer> {
+    await this.#stream.flush(lease, FLUSH_MS);
+    try {
+      return await this.#call(invoke);
+    } finally {
+      this.#stream.forget(lease);
+    }
+  }
+
+  /** All calls may be repeated, so all are, while the front is away. */
+  #call<Answer>(invoke: Invoke<Answer>, retryMs: number = this.#retryMs): Promise<Answer> {
+    return pRetry(() => this.#callOnce(invoke), {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 200,
+      maxTimeout: 1_000,
+      randomize: true,
+      maxRetryTime: retryMs,
+      signal: this.#closed.signal,
+      shouldRetry: ({ error }) => error instanceof JobError && error.code === "service_unavailable",
+    });
+  }
+
+  #callOnce<Answer>(invoke: Invoke<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const deadline = Date.now() + this.#callTimeoutMs;
+      invoke(this.#client, this.#metadata(), { deadline }, (error, answer) => {
+        if (error !== null) reject(fromServiceError(error));
+        else if (answer === undefined) reject(new JobError("server_error", "empty answer"));
+        else resolve(answer);
+      });
+    });
+  }
+
+  #metadata(options: { readonly waitForReady?: boolean } = {}): Metadata {
+    const metadata = new Metadata(options);
+    if (this.#token !== undefined) metadata.set("authorization", `Bearer ${this.#token}`);
+    return metadata;
+  }
+}

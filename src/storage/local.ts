@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import type { Artifact } from "../core/artifact.js";
+import { JobError } from "../core/errors.js";
+import { checkedId, checkedPrefix } from "./artifact-id.js";
+import type { ArtifactPut, ArtifactStore, ByteRange } from "./artifact-store.js";
+import { createDigest, readChunks } from "./digest.js";
+import { probeStore } from "./store-probe.js";
+
+/** Unfinished files; the leading dot keeps the folder out of every id and list. */
+const UNFINISHED = ".unfinished";
+
+/** Artifacts as files below one folder: the id is the relative path. */
+export function createLocalStore(folder: string): ArtifactStore {
+  return new LocalStore(resolve(folder));
+}
+
+class LocalStore implements ArtifactStore {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async putFile(put: ArtifactPut, path: string, signal?: AbortSignal): Promise<Artifact> {
+    throwIfAborted(signal);
+    return this.#put(put, readChunks(path), signal);
+  }
+
+  async putBytes(put: ArtifactPut, bytes: Uint8Array): Promise<Artifact> {
+    return this.#put(put, oneChunk(bytes));
+  }
+
+  async openRead(id: string, range?: ByteRange): Promise<Readable> {
+    const file = await this.#open(id);
+    try {
+      const { size } = await file.stat();
+      if (range !== undefined && range.start >= size)
+        throw new JobError(
+          "range_not_satisfiable",
+          `range must start before byte ${size}, got ${range.start}`,
+        );
+    } catch (problem) {
+      await file.close();
+      throw problem;
+    }
+    return file.createReadStream(range);
+  }
+
+  async readBytes(id: string): Promise<Uint8Array> {
+    const file = await this.#open(id);
+    try {
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  }
+
+  async removeAll(prefix: string): Promise<number> {
+    const ids = await this.list(checkedPrefix(prefix));
+    await rm(join(this.#root, prefix), { recursive: true, force: true });
+    return ids.length;
+  }
+
+  async list(prefix: string): Promise<readonly string[]> {
+    const folder = join(this.#root, prefix === "" ? "" : checkedPrefix(prefix));
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+      noneIfMissing,
+    );
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(this.#root, join(entry.parentPath, entry.name)))
+      .filter((id) => !id.startsWith(UNFINISHED))
+      .toSorted();
+  }
+
+  async probe(): Promise<void> {
+    await probeStore(this, this.#root);
+  }
+
+  async close(): Promise<void> {
+    // Holds nothing open between calls.
+  }
+
+  /** Writes beside the artifacts, syncs, then renames: a reader sees all of a file or none. */
+  async #put(
+    put: ArtifactPut,
+    source: AsyncIterable<Buffer>,
+    signal?: AbortSignal,
+  ): Promise<Artifact> {
+    const target = join(this.#root, checkedId(put.id));
+    const unfinished = join(this.#root, UNFINISHED, randomUUID());
+    const digest = createDigest();
+    await mkdir(dirname(unfinished), { recursive: true });
+    try {
+      await writeSynced(unfinished, digest.pass(source), signal);
+      await mkdir(dirname(target), { recursive: true });
+      await rename(unfinished, target);
+      await syncFolder(dirname(target));
+    } finally {
+      await rm(unfinished, { force: true });
+    }
+    return digest.describe(put);
+  }
+
+  async #open(id: string): Promise<FileHandle> {
+    const path = join(this.#root, checkedId(id));
+    const file = await open(path, "r").catch((cause: unknown) => {
+      if (isMissing(cause))
+        throw new JobError("not_found", `there is no artifact ${id}`, { cause });
+      throw cause;
+    });
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+    throw new JobError("not_found", `there is no artifact ${id}`);
+  }
+}
+
+async function writeSynced(
+  path: string,
+  chunks: AsyncIterable<Buffer>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const file = await open(path, "wx");
+  try {
+    for await (const chunk of chunks) {
+      throwIfAborted(signal);
+      await file.writeFile(chunk);
+    }
+    await file.sync();
+    throwIfAborted(signal);
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true)
+    throw new JobError("cancelled", "upload was cancelled", { cause: signal.reason });
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Buffer> {
+  yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function isMissing(thrown: unknown): boolean {
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+function noneIfMissing(thrown: unknown): never[] {
+  if (isMissing(thrown)) return [];
+  throw thrown;
+}

@@ -1,0 +1,57 @@
+import { JobError } from "../core/errors.js";
+import type { Lease } from "../core/job.js";
+import type { Delivery } from "../queue/broker.js";
+import { keepLease } from "./lease.js";
+import type { WorkerDeps } from "./worker-deps.js";
+
+/** One attempt's life: everything that may stop it ends in one signal with one reason. */
+export interface Attempt {
+  readonly signal: AbortSignal;
+  /** Why the signal aborted. */
+  readonly stopReason: JobError | undefined;
+  elapsedMs(): number;
+  end(): void;
+}
+
+export interface AttemptOptions {
+  readonly lease: Lease;
+  readonly delivery: Delivery;
+  readonly deps: Pick<
+    WorkerDeps,
+    "reporter" | "workerId" | "directives" | "onDrain" | "preempted" | "jobTimeoutMs"
+  >;
+}
+
+export function startAttempt({ lease, delivery, deps }: AttemptOptions): Attempt {
+  const startedAt = performance.now();
+  const abort = new AbortController();
+  let stopReason: JobError | undefined;
+  const stop = (reason: JobError) => {
+    stopReason ??= reason;
+    abort.abort(stopReason);
+  };
+  const { reporter, workerId, directives, onDrain, preempted, jobTimeoutMs } = deps;
+  const keeper = keepLease({ lease, reporter, workerId, directives, onDrain, onExpired: stop });
+  const endListening = directives.listen(lease, stop);
+  const overdue = () =>
+    stop(new JobError("deadline_exceeded", `the job ran longer than ${jobTimeoutMs} ms`));
+  const timer = setTimeout(overdue, jobTimeoutMs);
+  const onPreempted = () => stop(new JobError("preempted", "the worker is leaving"));
+  const onChannelLost = () => stop(new JobError("lease_lost", "the queue's channel was lost"));
+  preempted.addEventListener("abort", onPreempted, { once: true });
+  delivery.signal.addEventListener("abort", onChannelLost, { once: true });
+  return {
+    signal: abort.signal,
+    get stopReason() {
+      return stopReason;
+    },
+    elapsedMs: () => performance.now() - startedAt,
+    end() {
+      keeper.stop();
+      endListening();
+      clearTimeout(timer);
+      preempted.removeEventListener("abort", onPreempted);
+      delivery.signal.removeEventListener("abort", onChannelLost);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+
+export type WorkerHealth = "starting" | "ready" | "busy" | "draining" | "stopped" | "defunct";
+
+export interface HealthOptions {
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly state: () => WorkerHealth;
+  /** Jobs in flight. */
+  readonly running: () => number;
+}
+
+export interface HealthServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** `/healthz` (the process lives), `/readyz` (it takes or runs jobs) and `/metrics`. */
+export async function startHealthServer(options: HealthOptions): Promise<HealthServer> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const gauge = new Gauge({
+    name: "framemill_worker_jobs_running",
+    help: "Jobs in flight on this worker.",
+    registers: [registry],
+    collect() {
+      gauge.set(options.running());
+    },
+  });
+  const server = createServer((request, response) => {
+    if (request.url === "/metrics") void sendMetrics(registry, response);
+    else if (request.url === "/readyz") sendState(response, options.state());
+    else if (request.url === "/healthz") send(response, 200, "ok\n");
+    else send(response, 404, "not found\n");
+  });
+  server.listen(options.port, options.host);
+  await once(server, "listening");
+  return {
+    port: portOf(server),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+async function sendMetrics(registry: Registry, response: ServerResponse): Promise<void> {
+  response.setHeader("content-type", registry.contentType);
+  send(response, 200, await registry.metrics());
+}
+
+function sendState(response: ServerResponse, state: WorkerHealth): void {
+  send(response, state === "ready" || state === "busy" ? 200 : 503, `${state}\n`);
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status);
+  response.end(body);
+}

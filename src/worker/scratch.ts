@@ -1,0 +1,47 @@
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Folders of unfinished files: one a process, one an attempt below it. Nothing survives its owner. */
+export interface Scratch {
+  /** Makes an attempt's folder, runs, and removes it however the run ends. */
+  use<T>(jobId: string, run: (path: string) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Opens this process's folder and removes those of workers that are gone. */
+export async function openScratch(root: string): Promise<Scratch> {
+  await mkdir(root, { recursive: true });
+  await sweep(root);
+  const own = await mkdtemp(join(root, `${process.pid}-`));
+  return {
+    async use(jobId, run) {
+      const path = await mkdtemp(join(own, `${jobId}-`));
+      try {
+        return await run(path);
+      } finally {
+        await removeFolder(path);
+      }
+    },
+    close: () => removeFolder(own),
+  };
+}
+
+async function sweep(root: string): Promise<void> {
+  for (const name of await readdir(root)) {
+    const owner = /^(\d+)-/.exec(name)?.[1];
+    if (owner !== undefined && !isAlive(Number(owner))) await removeFolder(join(root, name));
+  }
+}
+
+/** A killed writer may add one more file while its folder goes, hence the retries. */
+function removeFolder(path: string): Promise<void> {
+  return rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+}
+
+function isAlive(processId: number): boolean {
+  try {
+    return process.kill(processId, 0);
+  } catch (thrown) {
+    return thrown instanceof Error && "code" in thrown && thrown.code === "EPERM";
+  }
+}

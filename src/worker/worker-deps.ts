@@ -1,0 +1,30 @@
+import type { Modality } from "../core/modality.js";
+import type { Reporter } from "../core/reports.js";
+import type { InferenceHost } from "../inference/host.js";
+import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { Directives } from "./directives.js";
+import type { Scratch } from "./scratch.js";
+
+/** What the worker logs with; pino satisfies it. */
+export interface Log {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}
+
+/** What one job needs of its worker. */
+export interface WorkerDeps {
+  readonly workerId: string;
+  readonly reporter: Reporter;
+  readonly directives: Directives;
+  readonly inference: InferenceHost;
+  readonly store: ArtifactStore;
+  readonly scratch: Scratch;
+  readonly findModality: (name: string) => Modality | undefined;
+  readonly jobTimeoutMs: number;
+  /** Called when the front asks this worker to finish its jobs and take no more. */
+  readonly onDrain: () => void;
+  /** Aborts when the process must leave: the job goes back without blame. */
+  readonly preempted: AbortSignal;
+  readonly log: Log;
+}

@@ -1,0 +1,110 @@
+import type { Modality, ModelInfo } from "../core/modality.js";
+import type { Reporter } from "../core/reports.js";
+import type { InferenceHost } from "../inference/host.js";
+import type { Broker, Subscription } from "../queue/broker.js";
+import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { Directives } from "./directives.js";
+import { executeJob } from "./execute-job.js";
+import { type HealthServer, startHealthServer, type WorkerHealth } from "./health.js";
+import { openScratch } from "./scratch.js";
+import type { Log } from "./worker-deps.js";
+
+export interface WorkerOptions {
+  readonly workerId: string;
+  readonly models: readonly ModelInfo[];
+  readonly slots: number;
+  readonly scratchDir: string;
+  readonly jobTimeoutMs: number;
+  /** Longest drain after `stop()`, in milliseconds; what runs longer goes back to the queue. */
+  readonly drainMs: number;
+  readonly health: { readonly host: string; readonly port: number };
+  readonly broker: Broker;
+  readonly reporter: Reporter;
+  readonly directives: Directives;
+  readonly inference: InferenceHost;
+  readonly store: ArtifactStore;
+  readonly findModality: (name: string) => Modality | undefined;
+  readonly log: Log;
+}
+
+export interface Worker {
+  readonly healthPort: number;
+  readonly state: WorkerHealth;
+  /** Takes no more jobs, finishes those it has within the drain time, and lets go of everything it opened. */
+  stop(): Promise<void>;
+}
+
+/** Share of the drain time a running job may use before it is handed back. */
+const FINISH_FRACTION = 0.8;
+
+/** Starts consuming once the models are loaded; rejects when they cannot be. */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { broker, models, slots, log } = options;
+  let running = 0;
+  let phase: WorkerHealth = "starting";
+  const state = () => (phase === "ready" && running > 0 ? "busy" : phase);
+  const health = await startHealthServer({ ...options.health, state, running: () => running });
+  const scratch = await openScratch(options.scratchDir);
+  const preempt = new AbortController();
+  let subscription: Subscription | undefined;
+  const onDrain = () => {
+    if (phase === "ready") phase = "draining";
+    void subscription?.stop();
+  };
+  const deps = { ...options, scratch, onDrain, preempted: preempt.signal };
+
+  const close = () => closeAll({ health, options, scratch });
+  try {
+    await options.inference.ready();
+    subscription = await broker.consume(
+      { routingKeys: models.map(routingKey), prefetch: slots },
+      async (delivery) => {
+        running += 1;
+        try {
+          return await executeJob(delivery, deps);
+        } finally {
+          running -= 1;
+        }
+      },
+    );
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+  phase = "ready";
+  log.info(
+    { workerId: options.workerId, models: models.map(({ id }) => id), slots },
+    "worker ready",
+  );
+  return {
+    healthPort: health.port,
+    get state() {
+      return state();
+    },
+    async stop() {
+      phase = "draining";
+      const timer = setTimeout(() => preempt.abort(), options.drainMs * FINISH_FRACTION);
+      await subscription.stop();
+      clearTimeout(timer);
+      await close();
+      phase = "stopped";
+    },
+  };
+}
+
+interface Opened {
+  readonly health: HealthServer;
+  readonly scratch: { close(): Promise<void> };
+  readonly options: WorkerOptions;
+}
+
+async function closeAll({ health, scratch, options }: Opened): Promise<void> {
+  await options.inference.close();
+  await options.reporter.close();
+  await scratch.close();
+  await health.close();
+}
+
+function routingKey({ modality, id }: ModelInfo): string {
+  return `${modality}.${id}`;
+}

@@ -1,0 +1,97 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** One wrong import a rule: [rule, file, what it imports]. */
+const PLANTED = [
+  ["down-only-from-core", "core/planted.ts", "../front/planted.js"],
+  ["down-only-from-inference", "media/planted-up.ts", "../modalities/planted/request.js"],
+  ["down-only-from-modalities", "modalities/planted/up.ts", "../../worker/planted.js"],
+  ["down-only-from-front", "bench/planted-up.ts", "../bin/planted.js"],
+  ["strangers-in-inference-row", "queue/planted.ts", "../rpc/planted.js"],
+  ["strangers-in-front-row", "front/planted.ts", "../worker/planted.js"],
+  ["modalities-are-strangers", "modalities/planted/sibling.ts", "../other/request.js"],
+  ["pipelines-load-lazily", "modalities/planted/request.ts", "./pipeline.js"],
+  ["config-is-passed-down", "storage/planted-config.ts", "../config.js"],
+  ["core-is-pure", "core/planted-pure.ts", "node:fs"],
+  ["no-cycle", "rpc/planted-cycle.ts", "./planted-cycle-back.js"],
+  ["no-unresolvable", "worker/planted-missing.ts", "./planted-nowhere.js"],
+  ["only-in-inference", "worker/planted-engine.ts", "onnxruntime-node"],
+  ["only-in-queue", "worker/planted-broker.ts", "amqplib"],
+  ["only-in-rpc", "worker/planted-grpc.ts", "@grpc/grpc-js"],
+  ["only-in-media", "modalities/planted/image.ts", "sharp"],
+  ["only-in-front", "worker/planted-http.ts", "fastify"],
+  ["only-in-storage", "worker/planted-s3.ts", "@aws-sdk/client-s3"],
+  ["no-undeclared-packages", "worker/planted-dev.ts", "vitest"],
+  ["front-stays-light", "front/planted-heavy.ts", "../modalities/planted/engine.js"],
+] as const;
+
+/** What the wrong imports lead to, innocent in itself. */
+const SUPPORT = {
+  "rpc/planted.ts": "export {};",
+  "worker/planted.ts": "export {};",
+  "bin/planted.ts": "export {};",
+  "modalities/other/request.ts": "export {};",
+  "modalities/planted/pipeline.ts": "export {};",
+  "rpc/planted-cycle-back.ts": 'import "./planted-cycle.js";',
+  "modalities/planted/engine.ts": 'import "../../inference/planted-session.js";',
+  "inference/planted-session.ts": 'import "onnxruntime-node";',
+};
+
+describe("the dependency rule", () => {
+  let folder: string;
+  let before: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "framemill-layers-"));
+    for (const name of ["src", ".dependency-cruiser.cjs", "tsconfig.json", "package.json"])
+      cpSync(join(root, name), join(folder, name), { recursive: true });
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    before = checkLayers(folder).output;
+    for (const [file, text] of Object.entries(SUPPORT)) write(folder, file, text);
+    for (const [, file, target] of PLANTED) write(folder, file, `import "${target}";`);
+  });
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("holds for the code as it is", () => {
+    expect(before).toMatch(/^\d+ modules read\n$/);
+  });
+
+  it("notices every planted violation", () => {
+    const { output, code } = checkLayers(folder);
+    const unnoticed = PLANTED.filter(
+      ([rule, file]) =>
+        !output.split("\n").some((line) => line.startsWith(`${rule}: src/`) && line.includes(file)),
+    );
+    expect(unnoticed).toEqual([]);
+    expect(code).toBe(1);
+  });
+
+  it("fails when it has read nothing", () => {
+    const blind = 'module.exports = { forbidden: [], options: { exclude: "." } };';
+    writeFileSync(join(folder, ".dependency-cruiser.cjs"), blind);
+    const { output, code } = checkLayers(folder);
+    expect(output).toMatch(/^nothing-left-out: 0 of \d+ source files were read\n/);
+    expect(code).toBe(1);
+  });
+});
+
+function checkLayers(folder: string): { readonly output: string; readonly code: number | null } {
+  const script = join(root, "scripts", "layers.mjs");
+  const { stdout, stderr, status } = spawnSync(process.execPath, [script, folder], {
+    encoding: "utf8",
+  });
+  return { output: stdout + stderr, code: status };
+}
+
+function write(folder: string, file: string, text: string): void {
+  const path = join(folder, "src", file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${text}\n`);
+}

@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Artifact } from "#framemill/core/artifact.js";
+import type { InferenceHost } from "#framemill/inference/host.js";
+import { createInferenceProcess } from "#framemill/inference/process.js";
+
+const entryPath = fileURLToPath(new URL("../fixtures/inference/entry.mjs", import.meta.url));
+const log = { info() {}, error() {} };
+const input: Artifact = {
+  id: "input.bin",
+  variant: "input",
+  mediaType: "application/octet-stream",
+  byteLength: 300_000,
+  sha256: "",
+};
+
+/** A package of one file that hashes as it says, or does not. */
+async function writePackage(folder: string, sha256?: string): Promise<string> {
+  const bytes = Buffer.from("a graph");
+  const digest = createHash("sha256").update(bytes).digest("hex");
+  await writeFile(join(folder, "graph.onnx"), bytes);
+  const graph = { path: "graph.onnx", sha256: sha256 ?? digest, byteLength: bytes.byteLength };
+  const manifest = {
+    id: "toy",
+    modality: "toy",
+    pipeline: "toy",
+    files: { graph },
+    execution: { providers: ["cpu"] },
+    shapes: {},
+    limits: {},
+    memory: {},
+    licence: "Apache-2.0",
+    source: "test",
+    card: "README.md",
+  };
+  await writeFile(join(folder, "model.json"), JSON.stringify(manifest));
+  return folder;
+}
+
+describe("the inference process", () => {
+  let folder = "";
+  let host: InferenceHost;
+  const open = (modelPath: string) =>
+    createInferenceProcess({
+      entryPath,
+      setup: { modelPaths: [modelPath], threads: 1, ffmpegPath: "", ffprobePath: "" },
+      stallMs: 1_500,
+      cancelMs: 300,
+      log,
+    });
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "inference-process-"));
+    host = open(await writePackage(folder));
+    await host.ready();
+  });
+  afterAll(async () => {
+    await host.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const run = async (request: object, signal = new AbortController().signal) => {
+    const job = {
+      id: "job_1",
+      modality: "toy",
+      model: "toy",
+      request,
+      expiresAtMs: 0,
+      reportTo: "",
+    };
+    const readInput = async () => new Uint8Array(input.byteLength).fill(7);
+    const events = [];
+    for await (const event of host.run({ job, scratchPath: folder, readInput }, signal)) {
+      events.push(event);
+    }
+    return events;
+  };
+
+  test("streams a job's events and gives it its inputs", async () => {
+    const sha256 = createHash("sha256")
+      .update(new Uint8Array(input.byteLength).fill(7))
+      .digest("hex");
+    expect(await run({ does: "finish", input })).toEqual([
+      { type: "progress", fraction: 0.5, stage: "steps" },
+      { type: "output", output: { sha256 } },
+    ]);
+  });
+
+  test("that dies fails its job with inference_crashed and is there again for the next", async () => {
+    const before = host.processId;
+    await expect(run({ does: "crash" })).rejects.toMatchObject({ code: "inference_crashed" });
+    expect(await run({ does: "finish" })).toHaveLength(2);
+    expect(host.processId).not.toBe(before);
+  });
+
+  test("that hangs is killed and its job fails with inference_stalled", async () => {
+    await expect(run({ does: "hang" })).rejects.toMatchObject({ code: "inference_stalled" });
+    expect(await run({ does: "finish" })).toHaveLength(2);
+  });
+
+  test("stops a cancelled job and keeps its models, or is killed when it does not stop", async () => {
+    const before = host.processId;
+    await expect(run({ does: "wait" }, AbortSignal.timeout(100))).rejects.toMatchObject({
+      code: "cancelled",
+    });
+    expect(host.processId).toBe(before);
+    await expect(run({ does: "hang" }, AbortSignal.timeout(100))).rejects.toMatchObject({
+      code: "cancelled",
+    });
+    expect(await run({ does: "finish" })).toHaveLength(2);
+    expect(host.processId).not.toBe(before);
+  });
+
+  test("reports what a pipeline throws and lives on", async () => {
+    const before = host.processId;
+    await expect(run({ does: "fail" })).rejects.toMatchObject({
+      code: "server_error",
+      message: "NaN in the latents",
+    });
+    expect(host.processId).toBe(before);
+  });
+
+  test("refuses a model file that does not hash as model.json says, by name", async () => {
+    const wrong = await mkdtemp(join(folder, "wrong-"));
+    const refused = open(await writePackage(wrong, "0".repeat(64)));
+    await expect(refused.ready()).rejects.toThrow(/graph\.onnx must hash to 0{64}/);
+    await refused.close();
+  });
+});

@@ -1,0 +1,80 @@
+import type { Artifact } from "#framemill/core/artifact.js";
+import type { CompletionReport, ProgressReport } from "#framemill/core/reports.js";
+import type { ReportHandlers } from "#framemill/rpc/report-server.js";
+
+/** A front that says yes, remembers what it was told, and can be given other answers. */
+export interface FakeFront extends ReportHandlers {
+  readonly calls: (readonly [name: string, ...rest: unknown[]])[];
+  readonly reports: ProgressReport[];
+}
+
+export function createFakeFront(answers: Partial<ReportHandlers> = {}): FakeFront {
+  const calls: FakeFront["calls"] = [];
+  const reports: ProgressReport[] = [];
+  const front: ReportHandlers = {
+    claim: async (jobId) => ({
+      outcome: "leased",
+      lease: { jobId, token: 7, attempt: 2, leaseMs: 30_000, microUsdPerUnit: 180_000 },
+      checkpoint: null,
+    }),
+    heartbeat: async () => ({ outcome: "held", leaseMs: 30_000, cancel: false, drain: false }),
+    progress: async (report) => {
+      reports.push(report);
+      return { outcome: "held", cancel: false };
+    },
+    complete: async () => ({ outcome: "recorded" }),
+    fail: async () => ({ outcome: "retry", retryAfterMs: 5_000 }),
+    release: async () => ({ outcome: "recorded" }),
+    ...answers,
+  };
+  return {
+    calls,
+    reports,
+    claim: (...rest) => (calls.push(["claim", ...rest]), front.claim(...rest)),
+    heartbeat: (...rest) => (calls.push(["heartbeat", ...rest]), front.heartbeat(...rest)),
+    progress: (...rest) => front.progress(...rest),
+    complete: (...rest) => (calls.push(["complete", ...rest]), front.complete(...rest)),
+    fail: (...rest) => (calls.push(["fail", ...rest]), front.fail(...rest)),
+    release: (...rest) => (calls.push(["release", ...rest]), front.release(...rest)),
+  };
+}
+
+export function createArtifact(fields: Partial<Artifact> = {}): Artifact {
+  return {
+    id: "video_1/7/content.mp4",
+    variant: "content",
+    mediaType: "video/mp4",
+    byteLength: 5_000_000_000,
+    sha256: "ab".repeat(32),
+    ...fields,
+  };
+}
+
+export function createCompletion(fields: Partial<CompletionReport> = {}): CompletionReport {
+  return {
+    jobId: "video_1",
+    token: 7,
+    usage: { videoSeconds: 4.041666, gpuMs: 12_345 },
+    cost: {
+      microUsdPerUnit: 180_000,
+      billedUnits: 4.041666,
+      amountMicroUsd: 727_500,
+      gpuMs: 12_345,
+    },
+    artifacts: [
+      createArtifact(),
+      createArtifact({ id: "video_1/7/thumbnail.webp", byteLength: 0 }),
+    ],
+    output: { frameCount: 97, nested: [1, "two", null] },
+    ...fields,
+  };
+}
+
+/** Waits until the claim holds; fails after `timeoutMs`. */
+export async function until(claim: () => boolean, timeoutMs = 5_000): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!claim()) {
+    if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${claim.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

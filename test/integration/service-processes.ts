@@ -1,0 +1,131 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import OpenAI from "openai";
+
+const cli = fileURLToPath(new URL("../../dist/bin/framemill.js", import.meta.url));
+const START_MS = 60_000;
+
+export interface JobRow {
+  readonly id: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly chargedMicroUsd: number | null;
+}
+
+/** The service as its users run it: processes that are talked to from outside. */
+export interface ServiceProcesses {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly client: OpenAI;
+  /** `framemill jobs --json`. */
+  jobs(): Promise<JobRow[]>;
+  /** Process id of the inference process, as the worker's log tells it. */
+  inferencePid(): number;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** `framemill up`: everything embedded, in one process tree. */
+export async function startUp(dataDir: string): Promise<ServiceProcesses> {
+  const env = environmentOf(dataDir, {});
+  const up = start("up", env);
+  const [, baseUrl = "", apiKey = ""] = await up.says(/address +(\S+)\ndevelopment key +(\S+)\n/);
+  return serviceOf({ baseUrl, apiKey, env, worker: up, processes: [up] });
+}
+
+/** `framemill front` and `framemill worker`, apart, over the servers that the environment names. */
+export async function startApart(
+  dataDir: string,
+  services: Environment,
+): Promise<ServiceProcesses> {
+  const env = environmentOf(dataDir, services);
+  const front = start("front", env);
+  const [, baseUrl = "", grpcPort] = await front.says(/"baseUrl":"([^"]+)","grpcPort":(\d+)/);
+  const worker = start("worker", { ...env, FRONT_ADDRESS: `127.0.0.1:${grpcPort}` });
+  await worker.says(/worker ready/);
+  const apiKey = (await run(["keys", "create"], env)).trim();
+  return serviceOf({ baseUrl, apiKey, env, worker, processes: [worker, front] });
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  output(): string;
+  /** Waits for the output to match. */
+  says(pattern: RegExp): Promise<RegExpExecArray>;
+  stop(signal: NodeJS.Signals): Promise<void>;
+}
+
+function start(command: string, env: NodeJS.ProcessEnv): Running {
+  const child = spawn(process.execPath, [cli, command], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const exited = once(child, "exit");
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  }
+  return {
+    child,
+    output: () => output,
+    async says(pattern) {
+      const deadline = performance.now() + START_MS;
+      for (;;) {
+        const match = pattern.exec(output);
+        if (match) return match;
+        if (child.exitCode !== null || performance.now() > deadline) {
+          throw new Error(`framemill ${command} did not start: ${output.slice(-2_000)}`);
+        }
+        await sleep(20);
+      }
+    },
+    async stop(signal) {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+interface ServiceParts {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly worker: Running;
+  readonly processes: readonly Running[];
+}
+
+function serviceOf({ baseUrl, apiKey, env, worker, processes }: ServiceParts): ServiceProcesses {
+  return {
+    baseUrl,
+    apiKey,
+    client: new OpenAI({ baseURL: baseUrl, apiKey }),
+    jobs: async () => JSON.parse(await run(["jobs", "--json"], env)) as JobRow[],
+    inferencePid() {
+      const pids = [...worker.output().matchAll(/"processId":(\d+),"loadMs"/g)];
+      return Number(pids.at(-1)?.[1]);
+    },
+    async stop(signal = "SIGTERM") {
+      for (const process of processes) await process.stop(signal);
+    },
+  };
+}
+
+async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [cli, ...args], { env })).stdout;
+}
+
+function environmentOf(dataDir: string, services: Environment): NodeJS.ProcessEnv {
+  // The bootstrap's servers are for those who ask for them.
+  const { AMQP_URL: _amqp, DATABASE_URL: _database, ...rest } = process.env;
+  return {
+    ...rest,
+    DATA_DIR: dataDir,
+    SCRATCH_DIR: join(dataDir, "scratch"),
+    PORT: "0",
+    GRPC_PORT: "0",
+    WORKER_PORT: "0",
+    ...services,
+  };
+}

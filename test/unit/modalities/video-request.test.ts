@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import type { ModelInfo } from "#framemill/core/modality.js";
+import { parseImageInput } from "#framemill/modalities/video/image-input.js";
+import { video } from "#framemill/modalities/video/index.js";
+import { parseVideoBody } from "#framemill/modalities/video/request.js";
+
+const model: ModelInfo = {
+  id: "service-motion-1",
+  modality: "video",
+  createdAtSeconds: 0,
+  minSeconds: 4,
+  maxSeconds: 10,
+  sizes: ["1280x720", "1920x1080"],
+};
+const body = { model: model.id, prompt: "a red boat", seconds: 4 };
+const parse = (fields: object) => parseVideoBody({ ...body, ...fields }, model);
+
+describe("a video request", () => {
+  test.each([4, 10, "4", "10"])("takes %j seconds and answers a number", (seconds) => {
+    expect(parse({ seconds }).seconds).toBe(Number(seconds));
+  });
+
+  test.each([
+    [{ seconds: 3 }, "seconds", "invalid_value", "4 to 10, got 3"],
+    [{ seconds: 11 }, "seconds", "invalid_value", "4 to 10, got 11"],
+    [{ seconds: 4.5 }, "seconds", "invalid_value", "4.5"],
+    [{ seconds: "abc" }, "seconds", "invalid_value", "abc"],
+    [{ seconds: undefined }, "seconds", "missing_required_parameter", "required"],
+    [{ prompt: undefined }, "prompt", "missing_required_parameter", "required"],
+    [{ prompt: " " }, "prompt", "invalid_value", "empty"],
+    [{ prompt: "x".repeat(1_000_000) }, "prompt", "invalid_value", "at most 4096"],
+    [{ prompt: 7 }, "prompt", "invalid_value", "string"],
+    [{ quality: "ultra" }, "quality", "invalid_value", "fast, standard, high"],
+    [{ quality: "fast", tier: "fast" }, "tier", "invalid_value", "same field"],
+    [{ image: "a", input_reference: "b" }, "input_reference", "invalid_value", "same field"],
+    [{ size: "1920x1080" }, "size", "invalid_value", "1280x720"],
+    [{ size: "720x1280" }, "size", "invalid_value", "1280x720"],
+    [{ quality: "high", resolution: "720p" }, "resolution", "invalid_value", "1080p"],
+    [{ quality: "fast", generate_audio: true }, "generate_audio", "invalid_value", "false"],
+    [{ seed: -1 }, "seed", "invalid_value", "-1"],
+    [{ fps: 30 }, "fps", "unknown_parameter", "fps"],
+    [{ metadata: { a: 1 } }, "metadata.a", "invalid_value", "string"],
+  ])("%j is refused by name", (fields, param, code, reason) => {
+    expect(() => parse(fields)).toThrow(
+      expect.objectContaining({ param, code, message: expect.stringContaining(reason) }),
+    );
+  });
+
+  test("takes the words and digits of a multipart form", () => {
+    const parsed = parse({ seed: "42", generate_audio: "true", tier: "high", size: "1920x1080" });
+    expect(parsed).toMatchObject({ seed: 42, generate_audio: true, quality: "high" });
+  });
+
+  test("costs the tier's price for each second", async () => {
+    const context = { model, saveInput: () => Promise.reject(new Error("nothing to save")) };
+    const amounts = await Promise.all(
+      ["fast", "standard", "high"].map(async (quality) => {
+        const request = await video.admit({ ...body, quality, seconds: 10 }, context);
+        return video.quote(request).amountMicroUsd;
+      }),
+    );
+    expect(amounts).toEqual([800_000, 1_800_000, 3_500_000]);
+  });
+
+  test("bills the seconds it rendered, not the seconds asked for", async () => {
+    const context = { model, saveInput: () => Promise.reject(new Error("nothing to save")) };
+    const request = await video.admit({ ...body, seconds: 10 }, context);
+    expect(video.billedUnits(video.usage(request, { frameCount: 96 }, 1))).toBe(4);
+  });
+
+  test.each([
+    ["https://example.com/a.png", "invalid_image_url"],
+    [{ image_url: "http://127.0.0.1/" }, "invalid_image_url"],
+    [{ url: "file:///etc/passwd" }, "invalid_image_url"],
+    ["hello", "invalid_image_url"],
+    [{ other: 1 }, "invalid_value"],
+    [12, "invalid_value"],
+  ])("never fetches a picture: %j", (value, code) => {
+    expect(() => parseImageInput(value, "image")).toThrow(
+      expect.objectContaining({ code, param: "image" }),
+    );
+  });
+});

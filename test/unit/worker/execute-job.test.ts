@@ -1,0 +1,159 @@
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { JobError } from "#framemill/core/errors.js";
+import type { PipelineEvent } from "#framemill/core/events.js";
+import type { Job } from "#framemill/core/job.js";
+import type { CompletionReport, FailureReport, Reporter } from "#framemill/core/reports.js";
+import type { InferenceHost, InferenceJob } from "#framemill/inference/host.js";
+import { findModality } from "#framemill/modalities/index.js";
+import { createLocalStore } from "#framemill/storage/local.js";
+import { createDirectives } from "#framemill/worker/directives.js";
+import { executeJob } from "#framemill/worker/execute-job.js";
+import { openScratch } from "#framemill/worker/scratch.js";
+
+const job: Job = {
+  id: "video_00000000000000000000000000000001",
+  modality: "video",
+  model: "service-motion-1",
+  request: { seconds: 4 },
+  expiresAtMs: Number.MAX_SAFE_INTEGER,
+  reportTo: "",
+};
+const lease = { jobId: job.id, token: 3, attempt: 2, leaseMs: 30_000, microUsdPerUnit: 180_000 };
+const silent = { info() {}, warn() {}, error() {} };
+
+let folder = "";
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "execute-job-"))));
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** A front that answers as told and remembers what it was told. */
+function frontDouble(answers: Partial<Reporter> = {}) {
+  const completions: CompletionReport[] = [];
+  const failures: FailureReport[] = [];
+  const reporter: Reporter = {
+    claim: async () => ({ outcome: "leased", lease, checkpoint: null }),
+    heartbeat: async () => ({ outcome: "held", leaseMs: 30_000, cancel: false, drain: false }),
+    progress() {},
+    async complete(report) {
+      completions.push(report);
+      return { outcome: "recorded" };
+    },
+    async fail(report) {
+      failures.push(report);
+      return report.retryable
+        ? { outcome: "retry", retryAfterMs: 5_000 }
+        : { outcome: "failed", retryAfterMs: 0 };
+    },
+    release: async () => ({ outcome: "recorded" }),
+    close: async () => {},
+    ...answers,
+  };
+  return { reporter, completions, failures };
+}
+
+type Run = (task: InferenceJob, signal: AbortSignal) => AsyncIterable<PipelineEvent>;
+
+async function* makeClip({ scratchPath }: InferenceJob): AsyncGenerator<PipelineEvent> {
+  const path = join(scratchPath, "content.mp4");
+  await writeFile(path, "a clip");
+  yield { type: "progress", fraction: 0.5, stage: "frames" };
+  yield { type: "file", variant: "content", path, mediaType: "video/mp4" };
+  yield { type: "output", output: { frameCount: 96 } };
+}
+
+async function execute(reporter: Reporter, run: Run, preempted = new AbortController().signal) {
+  const inference: InferenceHost = {
+    ready: async () => {},
+    run,
+    processId: 1,
+    close: async () => {},
+  };
+  const scratch = await openScratch(join(folder, "scratch"));
+  const store = createLocalStore(join(folder, "artifacts"));
+  const delivery = { job, redelivered: false, signal: new AbortController().signal };
+  const settlement = await executeJob(delivery, {
+    workerId: "worker-1",
+    reporter,
+    directives: createDirectives(),
+    inference,
+    store,
+    scratch,
+    findModality,
+    jobTimeoutMs: 60_000,
+    onDrain() {},
+    preempted,
+    log: silent,
+  });
+  const attempts = await readdir(join(folder, "scratch"));
+  const left = await Promise.all(attempts.map((name) => readdir(join(folder, "scratch", name))));
+  return { settlement, left: left.flat(), stored: await store.list("") };
+}
+
+describe("one delivery", () => {
+  test("is run, stored, billed by what was rendered and then acknowledged", async () => {
+    const { reporter, completions } = frontDouble();
+    const { settlement, left, stored } = await execute(reporter, makeClip);
+    expect(settlement).toEqual({ type: "ack" });
+    expect(stored).toEqual([`${job.id}/3/content.mp4`]);
+    expect(left).toEqual([]);
+    expect(completions).toHaveLength(1);
+    expect(completions[0]).toMatchObject({
+      token: 3,
+      cost: { microUsdPerUnit: 180_000, billedUnits: 4, amountMicroUsd: 720_000 },
+      output: { frameCount: 96 },
+      artifacts: [{ variant: "content", byteLength: 6 }],
+    });
+  });
+
+  test("of a job that has ended is acknowledged and nothing runs", async () => {
+    const { reporter } = frontDouble({ claim: async () => ({ outcome: "already-done" }) });
+    const run = () => {
+      throw new Error("must not run");
+    };
+    expect((await execute(reporter, run)).settlement).toEqual({ type: "ack" });
+  });
+
+  test("of a job that another worker holds comes again later", async () => {
+    const busy = { outcome: "busy", retryAfterMs: 30_000 } as const;
+    const { reporter } = frontDouble({ claim: async () => busy });
+    const { settlement } = await execute(reporter, makeClip);
+    expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
+  });
+
+  test("whose inference process died comes again, with nothing stored or billed", async () => {
+    const { reporter, failures, completions } = frontDouble();
+    const { settlement, left, stored } = await execute(reporter, async function* ({ scratchPath }) {
+      await writeFile(join(scratchPath, "half.mp4"), "half");
+      yield { type: "progress", fraction: 0.5, stage: "frames" };
+      throw new JobError("inference_crashed", "the inference process ended (SIGKILL)");
+    });
+    expect(settlement).toEqual({ type: "retry", delayMs: 5_000 });
+    expect(failures).toMatchObject([{ retryable: true, failure: { code: "inference_crashed" } }]);
+    expect([left, stored, completions]).toEqual([[], [], []]);
+  });
+
+  test("whose front is away when the clip is done comes again", async () => {
+    const away = () => Promise.reject(new Error("UNAVAILABLE"));
+    const { reporter } = frontDouble({ complete: away, fail: away });
+    const { settlement } = await execute(reporter, makeClip);
+    expect(settlement.type).toBe("retry");
+  });
+
+  test("goes back to the queue without blame when the worker must leave", async () => {
+    const { reporter, failures } = frontDouble();
+    const leaving = new AbortController();
+    const { settlement } = await execute(
+      reporter,
+      async function* (_task, signal) {
+        yield { type: "progress", fraction: 0.1, stage: "steps" };
+        leaving.abort();
+        signal.throwIfAborted();
+      },
+      leaving.signal,
+    );
+    expect(settlement).toEqual({ type: "return" });
+    expect(failures).toEqual([]);
+  });
+});
