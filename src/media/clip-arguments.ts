@@ -40,9 +40,10 @@ export function clipArguments(
     .inputOptions("-framerate", String(format.frameRate))
     // A reader thread that holds one second: the writer goes on while the encoder is busy.
     .inputOptions("-thread_queue_size", String(format.frameRate));
+  command.outputOptions("-map", "0:v:0");
   if (files.soundPath !== undefined) addSound(command, format, files.soundPath);
   command
-    .outputOptions("-map", "0:v:0", "-map_metadata", "-1")
+    .outputOptions("-map_metadata", "-1")
     .videoCodec(encoding.encoder.name)
     .outputOptions(
       ...encoding.encoder.options,
