@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
-import { writeSecret } from "./commands/dev-file.js";
+import { writeSecret } from "./dev-file.js";
 
 type AdminConfig = Pick<Config, "adminKey" | "dataDir">;
 

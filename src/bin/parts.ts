@@ -4,7 +4,7 @@ import type { ModelInfo } from "../core/modality.js";
 import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";
 import { findModality } from "../modalities/index.js";
-import type { Broker } from "../queue/broker.js";
+import type { Broker, BrokerEvent } from "../queue/broker.js";
 import { openBroker } from "../queue/open-broker.js";
 import { createReporter } from "../rpc/reporter.js";
 import { readTlsFiles } from "../rpc/tls.js";
@@ -31,7 +31,7 @@ export async function openParts(config: Config, log: Log): Promise<Parts> {
   const broker = await openBroker({
     amqpUrl: config.amqpUrl,
     name: config.workerId,
-    onEvent: (event) => log.info({ event }, "broker"),
+    onEvent: (event) => logBrokerEvent(log, event),
   });
   return {
     packages,
@@ -92,6 +92,13 @@ export async function runWorker(
     findModality,
     log,
   });
+}
+
+function logBrokerEvent(log: Log, { type, ...event }: BrokerEvent): void {
+  if (!("cause" in event)) return log.info({ event: type, ...event }, "broker");
+  const { cause, ...rest } = event;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  log.warn({ event: type, ...rest, reason }, "broker");
 }
 
 async function chosenPackages({ modelsDir, models }: Config): Promise<ModelPackage[]> {

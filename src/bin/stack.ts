@@ -4,8 +4,7 @@ import { type Front, startFront } from "../front/front.js";
 import { createOperations } from "../front/operations.js";
 import type { Worker } from "../worker/worker.js";
 import { ensureAdminKey } from "./admin-key.js";
-import type { Endpoint } from "./commands/api-client.js";
-import { readDevFile } from "./commands/dev-file.js";
+import { type Endpoint, readDevFile } from "./dev-file.js";
 import { createLog, type Log } from "./log.js";
 import { openParts, type Parts, runWorker } from "./parts.js";
 

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { NotFoundError } from "openai";
 import type { Video } from "openai/resources/videos";
@@ -17,6 +18,7 @@ import { BUCKET, S3_KEY, startS3Server } from "./s3-server.js";
 
 const PROMPT = "a red boat sails across the ocean at sunset";
 const MODEL = "service-motion-1";
+const EXAMPLE = fileURLToPath(new URL("../../examples/make-clip.mjs", import.meta.url));
 
 interface Mode {
   readonly name: string;
@@ -89,6 +91,22 @@ describe.each(modes)("the service with $name", ({ prepare }) => {
     const { integratedLufs, truePeakDb } = await measureLoudness(path);
     expect(integratedLufs).toBeGreaterThan(-30);
     expect(truePeakDb).toBeLessThan(0);
+  });
+
+  test("makes a fast clip of 6 seconds: 144 frames and no sound track", async () => {
+    const media = await probeMedia(await make({ quality: "fast", seconds: "6" }));
+    expect(media).toMatchObject({
+      durationSeconds: expect.closeTo(6, 1),
+      video: { frameCount: 144 },
+    });
+    expect(media.audio).toBeUndefined();
+  });
+
+  test("serves the example that the documentation shows", async () => {
+    const path = join(folder, "example.mp4");
+    const env = { ...process.env, OPENAI_BASE_URL: up.baseUrl, OPENAI_API_KEY: up.apiKey };
+    await promisify(execFile)(process.execPath, [EXAMPLE, PROMPT, path], { env });
+    expect(await probeMedia(path)).toMatchObject({ video: { frameCount: 96 } });
   });
 
   test("makes the same frames from the same seed and others from another", async () => {

@@ -16,7 +16,7 @@ ROLES = [
     "sound",
 ]
 SIZES = [[720, 1280], [1080, 1920]]
-WINDOW_FRAMES = 12
+WINDOW_FRAMES = 6
 WINDOW_START = 1
 """Windows after the first begin at frames 12 n + 1: they need 5 key frames, others up to 6."""
 SAMPLER = {

@@ -3,13 +3,7 @@ import { rename } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-
-/** A running front and a key to it. */
-export interface Endpoint {
-  /** Includes `/v1`. */
-  readonly baseUrl: string;
-  readonly apiKey: string;
-}
+import type { Endpoint } from "../dev-file.js";
 
 const clip = z.object({
   id: z.string(),

@@ -1,7 +1,6 @@
 import type { Config } from "../../config.js";
 import { startStack } from "../stack.js";
-import type { Endpoint } from "./api-client.js";
-import { findRunningFront } from "./dev-file.js";
+import { type Endpoint, findRunningFront } from "../dev-file.js";
 import { generate, type GenerateOptions } from "./generate.js";
 
 export interface ClipOptions extends GenerateOptions {

@@ -2,7 +2,8 @@ import { openAsBlob } from "node:fs";
 import { basename, resolve } from "node:path";
 import type { Config } from "../../config.js";
 import { probeMedia } from "../../media/probe.js";
-import { type Clip, createApiClient, type Endpoint } from "./api-client.js";
+import type { Endpoint } from "../dev-file.js";
+import { type Clip, createApiClient } from "./api-client.js";
 import { openProgress } from "./progress.js";
 
 export interface GenerateOptions {

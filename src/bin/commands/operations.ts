@@ -6,7 +6,7 @@ import { projectDefaults } from "../../front/front.js";
 import { createKeys } from "../../front/keys.js";
 import { createOperations, type Operations } from "../../front/operations.js";
 import { createLog } from "../log.js";
-import { findRunningFront } from "./dev-file.js";
+import { findRunningFront } from "../dev-file.js";
 
 /**
  * Operates on the shared database where one is configured; else on the running embedded front, whose

@@ -1,7 +1,7 @@
 import type { Config } from "../../config.js";
 import { startStack } from "../stack.js";
 import { untilTold } from "../until-told.js";
-import { writeDevFile } from "./dev-file.js";
+import { writeDevFile } from "../dev-file.js";
 
 /**
  * Front and worker until told to stop; base address and key are printed and left in dev.json,

@@ -23,7 +23,6 @@ export async function makeSound(
   await writeWav(path, floatsOf(outputs, "waveform"), {
     channels: 2,
     sampleRateHz,
-    layout: "planar",
   });
   return path;
 }

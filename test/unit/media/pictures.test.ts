@@ -1,6 +1,6 @@
 import { halfSizeRgb } from "#framemill/media/frame-picture.js";
 import { sharp } from "#framemill/media/safe-sharp.js";
-import { sheetFrames, spritesheetWebp } from "#framemill/media/spritesheet.js";
+import { joinTiles, sheetFrames, sheetTile } from "#framemill/media/spritesheet.js";
 import { thumbnailWebp } from "#framemill/media/thumbnail.js";
 import { describe, expect, it } from "vitest";
 
@@ -37,7 +37,7 @@ describe("pictures of frames", () => {
     const frames = Array.from({ length: 6 }, (_, index) =>
       frame(1280, 720, COLOURS[index % 5]?.yuv ?? [16, 128, 128]),
     );
-    const { data, info } = await sharp(await spritesheetWebp(frames))
+    const { data, info } = await sharp(await joinTiles(await Promise.all(frames.map(sheetTile))))
       .raw()
       .toBuffer({ resolveWithObject: true });
     expect([info.width, info.height]).toEqual([1280, 360]);

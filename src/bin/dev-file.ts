@@ -2,25 +2,25 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** What `up` leaves in its data folder for other commands and for people. */
 const devFile = z.object({ baseUrl: z.string(), apiKey: z.string() });
 
-export type DevFile = z.infer<typeof devFile>;
+/** A running front (its address includes `/v1`) and a key to it: what `up` leaves in its data folder. */
+export type Endpoint = z.infer<typeof devFile>;
 
 const ownerOnly = 0o600;
 
-export async function writeDevFile(dataDir: string, content: DevFile): Promise<void> {
+export async function writeDevFile(dataDir: string, content: Endpoint): Promise<void> {
   await writeSecret(devPath(dataDir), `${JSON.stringify(content, null, 2)}\n`);
 }
 
 /** What the last `up` on this folder wrote; its front may be gone. */
-export async function readDevFile(dataDir: string): Promise<DevFile | undefined> {
+export async function readDevFile(dataDir: string): Promise<Endpoint | undefined> {
   const text = await readFile(devPath(dataDir), "utf8").catch(() => undefined);
   return text === undefined ? undefined : devFile.parse(JSON.parse(text));
 }
 
 /** The file's content when the front it names answers. */
-export async function findRunningFront(dataDir: string): Promise<DevFile | undefined> {
+export async function findRunningFront(dataDir: string): Promise<Endpoint | undefined> {
   const content = await readDevFile(dataDir);
   if (content === undefined) return undefined;
   const health = new URL("/healthz", content.baseUrl);
