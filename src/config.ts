@@ -22,8 +22,11 @@ const settings = z.object({
   s3Bucket: z.string().optional(),
   /** Base URL of an S3-compatible service; unset = AWS. */
   s3Endpoint: z.url().optional(),
+  /** Region of the bucket. */
   s3Region: z.string().default("us-east-1"),
+  /** Credentials; unset = the AWS SDK's own chain (instance role, profile). */
   s3AccessKeyId: z.string().optional(),
+  /** The secret that goes with S3_ACCESS_KEY_ID. */
   s3SecretAccessKey: z.string().optional(),
   /** Address the HTTP API listens on. Change: `0.0.0.0` in a container. */
   host: z.string().default("127.0.0.1"),
@@ -39,11 +42,13 @@ const settings = z.object({
   workerToken: z.string().min(16).optional(),
   /** Bearer key of the admin routes; unset = none, except that `up` makes one in dataDir. */
   adminKey: z.string().min(16).optional(),
-  /** PEM files for HTTPS and gRPC TLS; both or none. */
+  /** PEM file of the certificate for HTTPS and gRPC TLS; none without its key. */
   tlsCertFile: z.string().optional(),
+  /** PEM file of the key that goes with TLS_CERT_FILE. */
   tlsKeyFile: z.string().optional(),
-  /** PEM files of a worker's client certificate (mTLS); both or none. */
+  /** PEM file of a worker's client certificate (mTLS); none without its key. */
   workerCertFile: z.string().optional(),
+  /** PEM file of the key that goes with WORKER_CERT_FILE. */
   workerKeyFile: z.string().optional(),
   /** PEM file of the authority that signs workers' certificates (on a front) or the front's (on a worker). */
   tlsCaFile: z.string().optional(),
@@ -75,12 +80,15 @@ const settings = z.object({
   drainMs: count.default(25_000),
   /** Longest run of one job, in milliseconds; below 0.66 × the broker's consumer_timeout. */
   jobTimeoutMs: count.default(1_200_000),
-  /** ffmpeg and ffprobe binaries. */
+  /** The ffmpeg binary. */
   ffmpegPath: z.string().default("ffmpeg"),
+  /** The ffprobe that goes with it. */
   ffprobePath: z.string().default("ffprobe"),
   /** A running front for the command line's `generate`, with `/v1`, and a key to it. */
   framemillBaseUrl: z.url().optional(),
+  /** The key that goes with FRAMEMILL_BASE_URL. */
   framemillApiKey: z.string().optional(),
+  /** Least severe line that is logged. Change: `debug` for one line a request, `silent` for none. */
   logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 

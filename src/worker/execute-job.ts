@@ -1,3 +1,4 @@
+import pRetry from "p-retry";
 import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
 import type { Job, Lease } from "../core/job.js";
@@ -8,6 +9,8 @@ import type { WorkerDeps } from "./worker-deps.js";
 
 /** Pause before a message whose job another worker holds, or whose front is away, comes again. */
 const RETRY_MS = 5_000;
+/** How long a finished clip waits for a front that is away. */
+const KEEP_RESULT_MS = 600_000;
 /** Pause before a message whose lease was lost comes again: a lease's length. */
 const LOST_RETRY_MS = 30_000;
 
@@ -97,9 +100,23 @@ async function complete(
   const { jobId, token, microUsdPerUnit } = lease;
   const amountMicroUsd = Math.round(billedUnits * microUsdPerUnit);
   const cost = { microUsdPerUnit, billedUnits, amountMicroUsd, gpuMs };
-  const { outcome } = await deps.reporter.complete({ jobId, token, usage, cost, ...made });
-  deps.log.info({ jobId, token, outcome, gpuMs, billedUnits, amountMicroUsd }, "job ended");
+  const report = { jobId, token, usage, cost, ...made };
+  const { outcome } = await untilAnswered(() => deps.reporter.complete(report), deps.preempted);
+  if (outcome === "stale") throw new JobError("lease_lost", "another attempt holds the job");
+  deps.log.info({ jobId, token, gpuMs, billedUnits, amountMicroUsd }, "job ended");
   return { type: "ack" };
+}
+
+/** Finished work is not thrown away because the front is: without one nobody else can claim it. */
+function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return pRetry(call, {
+    signal,
+    retries: Number.MAX_SAFE_INTEGER,
+    minTimeout: 200,
+    maxTimeout: 5_000,
+    maxRetryTime: KEEP_RESULT_MS,
+    shouldRetry: ({ error }) => toJobError(error).code === "service_unavailable",
+  });
 }
 
 interface FailedAttempt {

@@ -134,7 +134,31 @@ describe("one delivery", () => {
     expect([left, stored, completions]).toEqual([[], [], []]);
   });
 
-  test("whose front is away when the clip is done comes again", async () => {
+  test("whose token went stale while it was run is looked at again after a lease's length", async () => {
+    const { reporter, failures } = frontDouble({ complete: async () => ({ outcome: "stale" }) });
+    const { settlement } = await execute(reporter, makeClip);
+    expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
+    expect(failures).toEqual([]);
+  });
+
+  test("keeps a finished clip for a front that comes back, and makes it once", async () => {
+    let [made, asked] = [0, 0];
+    const { reporter } = frontDouble({
+      complete: async () => {
+        asked += 1;
+        if (asked < 3) throw new JobError("service_unavailable", "the front is away");
+        return { outcome: "recorded" };
+      },
+    });
+    const { settlement } = await execute(reporter, (task) => {
+      made += 1;
+      return makeClip(task);
+    });
+    expect(settlement).toEqual({ type: "ack" });
+    expect([made, asked]).toEqual([1, 3]);
+  });
+
+  test("whose report nobody can take comes again", async () => {
     const away = () => Promise.reject(new Error("UNAVAILABLE"));
     const { reporter } = frontDouble({ complete: away, fail: away });
     const { settlement } = await execute(reporter, makeClip);
