@@ -4,6 +4,7 @@ import { PGlite, types as pgliteTypes } from "@electric-sql/pglite";
 import { Kysely, Migrator, PostgresDialect } from "kysely";
 import { Pool, types as postgresTypes } from "pg";
 import type { Logger } from "pino";
+import { lockFolder } from "./folder-lock.js";
 import { MIGRATIONS } from "./migrations/migrations.js";
 import { createPGlitePool } from "./pglite-pool.js";
 import { listenOnPostgres, type StopListening } from "./postgres-listener.js";
@@ -70,6 +71,7 @@ function openPostgres(connectionString: string, log: Logger): Database {
 async function openPGlite(dataDir: string): Promise<Database> {
   const folder = join(dataDir, "database");
   await mkdir(folder, { recursive: true });
+  const unlock = await lockFolder(dataDir);
   const pglite = await PGlite.create(folder, { parsers: { [pgliteTypes.INT8]: Number } });
   const kysely = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: createPGlitePool(pglite) }),
@@ -81,7 +83,10 @@ async function openPGlite(dataDir: string): Promise<Database> {
       const unlisten = await pglite.listen(channel, onPayload);
       return async () => await unlisten();
     },
-    close: async () => await kysely.destroy(),
+    async close() {
+      await kysely.destroy();
+      await unlock();
+    },
   };
 }
 

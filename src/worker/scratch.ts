@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isProcessAlive } from "../core/processes.js";
 
 /** Folders of unfinished files: one a process, one an attempt below it. Nothing survives its owner. */
 export interface Scratch {
@@ -29,19 +30,11 @@ export async function openScratch(root: string): Promise<Scratch> {
 async function sweep(root: string): Promise<void> {
   for (const name of await readdir(root)) {
     const owner = /^(\d+)-/.exec(name)?.[1];
-    if (owner !== undefined && !isAlive(Number(owner))) await removeFolder(join(root, name));
+    if (owner !== undefined && !isProcessAlive(Number(owner))) await removeFolder(join(root, name));
   }
 }
 
 /** A killed writer may add one more file while its folder goes, hence the retries. */
 function removeFolder(path: string): Promise<void> {
   return rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-}
-
-function isAlive(processId: number): boolean {
-  try {
-    return process.kill(processId, 0);
-  } catch (thrown) {
-    return thrown instanceof Error && "code" in thrown && thrown.code === "EPERM";
-  }
 }

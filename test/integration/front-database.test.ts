@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -71,6 +71,18 @@ describe.each(ENGINES)("the database over %s", (engine) => {
       await database.close();
     });
   });
+});
+
+it("refuses a data folder that another process uses, and takes one whose owner is gone", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "framemill-owner-"));
+  const owner = join(dataDir, "owner.pid");
+  await writeFile(owner, String(process.ppid));
+  await expect(openDatabase({ dataDir, log })).rejects.toThrow(`in use by process ${process.ppid}`);
+  await writeFile(owner, "4194305");
+  const database = await openDatabase({ dataDir, log });
+  expect(await readFile(owner, "utf8")).toBe(String(process.pid));
+  await database.close();
+  await rm(dataDir, { recursive: true });
 });
 
 it("lets replicas that start together migrate one after the other", async () => {
