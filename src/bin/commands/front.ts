@@ -9,9 +9,12 @@ export async function front(config: Config): Promise<void> {
   const stopped = untilTold();
   const log = createLog(config, "framemill-front");
   const parts = await openParts(config, log);
-  const running = await runFront(config, parts, log);
-  log.info({ baseUrl: running.baseUrl, grpcPort: running.grpcPort }, "front ready");
-  await stopped;
-  await running.close();
-  await parts.close();
+  try {
+    const running = await runFront(config, parts, log);
+    log.info({ baseUrl: running.baseUrl, grpcPort: running.grpcPort }, "front ready");
+    await stopped;
+    await running.close();
+  } finally {
+    await parts.close();
+  }
 }

@@ -13,8 +13,11 @@ export async function worker(config: Config): Promise<void> {
   const stopped = untilTold();
   const log = createLog(config, "framemill-worker");
   const parts = await openParts(config, log);
-  const running = await runWorker(config, parts, log, config.frontAddress);
-  await stopped;
-  await running.stop();
-  await parts.close();
+  try {
+    const running = await runWorker(config, parts, log, config.frontAddress);
+    await stopped;
+    await running.stop();
+  } finally {
+    await parts.close();
+  }
 }
