@@ -16,7 +16,7 @@ const CHECKS = [
     of: "src",
     command: [bin("tsc"), "-p", "tsconfig.json", "--noEmit", "--incremental", "false"],
   },
-  { name: "types", of: "test", command: [bin("tsc"), "-p", "tsconfig.test.json"] },
+  { name: "types", of: "test", command: [bin("tsc"), "-p", "test/tsconfig.json"] },
   {
     name: "lint",
     command: [bin("oxlint"), "--deny-warnings", "src", "test", "scripts"],
