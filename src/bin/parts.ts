@@ -45,6 +45,20 @@ export async function openParts(config: Config, log: Log): Promise<Parts> {
   };
 }
 
+/** Opens the parts for as long as `use` runs, and closes them however it ends. */
+export async function withParts(
+  config: Config,
+  log: Log,
+  use: (parts: Parts) => Promise<void>,
+): Promise<void> {
+  const parts = await openParts(config, log);
+  try {
+    await use(parts);
+  } finally {
+    await parts.close();
+  }
+}
+
 /** A silent job counts as hung after this long: one step or window takes seconds at worst. */
 const STALL_MS = 120_000;
 const CANCEL_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { Config } from "../../config.js";
 import { createLog } from "../log.js";
-import { openParts } from "../parts.js";
+import { withParts } from "../parts.js";
 import { runFront } from "../stack.js";
 import { untilTold } from "../until-told.js";
 
@@ -8,13 +8,10 @@ import { untilTold } from "../until-told.js";
 export async function front(config: Config): Promise<void> {
   const stopped = untilTold();
   const log = createLog(config, "framemill-front");
-  const parts = await openParts(config, log);
-  try {
+  await withParts(config, log, async (parts) => {
     const running = await runFront(config, parts, log);
     log.info({ baseUrl: running.baseUrl, grpcPort: running.grpcPort }, "front ready");
     await stopped;
     await running.close();
-  } finally {
-    await parts.close();
-  }
+  });
 }

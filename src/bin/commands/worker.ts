@@ -1,6 +1,6 @@
 import type { Config } from "../../config.js";
 import { createLog } from "../log.js";
-import { openParts, runWorker } from "../parts.js";
+import { withParts, runWorker } from "../parts.js";
 import { untilTold } from "../until-told.js";
 
 /** Takes jobs from the queue until told to stop. Needs a real broker: there is nobody else in-process. */
@@ -12,12 +12,9 @@ export async function worker(config: Config): Promise<void> {
   }
   const stopped = untilTold();
   const log = createLog(config, "framemill-worker");
-  const parts = await openParts(config, log);
-  try {
+  await withParts(config, log, async (parts) => {
     const running = await runWorker(config, parts, log, config.frontAddress);
     await stopped;
     await running.stop();
-  } finally {
-    await parts.close();
-  }
+  });
 }
