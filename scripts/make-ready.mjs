@@ -2,7 +2,7 @@
 import { ffmpegIsMissing, findFfmpeg } from "./ffmpeg.mjs";
 import { build, installPackages } from "./packages.mjs";
 import { missingServicePackages, startServices } from "./services.mjs";
-import { installSystemPackages } from "./system-packages.mjs";
+import { findProgram, installSystemPackages } from "./system-packages.mjs";
 
 /**
  * The servers live as long as the reaper.
@@ -11,6 +11,7 @@ import { installSystemPackages } from "./system-packages.mjs";
 export async function makeReady(withServices, reaper) {
   const packages = withServices ? missingServicePackages() : [];
   if (ffmpegIsMissing()) packages.push("ffmpeg");
+  if (withServices && !findProgram("openssl")) packages.push("openssl"); // certificates of the TLS tests
   const installed = installSystemPackages(packages); // one apt-get for all: it locks out a second
   return Promise.all([
     installed.then(findFfmpeg),
