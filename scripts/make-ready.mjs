@@ -12,6 +12,7 @@ export async function makeReady(withServices, reaper) {
   const packages = withServices ? missingServicePackages() : [];
   if (ffmpegIsMissing()) packages.push("ffmpeg");
   if (withServices && !findProgram("openssl")) packages.push("openssl"); // certificates of the TLS tests
+  if (withServices && !findProgram("espeak-ng")) packages.push("espeak-ng"); // phonemes of the speech tests
   const installed = installSystemPackages(packages); // one apt-get for all: it locks out a second
   return Promise.all([
     installed.then(findFfmpeg),

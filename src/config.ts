@@ -34,7 +34,7 @@ const settings = z.object({
   port: port.default(8080),
   /** Port of the gRPC contract with workers; 0 = any free one. */
   grpcPort: port.default(8081),
-  /** gRPC address workers are told to report to; unset = host:grpcPort. */
+  /** gRPC address workers are told to report to; unset = host:grpcPort, for 0.0.0.0 the first outward address. */
   grpcAdvertise: z.string().optional(),
   /** gRPC address of the front, as a worker reaches it. */
   frontAddress: z.string().default("127.0.0.1:8081"),
@@ -52,6 +52,14 @@ const settings = z.object({
   workerKeyFile: z.string().optional(),
   /** PEM file of the authority that signs workers' certificates (on a front) or the front's (on a worker). */
   tlsCaFile: z.string().optional(),
+  /** Base URL of this service as callers see it, for links to files; unset = as each request names it. */
+  publicUrl: z.url().optional(),
+  /** JSON file of prices in micro-dollars a unit, by `modality[/tier][:model]`; its rows replace the list prices'. */
+  pricesFile: z.string().optional(),
+  /** Moderation model that judges every prompt before it is queued; unset = none. */
+  moderationModel: z.string().optional(),
+  /** Longest wait for an answer that is not polled, in milliseconds. */
+  replyTimeoutMs: count.default(600_000),
   /** Requests a minute per project. */
   requestsPerMinute: count.default(600),
   /** Tokens a minute per project. */
@@ -84,6 +92,10 @@ const settings = z.object({
   ffmpegPath: z.string().default("ffmpeg"),
   /** The ffprobe that goes with it. */
   ffprobePath: z.string().default("ffprobe"),
+  /** The espeak-ng binary, which turns text into phonemes for speech models. */
+  espeakPath: z.string().default("espeak-ng"),
+  /** Bearer token of the hub that `models pull` downloads from; unset = public repositories only. */
+  hubToken: z.string().optional(),
   /** A running front for the command line's `generate`, with `/v1`, and a key to it. */
   framemillBaseUrl: z.url().optional(),
   /** The key that goes with FRAMEMILL_BASE_URL. */

@@ -107,10 +107,44 @@ models
   .action(async (options) => (await import("./commands/models.js")).listModels(options, config()));
 models
   .command("check")
-  .argument("[id]", "one package; all when left out")
-  .description("hashes every file and opens every graph")
-  .action(async (id: string | undefined) =>
-    (await import("./commands/models.js")).checkModels(id, config()),
+  .argument("[ids...]", "packages; all when left out")
+  .option("--no-canary", "run no inference")
+  .description("hashes every file, opens every graph and runs one inference")
+  .action(async (ids: string[], options) =>
+    (await import("./commands/models.js")).checkModels(ids, options, config()),
+  );
+
+function packageOptions(command: Command): Command {
+  return command
+    .option("--id <name>", "public name; made of the folder's name when left out")
+    .option("--dtype <word>", "graphs to take where there are several: fp32, fp16, q8, q4, q4f16 …")
+    .option("--licence <name>", "over what the folder says")
+    .addOption(
+      new Option("--as <modality>", "where the files of a text encoder leave it open").choices([
+        "embeddings",
+        "rerank",
+        "moderation",
+      ]),
+    )
+    .option("--shapes <json>", "fields over model.json's shapes, e.g. a classifier's labels")
+    .option("--providers <list>", "execution providers in order of preference", "cpu")
+    .option("--no-canary", "run no inference");
+}
+
+packageOptions(models.command("add").argument("<folder>", "a published model"))
+  .option("--with <folders...>", "further folders to merge in, e.g. one with voices/")
+  .description("recognises a published layout, writes its model.json and runs one inference")
+  .action(async (folder: string, options) =>
+    (await import("./commands/models-add.js")).addModels(folder, options, config()),
+  );
+packageOptions(
+  models.command("pull").argument("<repository[@revision]>", "of a model hub, e.g. owner/name"),
+)
+  .option("--base-url <url>", "the hub; its token is read from HUB_TOKEN", "https://huggingface.co")
+  .option("--include <globs...>", "only files whose path matches one of these")
+  .description("downloads a published model, resumes where it broke off, and adds it")
+  .action(async (repository: string, options) =>
+    (await import("./commands/models-pull.js")).pullModel(repository, options, config()),
   );
 
 program

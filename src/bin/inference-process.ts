@@ -1,5 +1,5 @@
 import { serveInference } from "../inference/serve.js";
-import { findModality } from "../modalities/index.js";
+import { findModality } from "../modalities/registry.js";
 
 await serveInference(findModality);
 process.exit(0);

@@ -1,12 +1,14 @@
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config.js";
+import type { Job } from "../core/job.js";
 import type { ModelInfo } from "../core/modality.js";
 import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";
-import { findModality } from "../modalities/index.js";
+import { findModality, listModalities } from "../modalities/registry.js";
 import type { Broker, BrokerEvent } from "../queue/broker.js";
 import { openBroker } from "../queue/open-broker.js";
 import { createReporter } from "../rpc/reporter.js";
+import { createReporters } from "../rpc/reporters.js";
 import { readTlsFiles } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import { openArtifactStore } from "../storage/open-store.js";
@@ -61,7 +63,7 @@ export async function withParts(
 
 /** A silent job counts as hung after this long: one step or window takes seconds at worst. */
 const STALL_MS = 120_000;
-const CANCEL_MS = 2_000;
+const CANCEL_MS = 4_000;
 
 /** Starts a worker that reports to `frontAddress`. */
 export async function runWorker(
@@ -70,11 +72,11 @@ export async function runWorker(
   log: Log,
   frontAddress: string,
 ): Promise<Worker> {
-  const { ffmpegPath, ffprobePath, threads, workerToken: token } = config;
+  const { ffmpegPath, ffprobePath, espeakPath, threads, workerToken: token } = config;
   const modelPaths = parts.packages.map(({ path }) => path);
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
-    setup: { modelPaths, threads, ffmpegPath, ffprobePath },
+    setup: { modelPaths, threads, ffmpegPath, ffprobePath, espeakPath },
     stallMs: STALL_MS,
     cancelMs: CANCEL_MS,
     log,
@@ -85,12 +87,17 @@ export async function runWorker(
     caFile: config.tlsCaFile,
   });
   const directives = createDirectives();
-  const reporter = createReporter({
-    address: frontAddress,
-    token,
-    tls,
-    onDirective: (lease, directive) => directives.deliver(lease, directive),
-  });
+  const reporters = createReporters((address) =>
+    createReporter({
+      address,
+      token,
+      tls,
+      onDirective: (lease, directive) => directives.deliver(lease, directive),
+    }),
+  );
+  // A caller waits at the front that took the request; any front can record a polled job.
+  const addressOf = ({ modality, reportTo }: Job) =>
+    findModality(modality)?.endpoint.delivery === "reply" ? reportTo : frontAddress;
   const { workerId, slots, scratchDir, jobTimeoutMs, drainMs, host, workerPort } = config;
   return startWorker({
     ...parts,
@@ -100,10 +107,12 @@ export async function runWorker(
     jobTimeoutMs,
     drainMs,
     health: { host, port: workerPort },
-    reporter,
+    reporterOf: (job) => reporters.at(addressOf(job)),
+    closeReporters: () => reporters.close(),
     directives,
     inference,
     findModality,
+    modalities: listModalities(),
     log,
   });
 }

@@ -1,3 +1,11 @@
+/**
+ * A piece of an answer that a caller hears while it is made: plain JSON, or bytes of one stream. Bytes
+ * may be cut anywhere on their way; JSON chunks arrive whole and must stay below 192 KiB.
+ */
+export type Chunk =
+  | { readonly type: "json"; readonly value: unknown }
+  | { readonly type: "bytes"; readonly bytes: Uint8Array };
+
 /** What a pipeline yields while it works: noun first, then what happened to it. */
 export type PipelineEvent<Output = unknown> =
   | {
@@ -7,8 +15,11 @@ export type PipelineEvent<Output = unknown> =
       /** What is being done, for people: `steps`, `frames`, `muxing`, `checking`. */
       readonly stage: string;
     }
-  | { readonly type: "text-delta"; readonly text: string }
-  | { readonly type: "audio-chunk"; readonly bytes: Uint8Array }
+  | {
+      /** Delivered in order, once in an attempt, before the job ends; only for requests that stream. */
+      readonly type: "chunk";
+      readonly chunk: Chunk;
+    }
   | {
       /** A finished file in the job's scratch folder, to be uploaded by the worker. */
       readonly type: "file";

@@ -1,4 +1,6 @@
-import type { FailureCode } from "./errors.js";
+import type { Artifact } from "./artifact.js";
+import { JobError, type FailureCode } from "./errors.js";
+import type { Prices } from "./usage.js";
 
 /** The public states. A cancelled job is `failed` with code `cancelled`. */
 export type JobState = "queued" | "in_progress" | "completed" | "failed";
@@ -24,8 +26,10 @@ export interface Job<Request = unknown> {
   readonly id: string;
   readonly modality: string;
   readonly model: string;
-  /** Parsed by the modality's schema; at most 64 KiB as JSON. Big inputs are artifacts. */
+  /** Parsed by the modality's schema. */
   readonly request: Request;
+  /** Where the request lies as JSON when it is too long for a message; `request` is null then. */
+  readonly requestFile?: Artifact;
   /** Unix time in milliseconds after which the job must not start. */
   readonly expiresAtMs: number;
   /** gRPC address of the front (replica) that wants the report. */
@@ -43,10 +47,22 @@ export interface Lease {
   readonly attempt: number;
   /** How long the lease holds from the moment the answer arrived. Only durations cross the wire. */
   readonly leaseMs: number;
-  readonly microUsdPerUnit: number;
+  readonly prices: Prices;
 }
 
 export interface JobFailure {
   readonly code: FailureCode;
   readonly message: string;
+  /** The request field at fault, where the worker found one. */
+  readonly param?: string;
+}
+
+/** An error as plain data, to cross a boundary. */
+export function toFailure({ code, message, param }: JobError) {
+  return { code, message, ...(param !== null && { param }) };
+}
+
+/** The error of a failure that crossed a boundary. */
+export function fromFailure({ code, message, param }: JobFailure): JobError {
+  return new JobError(code, message, param === undefined ? {} : { param });
 }

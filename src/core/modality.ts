@@ -1,7 +1,8 @@
 import type { Artifact } from "./artifact.js";
-import type { PipelineEvent } from "./events.js";
+import type { Answer } from "./answer.js";
+import type { Chunk, PipelineEvent } from "./events.js";
 import type { JobFailure, JobState } from "./job.js";
-import type { Quote, Usage } from "./usage.js";
+import type { Quote, Units, Usage } from "./usage.js";
 
 /** A file part of a multipart request, whole in memory (the body limit bounds it). */
 export interface UploadedFile {
@@ -13,12 +14,24 @@ export interface UploadedFile {
 /** How a caller reaches a modality and gets its result. */
 export interface Endpoint {
   readonly path: `/v1/${string}`;
-  /** In the reply, as server-sent events, or by polling `path/{id}`. */
-  readonly delivery: "reply" | "stream" | "poll";
-  /** `object` of the resource and prefix of its ids: `video` makes `video_…`. */
+  /** Further paths that serve the same. */
+  readonly aliases?: readonly `/${string}`[];
+  /** In the answer to the request (whole, or as a stream), or by polling `path/{id}`. */
+  readonly delivery: "reply" | "poll";
+  /** `object` of the resource. */
   readonly object: string;
+  /** First part of its ids: `video_` makes `video_…`. */
+  readonly idPrefix: string;
   /** File variants of a polled job besides `content`. */
   readonly variants: readonly string[];
+  /** A replied job that can be read, cancelled and deleted at `path/{id}` afterwards, as `stored` says. */
+  readonly isResource?: boolean;
+  /** What a replied job may answer besides JSON, e.g. `text/event-stream`. */
+  readonly mediaTypes?: readonly string[];
+  /** Largest body; 15 MB where absent. */
+  readonly maxBodyBytes?: number;
+  /** `model` may be left out: the first model of the modality serves then. */
+  readonly modelOptional?: boolean;
 }
 
 /** What the front knows of a model: the parts of model.json that bound a request. */
@@ -26,16 +39,36 @@ export interface ModelInfo {
   readonly id: string;
   readonly modality: string;
   readonly createdAtSeconds: number;
+  /** Jobs it runs at once in one process: 1, or as many as it batches. */
+  readonly concurrency: number;
   readonly minSeconds?: number;
   readonly maxSeconds?: number;
+  /** Tokens of prompt and answer together. */
+  readonly contextTokens?: number;
+  /** Length of an embedding. */
+  readonly dimensions?: number;
+  readonly voices?: readonly string[];
+  /** Kinds of input that it judges, where its package says so. */
+  readonly reads?: readonly ("text" | "image")[];
+  /** Whether music can be sung. */
+  readonly lyrics?: boolean;
   /** Output sizes the model can make, as `<width>x<height>`. */
   readonly sizes?: readonly string[];
 }
 
 export interface AdmitContext {
   readonly model: ModelInfo;
+  /** The path that was called: an alias may mean other defaults. */
+  readonly path: string;
   /** Keeps a validated input (a picture, a sound) for the worker. */
   saveInput(bytes: Uint8Array, mediaType: string): Promise<Artifact>;
+  /** An earlier completed job of the same project and modality; undefined when there is none. */
+  findEarlier(id: string): Promise<Earlier | undefined>;
+}
+
+export interface Earlier {
+  readonly request: unknown;
+  readonly output: unknown;
 }
 
 /** What the front stores of a job, as a modality needs it to answer. */
@@ -58,6 +91,32 @@ export interface JobView<Request = unknown> {
   readonly quote: Quote;
   /** Charged amount; null until the job ended. */
   readonly chargedMicroUsd: number | null;
+  /** Counted units and what the pipeline said; null until the job completed. */
+  readonly usage: Usage | null;
+  readonly output: unknown;
+}
+
+/** One request that waits for its answer. */
+export interface Exchange<Request = unknown, Output = unknown> {
+  readonly id: string;
+  readonly model: string;
+  readonly path: string;
+  readonly createdAtMs: number;
+  readonly request: Request;
+  /** Chunks as the pipeline yields them; ends with the job, throws its `JobError` where it failed. */
+  readonly chunks: AsyncIterable<Chunk>;
+  /** Waits for the end; rejects with the job's `JobError` where it failed. */
+  finished(): Promise<Finished<Output>>;
+  /** Bytes of a finished job's file. */
+  readFile(variant: string): Promise<Uint8Array>;
+  /** An address that downloads the file without a key for an hour. */
+  fileUrl(variant: string): string;
+}
+
+export interface Finished<Output = unknown> {
+  readonly output: Output;
+  readonly usage: Usage;
+  readonly completedAtMs: number;
 }
 
 /** The model folder and devices a pipeline is created with. */
@@ -66,9 +125,10 @@ export interface PipelineSetup {
   readonly modelPath: string;
   /** CPU threads this slot may use. */
   readonly threads: number;
-  /** Programs that mux and inspect media. */
+  /** Programs that mux and inspect media, and turn text into phonemes. */
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
+  readonly espeakPath: string;
   /** Told of every run of a graph, for measurements. */
   readonly onRun?: (run: GraphRun) => void;
 }
@@ -94,10 +154,21 @@ export interface Pipeline<Request, Output> {
   close(): Promise<void>;
 }
 
+/** What a moderation model is asked before a prompt is queued, and how its output is read. */
+export interface Judge<Output = unknown> {
+  body(model: string, texts: readonly string[]): Record<string, unknown>;
+  /** Names of the categories that forbid any of the texts. */
+  flagged(output: Output): readonly string[];
+}
+
 /** Everything the system knows about one kind of request. */
 export interface Modality<Name extends string = string, Request = unknown, Output = unknown> {
   readonly name: Name;
   readonly endpoint: Endpoint;
+  /** The modality whose models serve it, where it has none of its own: chat models serve responses. */
+  readonly modelsOf?: string;
+  /** A smallest body without `model`, which the given model takes; for canaries, documentation and tests. */
+  readonly example: (model?: ModelInfo) => Record<string, unknown>;
   /** JSON schema of the request body, for the OpenAPI document. */
   readonly requestSchema: () => unknown;
   /** JSON schema of the resource or reply, for the OpenAPI document. */
@@ -108,13 +179,22 @@ export interface Modality<Name extends string = string, Request = unknown, Outpu
    * request stores nothing.
    */
   admit(body: unknown, context: AdmitContext): Promise<Request>;
-  quote(request: Request): Quote;
-  /** Pure; billing trusts nothing else. */
-  usage(request: Request, output: Output, gpuMs: number): Usage;
-  /** Billed units of the quote's unit in a usage. */
-  billedUnits(usage: Usage): number;
-  /** The public object. */
-  render(job: JobView<Request>): Record<string, unknown>;
+  /** Row of the price table within the modality: `fast` makes `video/fast`. */
+  tier?(request: Request): string;
+  /** Units the job may use at most: what is reserved until it ends. */
+  mostUnits(request: Request, model: ModelInfo): Units;
+  /** Units it used. Pure; billing trusts nothing else. */
+  countUnits(request: Request, output: Output): Units;
+  /** Texts that a moderation model judges before anything is queued; absent = nothing to judge. */
+  promptsOf?(request: Request): readonly string[];
+  /** How its models judge other modalities' prompts. */
+  readonly judge?: Judge<Output>;
+  /** The public object of a polled job, or of a stored one. */
+  render?(job: JobView<Request>): Record<string, unknown>;
+  /** The answer of a replied job. What it throws before its first byte has the error's own status. */
+  answer?(exchange: Exchange<Request, Output>): Promise<Answer>;
+  /** Whether a replied job is kept to be read afterwards. */
+  isStored?(request: Request): boolean;
   loadPipeline(): Promise<(setup: PipelineSetup) => Promise<Pipeline<Request, Output>>>;
 }
 

@@ -1,6 +1,7 @@
 import type { Artifact } from "./artifact.js";
+import type { Chunk } from "./events.js";
 import type { JobFailure, Lease } from "./job.js";
-import type { Usage } from "./usage.js";
+import type { Prices, Usage } from "./usage.js";
 
 /** Answer to a claim. Only `leased` lets the worker run the job. */
 export type ClaimResult =
@@ -25,21 +26,18 @@ export interface HeartbeatResult {
   readonly drain: boolean;
 }
 
-/** One message of the report stream: progress and, for text, what was generated since the last one. */
+/** One message of the report stream: progress and what was made of the answer since the last one. */
 export interface ProgressReport extends LeaseRef {
   /** Share of the job done, 0 to 1. */
   readonly fraction: number;
   readonly stage: string;
-  readonly textDelta?: string;
+  readonly chunks?: readonly Chunk[];
 }
 
-/** What the attempt cost. Money is integer micro-dollars. */
+/** What the job costs: the lease's prices times the usage. Money is integer micro-dollars. */
 export interface CostReport {
-  readonly microUsdPerUnit: number;
-  /** Units of the quote that were made: seconds of a clip. */
-  readonly billedUnits: number;
+  readonly prices: Prices;
   readonly amountMicroUsd: number;
-  readonly gpuMs: number;
 }
 
 export interface CompletionReport extends LeaseRef {
@@ -78,7 +76,7 @@ export interface ReleaseReport extends LeaseRef {
 export interface Reporter {
   claim(jobId: string, workerId: string): Promise<ClaimResult>;
   heartbeat(lease: LeaseRef, workerId: string): Promise<HeartbeatResult>;
-  /** Fire and forget; the newest progress wins when the stream is slow or away. */
+  /** Fire and forget; when the stream is slow or away the newest progress wins, and no chunk is lost. */
   progress(report: ProgressReport): void;
   complete(report: CompletionReport): Promise<CompletionResult>;
   fail(report: FailureReport): Promise<FailureResult>;

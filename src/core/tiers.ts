@@ -1,8 +1,8 @@
-/** The pricing tiers of video, as in the interface specification, part 2. */
+/** The tiers of video, as in the interface specification, part 2; their prices: prices.ts. */
 export const TIERS = {
-  fast: { width: 1280, height: 720, sound: false, microUsdPerSecond: 80_000 },
-  standard: { width: 1280, height: 720, sound: true, microUsdPerSecond: 180_000 },
-  high: { width: 1920, height: 1080, sound: true, microUsdPerSecond: 350_000 },
+  fast: { width: 1280, height: 720, sound: false },
+  standard: { width: 1280, height: 720, sound: true },
+  high: { width: 1920, height: 1080, sound: true },
 } as const satisfies Record<string, Tier>;
 
 export interface Tier {
@@ -10,7 +10,6 @@ export interface Tier {
   readonly width: number;
   readonly height: number;
   readonly sound: boolean;
-  readonly microUsdPerSecond: number;
 }
 
 export type TierName = keyof typeof TIERS;

@@ -2,11 +2,12 @@ import { sql, type Kysely } from "kysely";
 import type { JobRecord } from "./job-record.js";
 import type { Tables } from "./tables.js";
 
-/** How long jobs of a kind took: model and unit price tell the tiers apart. */
+/** How long jobs of a kind took. */
 interface Pace {
+  readonly modality: string;
   readonly model: string;
-  readonly unit_micro_usd: number;
-  /** Median of the latest runs, seconds of work a unit. */
+  readonly tier: string;
+  /** Median of the latest runs, seconds a unit of work. */
   readonly seconds_per_unit: number;
 }
 
@@ -14,8 +15,8 @@ interface Load {
   readonly model: string;
   /** Jobs being worked on now. */
   readonly running: number;
-  /** Units of those jobs that are still to be made. */
-  readonly units_left: number;
+  /** Work of those jobs that is still to be done. */
+  readonly work_left: number;
 }
 
 export interface Estimates {
@@ -52,8 +53,8 @@ export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
     },
     etaSeconds(record) {
       const pace = paces.find(
-        ({ model, unit_micro_usd: price }) =>
-          model === record.model && price === record.unit_micro_usd,
+        ({ modality, model, tier }) =>
+          modality === record.modality && model === record.model && tier === record.tier,
       );
       if (pace === undefined) return null;
       const load = loads.find(({ model }) => model === record.model);
@@ -65,39 +66,39 @@ export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
 }
 
 function queuedSeconds(
-  { units, units_ahead: unitsAhead }: JobRecord,
+  { work, work_ahead: workAhead }: JobRecord,
   secondsPerUnit: number,
   load: Load | undefined,
 ): number | null {
-  if (load === undefined || load.running === 0 || unitsAhead === null) return null;
-  const waiting = ((unitsAhead + load.units_left) * secondsPerUnit) / load.running;
-  return Math.ceil(waiting + units * secondsPerUnit);
+  if (load === undefined || load.running === 0 || workAhead === null) return null;
+  const waiting = ((workAhead + load.work_left) * secondsPerUnit) / load.running;
+  return Math.ceil(waiting + work * secondsPerUnit);
 }
 
 /** Null once the job has outlived its estimate. */
 function runningSeconds(record: JobRecord, secondsPerUnit: number): number | null {
   if (record.state !== "in_progress" || record.running_seconds === null) return null;
-  const left = record.units * secondsPerUnit - record.running_seconds;
+  const left = record.work * secondsPerUnit - record.running_seconds;
   return left > 0 ? Math.ceil(left) : null;
 }
 
 async function readPaces(kysely: Kysely<Tables>): Promise<Pace[]> {
   const { rows } = await sql<Pace>`
-    SELECT model, unit_micro_usd,
-      percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds / units) AS seconds_per_unit
+    SELECT modality, model, tier,
+      percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds / work) AS seconds_per_unit
     FROM (
-      SELECT j.model, j.unit_micro_usd, j.units,
+      SELECT j.modality, j.model, j.tier, j.work,
         extract(epoch FROM a.ended_at - a.started_at)::double precision AS seconds
       FROM attempts a JOIN jobs j ON j.id = a.job_id
-      WHERE a.outcome = 'completed' AND j.units > 0
+      WHERE a.outcome = 'completed' AND j.work > 0 AND j.kept
       ORDER BY a.ended_at DESC LIMIT ${SAMPLE}
-    ) runs GROUP BY model, unit_micro_usd`.execute(kysely);
+    ) runs GROUP BY modality, model, tier`.execute(kysely);
   return rows;
 }
 
 async function readLoads(kysely: Kysely<Tables>): Promise<Load[]> {
   const { rows } = await sql<Load>`
-    SELECT model, count(*)::int AS running, sum(units * (100 - progress) / 100.0) AS units_left
+    SELECT model, count(*)::int AS running, sum(work * (100 - progress) / 100.0) AS work_left
     FROM jobs WHERE state = 'in_progress' AND lease_until > now() GROUP BY model`.execute(kysely);
   return rows;
 }

@@ -1,28 +1,39 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import type { Config } from "../config.js";
-import type { ModelInfo } from "../core/modality.js";
-import { listModalities } from "../modalities/index.js";
+import { JobError } from "../core/errors.js";
+import type { Modality, ModelInfo } from "../core/modality.js";
+import { listModalities } from "../modalities/registry.js";
 import type { Broker } from "../queue/broker.js";
 import { startReportServer, type ReportServer } from "../rpc/report-server.js";
 import { readTlsFiles } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
-import { createChanges } from "./changes.js";
+import { createChanges, type Changes } from "./changes.js";
+import { createContentCheck, type RunJudge } from "./content-check.js";
 import { openDatabase, type Database } from "./database.js";
 import { createEstimates } from "./estimates.js";
+import { createExchanges, type Exchanges } from "./exchanges.js";
+import { createFileLinks } from "./file-links.js";
+import { addFileRoute } from "./file-route.js";
 import { createReadiness } from "./health.js";
 import { startJanitor } from "./janitor.js";
 import { createKeys, type Keys } from "./keys.js";
-import { createLimits, fullAllowance } from "./limits.js";
+import { createLimits, fullAllowance, type Limits } from "./limits.js";
 import { createMetrics } from "./metrics.js";
 import { addOpenRoutes } from "./open-routes.js";
-import { createOutbox } from "./outbox.js";
+import { createOutbox, type Outbox } from "./outbox.js";
+import { readPriceTable } from "./price-table.js";
+import { startReply, type RepliesOptions } from "./replies.js";
 import { createReportHandlers, type ReportHandlers } from "./reports.js";
-import { addJobRoutes, addModelRoutes } from "./routes.js";
+import { addJobRoutes, addModelRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
 import { createServer } from "./server.js";
-import { createSubmitJob } from "./submit-job.js";
+import { createJobId, createSubmitJob, type Submission } from "./submit-job.js";
+
+/** Longest wait for the judgement of a prompt, in milliseconds. */
+const JUDGE_MS = 30_000;
 
 export interface FrontOptions {
   readonly config: Config;
@@ -78,19 +89,25 @@ async function startParts(
   closers: (() => Promise<void>)[],
 ): Promise<Omit<Front, "close">> {
   const { config, broker, store, log } = options;
-  const handlers = createReportHandlers({ database, store });
+  const exchanges = createExchanges();
+  const handlers = createReportHandlers({ database, store, exchanges });
   const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
   const changes = await createChanges(database);
   closers.push(changes.close);
   const reportServer = await openReportServer(config, handlers);
-  const reportTo = config.grpcAdvertise ?? `${reachable(config.host)}:${reportServer.port}`;
+  const reportTo = config.grpcAdvertise ?? `${advertised(config.host)}:${reportServer.port}`;
   const outbox = createOutbox({ database, broker, reportTo, log });
   closers.push(outbox.close);
   const republishAll = config.amqpUrl === undefined;
-  const janitor = await startJanitor({ database, broker, store, outbox, log, republishAll });
+  const repliedModalities = listModalities()
+    .filter(({ endpoint }) => endpoint.delivery === "reply")
+    .map(({ name }) => name);
+  const shared = { database, broker, store, outbox, log };
+  const janitor = await startJanitor({ ...shared, republishAll, repliedModalities });
   closers.push(janitor.stop, () => reportServer.close());
   const parts = { keys, database, handlers };
-  const app = await createApp(options, parts, { changes, outbox });
+  const cancelAtWorker = (jobId: string) => reportServer.cancel(jobId);
+  const app = await createApp(options, parts, { changes, outbox, exchanges, cancelAtWorker });
   closers.push(async () => await app.close());
   await options.addPages?.(app, parts);
   await app.listen({ host: config.host, port: config.port });
@@ -100,28 +117,28 @@ async function startParts(
   return { ...parts, baseUrl, origin, port, grpcPort: reportServer.port };
 }
 
-type Shared = {
-  readonly changes: Awaited<ReturnType<typeof createChanges>>;
-  readonly outbox: ReturnType<typeof createOutbox>;
-};
+interface Shared {
+  readonly changes: Changes;
+  readonly outbox: Outbox;
+  readonly exchanges: Exchanges;
+  readonly cancelAtWorker: (jobId: string) => void;
+}
 
 async function createApp(
   options: FrontOptions,
   { keys, database }: FrontParts,
-  { changes, outbox }: Shared,
+  shared: Shared,
 ): Promise<FastifyInstance> {
   const { config, broker, store, models, log } = options;
   const now = (): number => performance.now();
   const closing = new AbortController();
-  const estimates = createEstimates({ kysely: database.kysely, now });
-  const submitJob = createSubmitJob({ database, broker, store, outbox, models, randomBytes });
-  const routes = { database, store, changes, estimates, models, submitJob, now };
+  const limits = createLimits(database);
   const metrics = createMetrics(database);
-  const findObstacles = createReadiness({ database, broker, store });
   const modalities = listModalities();
+  const routes = { ...(await createRoutes(options, database, { ...shared, limits })), now };
   const app = await createServer({
     keys,
-    limits: createLimits(database),
+    limits,
     defaultAllowances: {
       requests: fullAllowance(config.requestsPerMinute),
       tokens: fullAllowance(config.tokensPerMinute),
@@ -133,13 +150,82 @@ async function createApp(
     now,
     addRoutes(guarded) {
       addModelRoutes(guarded, models);
-      for (const modality of modalities.filter(({ endpoint }) => endpoint.delivery === "poll"))
-        addJobRoutes(guarded, modality, { ...routes, closing: closing.signal });
+      for (const modality of modalities) {
+        const isPolled = modality.endpoint.delivery === "poll";
+        const add = isPolled ? addJobRoutes : addReplyRoutes;
+        add(guarded, modality, { ...routes, closing: closing.signal });
+      }
     },
-    addOpenRoutes: (open) => addOpenRoutes(open, { modalities, metrics, findObstacles }),
+    addOpenRoutes(open) {
+      const findObstacles = createReadiness({ database, broker, store });
+      addOpenRoutes(open, { modalities, metrics, findObstacles });
+      addFileRoute(open, { database, store, links: routes.replies.links });
+    },
   });
   app.addHook("preClose", async () => closing.abort());
   return app;
+}
+
+/** What the routes of every modality share. */
+async function createRoutes(
+  { config, broker, store, models }: FrontOptions,
+  database: Database,
+  shared: Shared & { readonly limits: Limits },
+): Promise<Omit<RoutesOptions, "closing" | "now">> {
+  const { changes, outbox } = shared;
+  const links = await createFileLinks({ database, randomBytes, clock: Date.now });
+  const prices = await readPriceTable(config.pricesFile);
+  const judge = listModalities().find((modality) => modality.judge !== undefined);
+  checkJudge(config.moderationModel, judge, models);
+  const run: RunJudge = async (by, body) => {
+    if (judge === undefined) throw new JobError("server_error", "no modality judges prompts");
+    return await runInternal(replies, { ...by, modality: judge, body });
+  };
+  const checkContent = createContentCheck({ model: config.moderationModel, judge, run });
+  const { replyTimeoutMs } = config;
+  const submit = { database, broker, store, outbox, models, prices, replyTimeoutMs };
+  const submitJob = createSubmitJob({ ...submit, checkContent });
+  const replies = { database, store, links, submitJob, ...shared };
+  const estimates = createEstimates({ kysely: database.kysely, now: () => performance.now() });
+  const { publicUrl } = config;
+  return {
+    database,
+    store,
+    changes,
+    estimates,
+    models,
+    submitJob,
+    replies,
+    publicUrl,
+    randomBytes,
+  };
+}
+
+/** A job of the service's own in the middle of a caller's request; resolves to its output. */
+async function runInternal(replies: RepliesOptions, submission: Submission): Promise<unknown> {
+  const id = createJobId(submission.modality, randomBytes);
+  const { path } = submission.modality.endpoint;
+  const own = { ...submission, id, path, idempotencyKey: null, isFree: true };
+  const late = new AbortController();
+  const unjudged = new JobError("service_unavailable", "The prompt could not be judged in time.");
+  const timer = setTimeout(() => late.abort(unjudged), JUDGE_MS).unref();
+  const running = await startReply(replies, own, { origin: "", signal: late.signal });
+  try {
+    return (await running.exchange.finished()).output;
+  } finally {
+    clearTimeout(timer);
+    await running.close();
+  }
+}
+
+function checkJudge(
+  id: string | undefined,
+  judge: Modality | undefined,
+  models: readonly ModelInfo[],
+): void {
+  if (id === undefined) return;
+  if (models.some((model) => model.id === id && model.modality === judge?.name)) return;
+  throw new Error(`MODERATION_MODEL names ${id}, which is no moderation model of this front`);
 }
 
 /** Limits of a project that has none of its own. */
@@ -161,6 +247,14 @@ async function readTls({ tlsCertFile, tlsKeyFile }: Config) {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return {};
   const [cert, key] = await Promise.all([readFile(tlsCertFile), readFile(tlsKeyFile)]);
   return { tls: { cert, key } };
+}
+
+/** What workers elsewhere can call when the server listens on every address of this machine. */
+function advertised(host: string): string {
+  if (host !== "0.0.0.0" && host !== "::") return reachable(host);
+  const addresses = Object.values(networkInterfaces()).flatMap((known) => known ?? []);
+  const outward = addresses.find(({ family, internal }) => family === "IPv4" && !internal);
+  return outward?.address ?? reachable(host);
 }
 
 /** An address to call when the server listens on all of them. */

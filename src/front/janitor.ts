@@ -1,11 +1,12 @@
-import { sql, type Kysely } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Logger } from "pino";
 import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
-import { failOverdueJobs } from "./jobs.js";
+import { abandonReplies, failOverdueJobs } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
+import { sentFolder } from "./submit-job.js";
 import type { Tables } from "./tables.js";
 
 export interface JanitorOptions {
@@ -16,6 +17,8 @@ export interface JanitorOptions {
   readonly log: Logger;
   /** The broker forgets its messages with the process: publish every open job at the start. */
   readonly republishAll: boolean;
+  /** Names of the modalities that answer at once; what they store is kept for 30 days. */
+  readonly repliedModalities: readonly string[];
 }
 
 const INTERVAL_MS = 5_000;
@@ -25,6 +28,7 @@ const BATCH = 200;
 export async function startJanitor(options: JanitorOptions): Promise<Repeating> {
   const { database, log } = options;
   const db = database.kysely;
+  await abandonReplies(db, options.outbox.reportTo);
   if (options.republishAll) {
     // With PGlite and an in-process queue the workers, too, ended with the last process.
     if (database.engine === "pglite") {
@@ -41,7 +45,8 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await failOverdueJobs(db);
       await republishLost(options);
       await removeFiles(options);
-      await forgetOldRows(db);
+      await forgetReplies(options);
+      await deleteOldRows(db, options.repliedModalities);
     },
     onError: (error) => {
       const message = error instanceof Error ? error.message : String(error);
@@ -93,25 +98,77 @@ async function requeue(db: Kysely<Tables>, modality: string, model: string): Pro
 }
 
 /** Files go 24 h after completion, at once after a failure, and with a deleted job. */
-async function removeFiles({ database, store }: JanitorOptions): Promise<void> {
-  const { rows } = await sql<{ id: string }>`
+async function removeFiles({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+  const next = sql<{ id: string }>`
     SELECT id FROM jobs WHERE NOT files_removed AND ended_at IS NOT NULL
       AND (state = 'failed' OR expires_at <= now() OR deleted_at IS NOT NULL)
-    ORDER BY ended_at LIMIT ${BATCH}`.execute(database.kysely);
-  for (const { id } of rows) {
-    await store.removeAll(`${id}/`);
-    await database.kysely
+    ORDER BY ended_at LIMIT ${BATCH}`;
+  await inBatches(kysely, next, async (rows) => {
+    await Promise.all(rows.map(({ id }) => store.removeAll(`${id}/`)));
+    await kysely
       .updateTable("jobs")
       .set({ files_removed: true })
-      .where("id", "=", id)
+      .where("id", "in", idsOf(rows))
       .execute();
+  });
+}
+
+/**
+ * What was asked and answered is forgotten minutes after the answer, what the caller sent along with
+ * it. Files that were made stay as long as their links.
+ */
+async function forgetReplies({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+  const next = sql<{ id: string; has_made_files: boolean }>`
+    SELECT id, artifacts <> '[]'::jsonb AS has_made_files FROM jobs
+    WHERE NOT kept AND request <> '{}'::jsonb AND ended_at <= now() - interval '5 minutes'
+    ORDER BY ended_at LIMIT ${BATCH}`;
+  await inBatches(kysely, next, async (rows) => {
+    await Promise.all(
+      rows.map(({ id, has_made_files: hasMade }) =>
+        store.removeAll(hasMade ? sentFolder(id) : `${id}/`),
+      ),
+    );
+    await kysely
+      .updateTable("jobs")
+      .set({
+        request: "{}",
+        output: sql<string>`NULL`,
+        files_removed: sql<boolean>`files_removed OR artifacts = '[]'::jsonb`,
+      })
+      .where("id", "in", idsOf(rows))
+      .execute();
+  });
+}
+
+/** Works through a query's rows, which `work` takes out of its result. */
+async function inBatches<Row>(
+  db: Kysely<Tables>,
+  next: RawBuilder<Row>,
+  work: (rows: readonly Row[]) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const { rows } = await next.execute(db);
+    if (rows.length > 0) await work(rows);
+    if (rows.length < BATCH) return;
   }
 }
 
-async function forgetOldRows(db: Kysely<Tables>): Promise<void> {
+function idsOf(rows: readonly { readonly id: string }[]): string[] {
+  return rows.map(({ id }) => id);
+}
+
+/** Rows go when nothing of them is shown any more; charges and attempts stay. */
+async function deleteOldRows(db: Kysely<Tables>, replied: readonly string[]): Promise<void> {
   await sql`DELETE FROM jobs WHERE files_removed AND deleted_at < now() - interval '24 hours'`.execute(
     db,
   );
+  await sql`DELETE FROM jobs WHERE NOT kept AND files_removed
+    AND ended_at < now() - interval '24 hours'`.execute(db);
+  await db
+    .deleteFrom("jobs")
+    .where("modality", "in", replied)
+    .where(sql<boolean>`kept AND files_removed AND ended_at < now() - interval '30 days'`)
+    .execute();
   await sql`UPDATE jobs SET idempotency_key = NULL
     WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'`.execute(db);
   await sql`DELETE FROM rate_limits

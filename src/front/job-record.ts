@@ -1,6 +1,6 @@
 import type { Artifact } from "../core/artifact.js";
 import type { JobFailure, JobState } from "../core/job.js";
-import type { Quote } from "../core/usage.js";
+import type { Prices, Units, Usage } from "../core/usage.js";
 
 /** One job as its project sees it, read in one statement. */
 export interface JobRecord {
@@ -12,12 +12,17 @@ export interface JobRecord {
   readonly state: JobState;
   readonly progress: number;
   readonly stage: string | null;
-  readonly unit: Quote["unit"];
-  readonly unit_micro_usd: number;
-  readonly units: number;
+  readonly tier: string;
+  readonly prices: Prices;
+  readonly quoted_units: Units;
+  readonly work: number;
   readonly amount_micro_usd: number;
   readonly failure: JobFailure | null;
   readonly artifacts: readonly Artifact[];
+  readonly usage: Usage | null;
+  readonly output: unknown;
+  /** Read again after its answer: polled and stored jobs. */
+  readonly kept: boolean;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
@@ -26,8 +31,8 @@ export interface JobRecord {
   readonly expired: boolean;
   /** Seconds since the first attempt began. */
   readonly running_seconds: number | null;
-  /** Queued jobs of the same model before this one, and their units. */
+  /** Queued jobs of the same model before this one, and their work. */
   readonly jobs_ahead: number | null;
-  readonly units_ahead: number | null;
+  readonly work_ahead: number | null;
   readonly charged_micro_usd: number | null;
 }

@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
+import { JobError } from "../core/errors.js";
 import type { JobView, Modality } from "../core/modality.js";
 import type { Estimates } from "./estimates.js";
 import type { JobRecord } from "./job-record.js";
@@ -43,7 +44,8 @@ export function renderJob(
   record: JobRecord,
   estimates: Estimates,
 ): Record<string, unknown> {
-  return modality.render(toView(record, estimates));
+  if (modality.render !== undefined) return modality.render(toView(record, estimates));
+  throw new JobError("server_error", `${modality.name} has no object`);
 }
 
 function toView(record: JobRecord, estimates: Estimates): JobView {
@@ -63,12 +65,13 @@ function toView(record: JobRecord, estimates: Estimates): JobView {
     queuePosition: queuePosition(record),
     etaSeconds: estimates.etaSeconds(record),
     quote: {
-      unit: record.unit,
-      microUsdPerUnit: record.unit_micro_usd,
-      units: record.units,
+      prices: record.prices,
+      units: record.quoted_units,
       amountMicroUsd: record.amount_micro_usd,
     },
     chargedMicroUsd: record.state === "failed" ? 0 : record.charged_micro_usd,
+    usage: record.usage,
+    output: record.output,
   };
 }
 
@@ -83,16 +86,17 @@ function selectJobs(
   restriction: RawBuilder<unknown>,
 ): RawBuilder<JobRecord> {
   return sql<JobRecord>`
-    SELECT j.seq, j.id, j.modality, j.model, j.request, j.state, j.progress, j.stage, j.unit,
-      j.unit_micro_usd, j.units, j.amount_micro_usd, j.failure, j.artifacts, j.created_at,
-      j.started_at, j.ended_at, j.expires_at, ahead.jobs_ahead, ahead.units_ahead,
+    SELECT j.seq, j.id, j.modality, j.model, j.request, j.state, j.progress, j.stage, j.tier,
+      j.prices, j.quoted_units, j.work, j.amount_micro_usd, j.failure, j.artifacts, j.usage,
+      j.output, j.kept, j.created_at, j.started_at, j.ended_at, j.expires_at, ahead.jobs_ahead,
+      ahead.work_ahead,
       (j.files_removed OR coalesce(j.expires_at <= now(), false)) AS expired,
       extract(epoch FROM now() - j.started_at)::double precision AS running_seconds,
       charges.amount_micro_usd AS charged_micro_usd
     FROM jobs j
     LEFT JOIN charges ON charges.job_id = j.id
     LEFT JOIN LATERAL (
-      SELECT count(*)::int AS jobs_ahead, coalesce(sum(q.units), 0) AS units_ahead FROM jobs q
+      SELECT count(*)::int AS jobs_ahead, coalesce(sum(q.work), 0) AS work_ahead FROM jobs q
       WHERE j.state = 'queued' AND q.state = 'queued' AND q.modality = j.modality
         AND q.model = j.model AND q.seq < j.seq
     ) ahead ON true

@@ -43,12 +43,12 @@ export async function claimJob(
         started_at = coalesce(started_at, now())
       WHERE id = ${jobId} AND ${OPEN} AND ${UNLEASED} AND deadline_at > now()
         AND lapses < ${MAX_LAPSES}
-      RETURNING id, token, attempts, unit_micro_usd, checkpoint
+      RETURNING id, token, attempts, prices, checkpoint, kept
     ), noted AS (
       INSERT INTO attempts (job_id, token, worker_id) SELECT id, token, ${workerId} FROM leased
     )
-    SELECT token, attempts AS attempt, unit_micro_usd AS "microUsdPerUnit", checkpoint,
-      ${notify(sql`id`)} FROM leased`.execute(db);
+    SELECT token, attempts AS attempt, prices, checkpoint,
+      CASE WHEN kept THEN ${notify(sql`id`)} END FROM leased`.execute(db);
   return rows[0];
 }
 
@@ -84,21 +84,23 @@ export async function recordProgress(
 /** End state, charge and attempt in one statement. */
 export async function completeJob(db: Executor, report: CompletionReport): Promise<boolean> {
   const { cost } = report;
+  const { gpuMs, ...units } = report.usage;
   const { rows } = await sql`
     WITH done AS (
       UPDATE jobs SET state = 'completed', progress = 100, failure = NULL, lease_until = NULL,
-        worker_id = NULL, ended_at = now(), expires_at = now() + interval '24 hours',
+        worker_id = NULL, ended_at = now(), expires_at = now() + (CASE WHEN kept THEN interval '24 hours'
+          ELSE interval '1 hour' END),
         artifacts = ${JSON.stringify(report.artifacts)}::jsonb,
         usage = ${JSON.stringify(report.usage)}::jsonb,
         output = ${JSON.stringify(report.output ?? null)}::jsonb
       WHERE ${heldBy(report)}
-      RETURNING id, project_id, unit_micro_usd
+      RETURNING id, project_id, prices
     ), charged AS (
-      INSERT INTO charges (job_id, project_id, unit_micro_usd, units, amount_micro_usd, gpu_ms)
-      SELECT id, project_id, unit_micro_usd, ${cost.billedUnits}::double precision,
-        ${cost.amountMicroUsd}::bigint, ${Math.round(cost.gpuMs)}::bigint FROM done
+      INSERT INTO charges (job_id, project_id, prices, counted_units, amount_micro_usd, gpu_ms)
+      SELECT id, project_id, prices, ${JSON.stringify(units)}::jsonb,
+        ${cost.amountMicroUsd}::bigint, ${Math.round(gpuMs)}::bigint FROM done
     ), noted AS (
-      ${endAttempt(report, "completed", cost.gpuMs)}
+      ${endAttempt(report, "completed", gpuMs)}
     )
     SELECT id, ${notify(sql`id`)} FROM done`.execute(db);
   return rows.length === 1;
@@ -160,10 +162,20 @@ export async function cancelJob(db: Executor, jobId: string, projectId: string):
   return rows.length === 1;
 }
 
-/** Hides a job and forgets its request; the janitor drops the row a day later. */
+/** Ends the jobs whose callers waited at this address before the replica there started. */
+export async function abandonReplies(db: Executor, reportTo: string): Promise<void> {
+  const failure: JobFailure = { code: "cancelled", message: "The job's caller has gone." };
+  await sql`
+    UPDATE jobs SET state = 'failed', failure = ${JSON.stringify(failure)}::jsonb,
+      ended_at = now(), lease_until = NULL, worker_id = NULL
+    WHERE report_to = ${reportTo} AND ${OPEN}`.execute(db);
+}
+
+/** Hides a job and forgets its request and output; the janitor drops the row a day later. */
 export async function deleteJob(db: Executor, jobId: string, projectId: string): Promise<boolean> {
   const { rows } = await sql`
-    UPDATE jobs SET deleted_at = now(), request = '{}', idempotency_key = NULL, artifacts = '[]'
+    UPDATE jobs SET deleted_at = now(), request = '{}', output = NULL, idempotency_key = NULL,
+      artifacts = '[]'
     WHERE id = ${jobId} AND project_id = ${projectId} AND deleted_at IS NULL AND NOT (${OPEN})
     RETURNING id, ${notify(sql`id`)}`.execute(db);
   return rows.length === 1;
@@ -182,7 +194,7 @@ export async function withdrawJob(db: Executor, jobId: string): Promise<boolean>
 export async function failOverdueJobs(db: Executor): Promise<string[]> {
   const late: JobFailure = {
     code: "deadline_exceeded",
-    message: "The job could not be finished within 24 hours.",
+    message: "The job could not be started in time.",
   };
   const lost: JobFailure = {
     code: "lease_lost",

@@ -1,5 +1,5 @@
 import { JobError } from "../core/errors.js";
-import type { ModelInfo } from "../core/modality.js";
+import type { Modality, ModelInfo } from "../core/modality.js";
 
 export function renderModels(models: readonly ModelInfo[]) {
   return { object: "list", data: models.map(renderModel) };
@@ -13,6 +13,31 @@ export function getModel(models: readonly ModelInfo[], id: string): ModelInfo {
   const model = models.find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
   throw new JobError("model_not_found", `no model has the id ${JSON.stringify(id.slice(0, 64))}`, {
+    param: "model",
+  });
+}
+
+/** The model that a body names, or the first where it may be left out. */
+export function chooseModel(
+  body: unknown,
+  modality: Modality,
+  models: readonly ModelInfo[],
+): ModelInfo {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new JobError("invalid_value", "the body must be an object");
+  }
+  const id = "model" in body ? body.model : undefined;
+  const serving = models.filter((known) => known.modality === (modality.modelsOf ?? modality.name));
+  const [first] = serving;
+  if (id === undefined || id === "") {
+    if (modality.endpoint.modelOptional === true && first !== undefined) return first;
+    throw new JobError("missing_required_parameter", "model is required", { param: "model" });
+  }
+  if (typeof id !== "string")
+    throw new JobError("invalid_value", "model must be a string", { param: "model" });
+  const model = serving.find((known) => known.id === id);
+  if (model !== undefined) return model;
+  throw new JobError("model_not_found", `no model ${JSON.stringify(id.slice(0, 64))} serves here`, {
     param: "model",
   });
 }

@@ -21,33 +21,36 @@ const NESTING = { depth: 8, strictDepth: true, arrayLimit: 100, parameterLimit: 
 type PartValue = string | UploadedFile | object;
 
 /** A form as the object its JSON twin would be: `a[b]` nests, `a[]` collects, files stay bytes. */
-export async function readMultipart(request: FastifyRequest): Promise<unknown> {
-  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+export async function readMultipart(request: FastifyRequest, maxBytes: number): Promise<unknown> {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   try {
-    return nest(await readParts(request));
+    return nest(await readParts(request, maxBytes));
   } catch (cause) {
-    throw asBodyError(cause);
+    throw asBodyError(cause, maxBytes);
   }
 }
 
-async function readParts(request: FastifyRequest): Promise<[name: string, PartValue][]> {
+async function readParts(
+  request: FastifyRequest,
+  maxBytes: number,
+): Promise<[name: string, PartValue][]> {
   const parts: [string, PartValue][] = [];
   let byteLength = 0;
-  for await (const part of request.parts()) {
-    const value = await readPart(part);
+  for await (const part of request.parts({ limits: { fileSize: maxBytes } })) {
+    const value = await readPart(part, maxBytes);
     byteLength += sizeOf(value);
-    if (byteLength > MAX_BODY_BYTES) throw tooLarge();
+    if (byteLength > maxBytes) throw tooLarge(maxBytes);
     parts.push([part.fieldname, value]);
   }
   return parts;
 }
 
-async function readPart(part: Multipart): Promise<PartValue> {
+async function readPart(part: Multipart, maxBytes: number): Promise<PartValue> {
   if (part.type === "file") {
     const bytes = await part.toBuffer();
     return { filename: part.filename, mediaType: part.mimetype, bytes };
   }
-  if (part.valueTruncated || part.fieldnameTruncated) throw tooLarge();
+  if (part.valueTruncated || part.fieldnameTruncated) throw tooLarge(maxBytes);
   return typeof part.value === "string" ? part.value : Object(part.value);
 }
 
@@ -70,16 +73,16 @@ function sizeOf(value: PartValue): number {
 }
 
 /** Whatever the parser stumbles over was sent by the caller. */
-function asBodyError(cause: unknown): JobError {
+function asBodyError(cause: unknown, maxBytes: number): JobError {
   if (cause instanceof JobError) return cause;
   if (!(cause instanceof Error)) return new JobError("invalid_value", "broken multipart body");
-  if ("statusCode" in cause && cause.statusCode === 413) return tooLarge(cause);
+  if ("statusCode" in cause && cause.statusCode === 413) return tooLarge(maxBytes, cause);
   const reason = cause.message;
   return new JobError("invalid_value", `the multipart body is not usable: ${reason}`, { cause });
 }
 
-function tooLarge(cause?: unknown): JobError {
-  return new JobError("payload_too_large", `the body must be at most ${MAX_BODY_BYTES} bytes`, {
+function tooLarge(maxBytes: number, cause?: unknown): JobError {
+  return new JobError("payload_too_large", `the body must be at most ${maxBytes} bytes`, {
     cause,
   });
 }

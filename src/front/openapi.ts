@@ -23,16 +23,17 @@ const idParameter = { name: "id", in: "path", required: true, schema: { type: "s
 
 /** OpenAPI 3.1 of the service, generated from the registry. */
 export function renderOpenApi(modalities: readonly Modality[], serverUrl: string): Json {
-  const polled = modalities.filter(({ endpoint }) => endpoint.delivery === "poll");
   const schemas = Object.fromEntries(
-    polled.map((modality) => [modality.endpoint.object, plain(modality.responseSchema())]),
+    modalities.map((modality) => [schemaName(modality), plain(modality.responseSchema())]),
   );
+  const pathsOf = (modality: Modality) =>
+    modality.endpoint.delivery === "poll" ? jobPaths(modality) : replyPaths(modality);
   return {
     openapi: "3.1.0",
-    info: { title: "Framemill", version: "1", description: "Media generation service." },
+    info: { title: "Framemill", version: "1", description: "Media and text generation service." },
     servers: [{ url: serverUrl }],
     security: [{ key: [] }],
-    paths: Object.fromEntries([modelPaths(), ...polled.map(jobPaths)].flatMap(Object.entries)),
+    paths: Object.fromEntries([modelPaths(), ...modalities.map(pathsOf)].flatMap(Object.entries)),
     components: {
       securitySchemes: { key: { type: "http", scheme: "bearer" } },
       schemas: { ...schemas, error: errorSchema },
@@ -51,35 +52,48 @@ function modelPaths(): Json {
   };
 }
 
-function jobPaths(modality: Modality): Json {
-  const { object, path, variants } = modality.endpoint;
-  const root = path.replace(/^\/v1/, "");
-  const reference = { $ref: `#/components/schemas/${object}` };
-  const one = answer("application/json", reference);
-  const list = { type: "object", properties: { data: { type: "array", items: reference } } };
-  const request = plain(modality.requestSchema());
+function schemaName({ name, endpoint }: Modality): string {
+  return endpoint.delivery === "poll" ? endpoint.object : name;
+}
+
+function requestBody(modality: Modality): Json {
+  const schema = plain(modality.requestSchema());
   return {
-    [root]: {
-      post: {
-        ...operation(`Create a ${object} job`, one),
-        parameters: [{ name: "Idempotency-Key", in: "header", schema: { type: "string" } }],
-        requestBody: {
-          required: true,
-          content: {
-            "application/json": { schema: request },
-            "multipart/form-data": { schema: request },
-          },
-        },
-      },
-      get: {
-        ...operation(`List ${object} jobs`, answer("application/json", list)),
-        parameters: [
-          query("limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
-          query("order", { enum: ["asc", "desc"], default: "desc" }),
-          query("after", { type: "string" }),
-        ],
-      },
+    required: true,
+    content: {
+      "application/json": { schema, example: describable(modality.example()) },
+      "multipart/form-data": { schema },
     },
+  };
+}
+
+/** Files have no place in a document. */
+function describable(example: Json): Json {
+  const fields = Object.entries(example).filter(
+    ([, value]) => !(typeof value === "object" && value !== null && "bytes" in value),
+  );
+  return Object.fromEntries(fields);
+}
+
+function replyPaths(modality: Modality): Json {
+  const { path, aliases = [], isResource = false, mediaTypes = [] } = modality.endpoint;
+  const reference = { $ref: `#/components/schemas/${schemaName(modality)}` };
+  const one = answer("application/json", reference);
+  const others = mediaTypes.map((mediaType) => [mediaType, { schema: { type: "string" } }]);
+  const ok = { ...one, content: { ...one.content, ...Object.fromEntries(others) } };
+  const post = {
+    post: { ...operation(`Create: ${modality.name}`, ok), requestBody: requestBody(modality) },
+  };
+  // Paths are below the server's `/v1`; an alias elsewhere is named by its full path.
+  const roots = [path, ...aliases].map((url) => url.replace(/^\/v1/, ""));
+  const paths = Object.fromEntries(roots.map((root) => [root, post]));
+  if (!isResource) return paths;
+  const root = roots[0] ?? "";
+  return { ...paths, ...oneJobPaths(root, modality.name, one) };
+}
+
+function oneJobPaths(root: string, object: string, one: Json): Json {
+  return {
     [`${root}/{id}`]: {
       parameters: [idParameter],
       get: {
@@ -92,6 +106,32 @@ function jobPaths(modality: Modality): Json {
       parameters: [idParameter],
       post: operation(`Cancel a ${object} job`, one),
     },
+  };
+}
+
+function jobPaths(modality: Modality): Json {
+  const { object, path, variants } = modality.endpoint;
+  const root = path.replace(/^\/v1/, "");
+  const reference = { $ref: `#/components/schemas/${schemaName(modality)}` };
+  const one = answer("application/json", reference);
+  const list = { type: "object", properties: { data: { type: "array", items: reference } } };
+  return {
+    [root]: {
+      post: {
+        ...operation(`Create a ${object} job`, one),
+        parameters: [{ name: "Idempotency-Key", in: "header", schema: { type: "string" } }],
+        requestBody: requestBody(modality),
+      },
+      get: {
+        ...operation(`List ${object} jobs`, answer("application/json", list)),
+        parameters: [
+          query("limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
+          query("order", { enum: ["asc", "desc"], default: "desc" }),
+          query("after", { type: "string" }),
+        ],
+      },
+    },
+    ...oneJobPaths(root, object, one),
     [`${root}/{id}/events`]: {
       parameters: [idParameter],
       get: operation("Follow a job", answer("text/event-stream", { type: "string" })),
@@ -111,7 +151,7 @@ function operation(summary: string, ok: Json): Json {
   return { summary, responses: { "200": ok, default: { ...failure, description: "Failure" } } };
 }
 
-function answer(mediaType: string, schema: Json): Json {
+function answer(mediaType: string, schema: Json) {
   return { description: "OK", content: { [mediaType]: { schema } } };
 }
 

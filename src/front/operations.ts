@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { JobState } from "../core/job.js";
+import type { Prices, Units } from "../core/usage.js";
 import type { Database } from "./database.js";
 import type { ApiKey, Keys } from "./keys.js";
 
@@ -15,9 +16,9 @@ export interface JobSummary {
   readonly crashes: number;
   readonly preemptions: number;
   readonly workerId: string | null;
-  readonly unit: string;
-  readonly units: number;
-  readonly microUsdPerUnit: number;
+  readonly prices: Prices;
+  /** Units it may use at most; those it used once it has completed. */
+  readonly units: Units;
   readonly quotedMicroUsd: number;
   /** Null until the job has ended; 0 when it failed. */
   readonly chargedMicroUsd: number | null;
@@ -52,7 +53,7 @@ export function createOperations({ kysely }: Database, keys: Keys): Operations {
         .selectFrom("jobs")
         .leftJoin("charges", "charges.job_id", "jobs.id")
         .selectAll("jobs")
-        .select("charges.amount_micro_usd as charged")
+        .select(["charges.amount_micro_usd as charged", "charges.counted_units as counted"])
         .select(
           sql<number>`(SELECT coalesce(sum(gpu_ms), 0)::bigint FROM attempts
           WHERE attempts.job_id = jobs.id)`.as("total_gpu_ms"),
@@ -72,9 +73,8 @@ export function createOperations({ kysely }: Database, keys: Keys): Operations {
         crashes: row.crashes,
         preemptions: row.preemptions,
         workerId: row.worker_id,
-        unit: row.unit,
-        units: row.units,
-        microUsdPerUnit: row.unit_micro_usd,
+        prices: row.prices,
+        units: row.counted ?? row.quoted_units,
         quotedMicroUsd: row.amount_micro_usd,
         chargedMicroUsd: row.charged ?? (row.ended_at === null ? null : 0),
         gpuMs: row.total_gpu_ms,

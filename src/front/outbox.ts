@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Logger } from "pino";
+import type { Artifact } from "../core/artifact.js";
 import type { Job } from "../core/job.js";
 import type { Broker } from "../queue/broker.js";
 import type { Database } from "./database.js";
@@ -11,6 +12,9 @@ export interface OutgoingJob {
   readonly modality: string;
   readonly model: string;
   readonly request: unknown;
+  readonly request_file: Artifact | null;
+  /** The replica whose caller waits; null = any. */
+  readonly report_to: string | null;
   readonly expires_at_ms: number;
   readonly traceparent: string | null;
 }
@@ -22,6 +26,8 @@ export interface Outbox {
    * the broker does not confirm it in time.
    */
   readonly publish: (job: OutgoingJob) => Promise<void>;
+  /** gRPC address of this replica. */
+  readonly reportTo: string;
   /** Publishes what lies in the table, now. */
   readonly wake: () => void;
   readonly close: () => Promise<void>;
@@ -70,6 +76,7 @@ export function createOutbox({ database, broker, reportTo, log }: OutboxOptions)
     },
   });
   return {
+    reportTo,
     async publish(job) {
       await send(job);
       // A row left behind is published once more and claimed in vain: no reason to keep the caller.
@@ -95,7 +102,7 @@ async function takeBatch({ kysely }: Database): Promise<OutgoingJob[]> {
         WHERE o.locked_until <= now() ORDER BY j.seq LIMIT ${BATCH} FOR UPDATE OF o SKIP LOCKED)
       RETURNING job_id
     )
-    SELECT id, modality, model, request, traceparent,
+    SELECT id, modality, model, request, request_file, report_to, traceparent,
       (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms
     FROM jobs JOIN taken ON taken.job_id = jobs.id ORDER BY seq`.execute(kysely);
   return rows;
@@ -106,9 +113,10 @@ function toMessage(job: OutgoingJob, reportTo: string): Job {
     id: job.id,
     modality: job.modality,
     model: job.model,
-    request: job.request,
+    request: job.request_file === null ? job.request : null,
     expiresAtMs: job.expires_at_ms,
-    reportTo,
+    reportTo: job.report_to ?? reportTo,
+    ...(job.request_file !== null && { requestFile: job.request_file }),
     ...(job.traceparent !== null && { traceparent: job.traceparent }),
   };
 }

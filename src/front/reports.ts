@@ -11,8 +11,10 @@ import type {
   ProgressReport,
   ReleaseReport,
 } from "../core/reports.js";
+import { priceOf, UNIT_NAMES } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
+import type { Exchanges } from "./exchanges.js";
 import {
   claimJob,
   closeAttempt,
@@ -42,19 +44,25 @@ export interface ReportHandlers {
 export interface ReportsOptions {
   readonly database: Database;
   readonly store: ArtifactStore;
+  /** Answers that callers of this replica wait for. */
+  readonly exchanges: Exchanges;
 }
 
 const HELD = { outcome: "held", cancel: false } as const;
 const RECORDED = { outcome: "recorded" } as const;
 
-export function createReportHandlers({ database, store }: ReportsOptions): ReportHandlers {
+export function createReportHandlers({
+  database,
+  store,
+  exchanges,
+}: ReportsOptions): ReportHandlers {
   const db = database.kysely;
   return {
     async claim(jobId, workerId) {
       const claim = await claimJob(db, jobId, workerId);
       if (claim === undefined) return await refuseClaim(database, jobId);
-      const { token, attempt, microUsdPerUnit, checkpoint } = claim;
-      const lease = { jobId, token, attempt, leaseMs: LEASE_MS, microUsdPerUnit };
+      const { token, attempt, prices, checkpoint } = claim;
+      const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
       return { outcome: "leased", lease, checkpoint };
     },
     async heartbeat(lease) {
@@ -62,6 +70,8 @@ export function createReportHandlers({ database, store }: ReportsOptions): Repor
       return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
     },
     async progress(report) {
+      const taken = exchanges.take(report);
+      if (taken !== undefined) return taken;
       const progress = { percent: report.fraction * 100, stage: report.stage };
       if (await recordProgress(db, report, progress)) return HELD;
       return await refuseLease(database, report.jobId);
@@ -124,30 +134,29 @@ function isBlamed({ code }: JobFailure): boolean {
 
 /** A caller never pays another price, nor more, than was quoted; files are the job's own. */
 async function checkCompletion({ kysely }: Database, report: CompletionReport): Promise<void> {
-  const { jobId, token, cost, artifacts } = report;
+  const { jobId, token, usage, cost, artifacts } = report;
   const job = await kysely
     .selectFrom("jobs")
-    .select(["unit_micro_usd", "units"])
+    .select(["prices", "quoted_units"])
     .where("id", "=", jobId)
     .executeTakeFirst();
   if (job === undefined) return;
-  const amount = Math.round(cost.billedUnits * job.unit_micro_usd);
-  const priced = cost.microUsdPerUnit === job.unit_micro_usd && cost.amountMicroUsd === amount;
-  if (!priced || cost.billedUnits < 0 || cost.billedUnits > job.units) {
-    const message =
-      `cost must be at most ${job.units} units of ${job.unit_micro_usd} micro-dollars, ` +
-      `got ${cost.billedUnits} units of ${cost.microUsdPerUnit} = ${cost.amountMicroUsd}`;
-    throw new JobError("invalid_value", message, { param: "cost" });
-  }
+  const most = job.quoted_units;
+  const beyond = UNIT_NAMES.find((name) => (usage[name] ?? 0) > (most[name] ?? 0));
+  if (beyond !== undefined)
+    throw costError(`${beyond} must be at most ${most[beyond] ?? 0}, got ${usage[beyond] ?? 0}`);
+  const amount = priceOf(job.prices, usage);
+  if (cost.amountMicroUsd !== amount)
+    throw costError(`amount must be ${amount} micro-dollars, got ${cost.amountMicroUsd}`);
   const foreign = artifacts.find(({ id }) => !id.startsWith(`${jobId}/${token}/`));
   if (foreign !== undefined)
     throw new JobError("invalid_value", `${foreign.id} is not below ${jobId}/${token}/`, {
       param: "artifacts",
     });
-  if (!artifacts.some(({ variant }) => variant === "content"))
-    throw new JobError("invalid_value", "artifacts must hold the variant content", {
-      param: "artifacts",
-    });
+}
+
+function costError(message: string): JobError {
+  return new JobError("invalid_value", `cost: ${message}`, { param: "cost" });
 }
 
 /** What a late worker uploaded belongs to nobody, unless the next attempt resumes from it. */

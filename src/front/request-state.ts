@@ -11,6 +11,10 @@ declare module "fastify" {
     /** Monotonic milliseconds. */
     startedAtMs: number;
   }
+  interface FastifyContextConfig {
+    /** Refused while the project's tokens of the minute are used up. */
+    spendsTokens?: boolean;
+  }
 }
 
 /** Who sent a request to a route that needs a key. */
@@ -22,12 +26,15 @@ export function callerOf(request: FastifyRequest): Caller {
 /** Aborts when the client has gone or the server closes, whichever comes first. */
 export function abortOnClose(reply: FastifyReply, closing: AbortSignal): AbortSignal {
   const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  if (closing.aborted) abort();
-  closing.addEventListener("abort", abort, { once: true });
+  const close = (): void =>
+    controller.abort(
+      new JobError("service_unavailable", "The server is being replaced; try again."),
+    );
+  if (closing.aborted) close();
+  closing.addEventListener("abort", close, { once: true });
   reply.raw.once("close", () => {
-    closing.removeEventListener("abort", abort);
-    abort();
+    closing.removeEventListener("abort", close);
+    controller.abort(new JobError("cancelled", "the caller has gone"));
   });
   return controller.signal;
 }

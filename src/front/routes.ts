@@ -9,11 +9,13 @@ import type { Database } from "./database.js";
 import { resourceCode } from "./errors.js";
 import type { Estimates } from "./estimates.js";
 import { jobEvents } from "./events.js";
+import { readOutput } from "./job-output.js";
 import type { JobRecord } from "./job-record.js";
 import { findJob, listJobs, renderJob, type JobScope } from "./job-records.js";
 import { cancelJob, deleteJob } from "./jobs.js";
 import { getModel, renderModel, renderModels } from "./models.js";
 import { parsePage, renderPage, type RawPageQuery } from "./pages.js";
+import { sendReply, startReply, type RepliesOptions } from "./replies.js";
 import { abortOnClose, callerOf } from "./request-state.js";
 import { readSubmission } from "./submission.js";
 import type { SubmitJob } from "./submit-job.js";
@@ -26,11 +28,17 @@ export interface RoutesOptions {
   readonly estimates: Estimates;
   readonly models: readonly ModelInfo[];
   readonly submitJob: SubmitJob;
+  readonly replies: RepliesOptions;
+  readonly publicUrl: string | undefined;
+  readonly randomBytes: (byteLength: number) => Uint8Array;
   /** Aborts when the server closes: long answers end. */
   readonly closing: AbortSignal;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
+
+/** How long an answer under way keeps a closing server, in milliseconds. */
+const CLOSE_GRACE_MS = 20_000;
 
 interface JobRequest {
   Params: { readonly id: string };
@@ -57,23 +65,11 @@ export function addJobRoutes(
   options: RoutesOptions,
 ): void {
   const { path } = modality.endpoint;
-  const resource: Resource = {
-    ...options,
-    modality,
-    async render(job) {
-      await options.estimates.refresh();
-      return renderJob(modality, job, options.estimates);
-    },
-  };
-  app.post(path, (request) => create(resource, request));
+  const resource = createResource(modality, options);
+  const post = routeOptions(modality);
+  app.post(path, post, (request) => create(resource, request));
   app.get<{ Querystring: RawPageQuery }>(path, (request) => list(resource, request, request.query));
-  app.get<JobRequest>(`${path}/:id`, (request, reply) =>
-    read(resource, { ...idOf(request), request, reply, wait: request.query.wait }),
-  );
-  app.delete<JobRequest>(`${path}/:id`, (request) => remove(resource, request, idOf(request).id));
-  app.post<JobRequest>(`${path}/:id/cancel`, (request) =>
-    cancel(resource, request, idOf(request).id),
-  );
+  addResourceRoutes(app, resource);
   app.get<JobRequest>(`${path}/:id/events`, (request, reply) =>
     follow(resource, { ...idOf(request), request, reply }),
   );
@@ -86,6 +82,79 @@ export function addJobRoutes(
   });
 }
 
+/** One replied modality: the answer to its request, and what it stored of it where it does. */
+export function addReplyRoutes(
+  app: FastifyInstance,
+  modality: Modality,
+  options: RoutesOptions,
+): void {
+  const { path, aliases = [], isResource = false } = modality.endpoint;
+  const resource = createResource(modality, options);
+  const post = { ...routeOptions(modality), config: { spendsTokens: true } };
+  // One for all requests: each would leave a listener on a signal that lives as long as the server.
+  const closing = afterGrace(options.closing);
+  for (const url of [path, ...aliases])
+    app.post(url, post, (request, reply) => answer(resource, { request, reply, closing }));
+  if (isResource) addResourceRoutes(app, resource);
+}
+
+function routeOptions({ endpoint: { maxBodyBytes } }: Modality) {
+  return maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
+}
+
+function createResource(modality: Modality, options: RoutesOptions): Resource {
+  return {
+    ...options,
+    modality,
+    async render(job) {
+      await options.estimates.refresh();
+      const output = await readOutput(options.store, job);
+      // An answer is its output; a polled object stays without.
+      if (output === undefined && modality.endpoint.isResource === true)
+        throw new JobError(
+          resourceCode(modality.endpoint.object, "expired"),
+          `the output of ${job.id} was too long to be kept for more than 24 hours`,
+        );
+      return renderJob(modality, { ...job, output: output ?? null }, options.estimates);
+    },
+  };
+}
+
+function addResourceRoutes(app: FastifyInstance, resource: Resource): void {
+  const { path } = resource.modality.endpoint;
+  app.get<JobRequest>(`${path}/:id`, (request, reply) =>
+    read(resource, { ...idOf(request), request, reply, wait: request.query.wait }),
+  );
+  app.delete<JobRequest>(`${path}/:id`, (request) => remove(resource, request, idOf(request).id));
+  app.post<JobRequest>(`${path}/:id/cancel`, (request) =>
+    cancel(resource, request, idOf(request).id),
+  );
+}
+
+interface ReplyExchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly closing: AbortSignal;
+}
+
+async function answer(resource: Resource, { request, reply, closing }: ReplyExchange) {
+  const { modality, randomBytes, replies, publicUrl } = resource;
+  const submission = await readSubmission(request, modality, randomBytes);
+  const origin = publicUrl ?? `${request.protocol}://${request.host}`;
+  const signal = abortOnClose(reply, closing);
+  const running = await startReply(replies, submission, { origin, signal });
+  return await sendReply(modality, running, reply);
+}
+
+/** Answers under way may end before the server does. */
+function afterGrace(closing: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  const wait = () => setTimeout(() => late.abort(), CLOSE_GRACE_MS).unref();
+  if (closing.aborted) wait();
+  else closing.addEventListener("abort", wait, { once: true });
+  return late.signal;
+}
+
 interface JobExchange {
   readonly id: string;
   readonly request: FastifyRequest;
@@ -93,8 +162,9 @@ interface JobExchange {
 }
 
 async function create(resource: Resource, request: FastifyRequest) {
-  const submission = await readSubmission(request, resource.modality);
-  return await resource.render(await resource.submitJob(submission));
+  const submission = await readSubmission(request, resource.modality, resource.randomBytes);
+  const { id } = await resource.submitJob(submission);
+  return await resource.render(await getJob(resource, request, id));
 }
 
 async function list(resource: Resource, request: FastifyRequest, query: RawPageQuery) {
@@ -165,7 +235,7 @@ async function download(
 async function getJob(resource: Resource, request: FastifyRequest, id: string): Promise<JobRecord> {
   const { object } = resource.modality.endpoint;
   const job = await findJob(resource.database.kysely, scopeOf(resource, request), id);
-  if (job !== undefined) return job;
+  if (job?.kept === true) return job;
   const message = `no ${object} has the id ${JSON.stringify(id)}`;
   throw new JobError(resourceCode(object, "not_found"), message, { param: "id" });
 }

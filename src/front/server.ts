@@ -141,12 +141,16 @@ async function admitCaller(
   const { project } = request.caller;
   const { allowed, ...allowances } = await limits.takeRequest(project);
   request.allowances = allowances;
-  if (allowed) return;
-  throw new JobError(
-    "rate_limit_exceeded",
-    `Rate limit reached: ${project.requestsPerMinute} requests a minute for the project.`,
-    { retryAfterSeconds: allowances.requests.resetMs / 1_000 },
-  );
+  const { requests, tokens } = allowances;
+  if (!allowed) throw limitReached(`${project.requestsPerMinute} requests`, requests.resetMs);
+  // What a request will use is known afterwards only: the one that crosses the limit is served.
+  if (request.routeOptions.config.spendsTokens === true && tokens.remaining === 0)
+    throw limitReached(`${project.tokensPerMinute} tokens`, tokens.resetMs);
+}
+
+function limitReached(limit: string, resetMs: number): JobError {
+  const message = `Rate limit reached: ${limit} a minute for the project.`;
+  return new JobError("rate_limit_exceeded", message, { retryAfterSeconds: resetMs / 1_000 });
 }
 
 function sendError(

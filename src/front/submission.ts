@@ -1,19 +1,23 @@
 import type { FastifyRequest } from "fastify";
 import { JobError } from "../core/errors.js";
 import type { Modality } from "../core/modality.js";
-import { checkBody, hashBody } from "./bodies.js";
+import { checkBody, hashBody, MAX_BODY_BYTES } from "./bodies.js";
 import { readMultipart } from "./multipart.js";
 import { callerOf } from "./request-state.js";
-import type { Submission } from "./submit-job.js";
+import { createJobId, type Submission } from "./submit-job.js";
 
 /** What a creation request asks for and whether it says that it was sent before. */
 export async function readSubmission(
   request: FastifyRequest,
   modality: Modality,
+  randomBytes: (byteLength: number) => Uint8Array,
 ): Promise<Submission> {
-  const body = request.isMultipart() ? await readMultipart(request) : request.body;
+  const { path, maxBodyBytes = MAX_BODY_BYTES } = modality.endpoint;
+  const body = request.isMultipart() ? await readMultipart(request, maxBodyBytes) : request.body;
   checkBody(body);
   return {
+    id: createJobId(modality, randomBytes),
+    path: request.routeOptions.url ?? path,
     caller: callerOf(request),
     modality,
     body,

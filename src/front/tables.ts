@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from "kysely";
 import type { Artifact } from "../core/artifact.js";
 import type { JobFailure, JobState } from "../core/job.js";
-import type { Quote, Usage } from "../core/usage.js";
+import type { Prices, Units, Usage } from "../core/usage.js";
 
 /** Read as parsed JSON, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>;
@@ -38,6 +38,12 @@ export interface JobsTable {
   modality: string;
   model: string;
   request: Json<unknown>;
+  /** The request as a file, where it is too long for a message. */
+  request_file: Json<Artifact | null>;
+  /** gRPC address of the replica whose caller waits for the answer; null for polled jobs. */
+  report_to: string | null;
+  /** Read again after its answer: polled and stored jobs. */
+  kept: Generated<boolean>;
   state: Generated<JobState>;
   /** Fencing token: grows with every claim. */
   token: Generated<number>;
@@ -51,9 +57,13 @@ export interface JobsTable {
   worker_id: string | null;
   progress: Generated<number>;
   stage: string | null;
-  unit: Quote["unit"];
-  unit_micro_usd: number;
-  units: number;
+  prices: Json<Prices>;
+  /** Units the job may use at most. */
+  quoted_units: Json<Units>;
+  /** Row of the price table within the modality; empty where it has but one. */
+  tier: string;
+  /** Size of the job in its own main unit: what its time is estimated from. */
+  work: number;
   /** Quoted amount; counts as reserved spending while the job is open. */
   amount_micro_usd: number;
   idempotency_key: string | null;
@@ -89,8 +99,8 @@ export interface OutboxTable {
 export interface ChargesTable {
   job_id: string;
   project_id: string;
-  unit_micro_usd: number;
-  units: number;
+  prices: Json<Prices>;
+  counted_units: Json<Units>;
   amount_micro_usd: number;
   gpu_ms: number;
   created_at: Timestamp;
@@ -114,6 +124,13 @@ export interface RateLimitsTable {
   expire: number | null;
 }
 
+/** Keys that replicas share, made by whichever starts first. */
+export interface SecretsTable {
+  name: string;
+  value: Uint8Array;
+  created_at: Timestamp;
+}
+
 export interface Tables {
   projects: ProjectsTable;
   api_keys: ApiKeysTable;
@@ -122,4 +139,5 @@ export interface Tables {
   charges: ChargesTable;
   attempts: AttemptsTable;
   rate_limits: RateLimitsTable;
+  secrets: SecretsTable;
 }

@@ -8,7 +8,12 @@ import type { ModelInfo } from "../core/modality.js";
 
 const file = z.object({
   /** Inside the folder: external data beside a graph is found by name only. */
-  path: z.string().regex(/^[\w.-]+$/, "must name a file of the model's own folder"),
+  path: z
+    .string()
+    .regex(
+      /^(?!.*(^|\/)\.\.?(\/|$))[\w.+-]+(\/[\w.+-]+)*$/,
+      "must name a file of the model's own folder",
+    ),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"),
   byteLength: z.int().positive(),
 });
@@ -20,11 +25,21 @@ const manifest = z.object({
   pipeline: z.string(),
   files: z.record(z.string(), file),
   tokenizer: z.unknown().optional(),
-  execution: z.object({ providers: z.array(z.string()).min(1) }).loose(),
+  execution: z
+    .object({
+      providers: z.array(z.string()).min(1),
+      /** Jobs the pipeline runs at once: 1, or as many as it batches. */
+      concurrency: z.int().positive().default(1),
+    })
+    .loose(),
   shapes: z.record(z.string(), z.unknown()),
   sampler: z.unknown().optional(),
   limits: z
-    .object({ minSeconds: z.number().optional(), maxSeconds: z.number().optional() })
+    .object({
+      minSeconds: z.number().optional(),
+      maxSeconds: z.number().optional(),
+      contextTokens: z.int().positive().optional(),
+    })
     .loose(),
   memory: z.unknown(),
   licence: z.string(),
@@ -60,6 +75,12 @@ function parseJson(path: string, text: string): unknown {
 
 /** The packages of every folder that has a model.json. */
 export async function listModelPackages(modelsDir: string): Promise<ModelPackage[]> {
+  const folders = await listModelFolders(modelsDir);
+  return Promise.all(folders.map((path) => loadModelPackage(path)));
+}
+
+/** Paths of the folders that have a model.json, read or not. */
+export async function listModelFolders(modelsDir: string): Promise<string[]> {
   const folders = await readdir(modelsDir, { withFileTypes: true });
   const paths = folders
     .filter((entry) => entry.isDirectory())
@@ -67,9 +88,7 @@ export async function listModelPackages(modelsDir: string): Promise<ModelPackage
   const found = await Promise.all(
     paths.map((path) => stat(join(path, "model.json")).catch(() => null)),
   );
-  return Promise.all(
-    paths.filter((_, index) => found[index]).map((path) => loadModelPackage(path)),
-  );
+  return paths.filter((_, index) => found[index]);
 }
 
 /** Checks every file's length and SHA-256. Throws a sentence that names the first wrong file. */
@@ -99,19 +118,37 @@ export function graphPaths(model: ModelPackage, roles: readonly string[]): Recor
   );
 }
 
-const sizes = z.array(z.tuple([z.int(), z.int()])).optional();
+const bounds = z.object({
+  sizes: z.array(z.tuple([z.int(), z.int()])).optional(),
+  voices: z.array(z.string()).optional(),
+  dimensions: z.int().positive().optional(),
+  lyrics: z.boolean().optional(),
+  reads: z.array(z.enum(["text", "image"])).optional(),
+});
 
 /** What the front needs of a package. */
 export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
   const { mtimeMs } = await stat(join(model.path, "model.json"));
-  const { minSeconds, maxSeconds } = model.limits;
-  const parsedSizes = sizes.parse(model.shapes["sizes"]);
+  const { minSeconds, maxSeconds, contextTokens } = model.limits;
+  const { sizes, voices, dimensions, lyrics, reads } = bounds.parse(model.shapes);
   return {
     id: model.id,
     modality: model.modality,
     createdAtSeconds: Math.floor(mtimeMs / 1_000),
+    concurrency: model.execution.concurrency,
     ...(minSeconds !== undefined && { minSeconds }),
     ...(maxSeconds !== undefined && { maxSeconds }),
-    ...(parsedSizes && { sizes: parsedSizes.map(([height, width]) => `${width}x${height}`) }),
+    ...(contextTokens !== undefined && { contextTokens }),
+    ...(dimensions !== undefined && { dimensions }),
+    ...(voices && { voices }),
+    ...(reads && { reads }),
+    ...(lyrics !== undefined && { lyrics }),
+    ...(sizes && { sizes: sizes.map(([height, width]) => `${width}x${height}`) }),
   };
+}
+
+/** Text of the file with this role. Throws where the package lacks it. */
+export async function readModelText(model: ModelPackage, role: string): Promise<string> {
+  const { [role]: path = "" } = graphPaths(model, [role]);
+  return await readFile(path, "utf8");
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { JobError } from "../core/errors.js";
 import type { PipelineEvent } from "../core/events.js";
+import { fromFailure } from "../core/job.js";
 import { EventQueue } from "./event-queue.js";
 import type { InferenceHost, InferenceJob } from "./host.js";
 import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
@@ -130,8 +131,7 @@ function deliver(
   if (running === undefined) return;
   if (reply.type === "event") running.events.push(reply.event);
   else if (reply.type === "job-end") running.events.end();
-  else if (reply.type === "job-error")
-    running.events.fail(new JobError(reply.failure.code, reply.failure.message));
+  else if (reply.type === "job-error") running.events.fail(fromFailure(reply.failure));
   else void sendInput(child, running.task, reply.artifact);
 }
 

@@ -10,6 +10,7 @@ export interface InferenceSetup {
   readonly threads: number;
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
+  readonly espeakPath: string;
 }
 
 /** Worker → inference process. */

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
-import type { Job } from "../core/job.js";
+import { toFailure, type Job } from "../core/job.js";
 import type { Modality, Pipeline, PipelineSetup } from "../core/modality.js";
 import { loadModelPackage, verifyModelPackage } from "./model-package.js";
 import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
@@ -64,8 +64,9 @@ async function setUp(
       if (modality === undefined) {
         throw new Error(`${modelPath}/model.json: unknown modality ${model.modality}`);
       }
-      const { threads, ffmpegPath, ffprobePath } = setup;
-      const pipelineSetup: PipelineSetup = { modelPath, threads, ffmpegPath, ffprobePath };
+      const { threads, ffmpegPath, ffprobePath, espeakPath } = setup;
+      const programs = { ffmpegPath, ffprobePath, espeakPath };
+      const pipelineSetup: PipelineSetup = { modelPath, threads, ...programs };
       const createPipeline = await modality.loadPipeline();
       pipelines.set(model.id, await createPipeline(pipelineSetup));
     }
@@ -92,10 +93,10 @@ async function runJob(
     }
     send({ type: "job-end", jobId: job.id });
   } catch (thrown) {
-    const { code, message } = context.signal.aborted
+    const error = context.signal.aborted
       ? new JobError("cancelled", "the job was cancelled")
       : toJobError(thrown);
-    send({ type: "job-error", jobId: job.id, failure: { code, message } });
+    send({ type: "job-error", jobId: job.id, failure: toFailure(error) });
   }
 }
 

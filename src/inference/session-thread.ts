@@ -1,57 +1,55 @@
-/** The thread side of `session.ts`: holds ONNX sessions and runs them, one run at a time. */
+/** The thread side of `session.ts`: holds ONNX graphs and runs them, one run at a time. */
 import { parentPort, workerData } from "node:worker_threads";
-import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
-import type { SessionSetup, ThreadReply, ThreadRequest } from "./session.js";
-import type { Tensor, TensorData, Tensors } from "./tensor.js";
+import { openGraphs, type Graphs, type GraphsSetup } from "./graphs.js";
+import type { ThreadReply, ThreadRequest } from "./session.js";
+import type { Tensors } from "./tensor.js";
 
 const port = parentPort;
 if (port === null) throw new Error("session-thread.js runs inside a worker thread only");
-const sessions = new Map<string, InferenceSession>();
 // session.ts starts this thread and gives it nothing else.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-let queue = open(workerData as SessionSetup);
+const opening = open(workerData as GraphsSetup);
+let queue: Promise<unknown> = opening;
 
 port.on("message", (request: ThreadRequest) => {
-  queue = queue.then(() => (request.type === "close" ? close() : run(request)));
+  queue = queue.then(() => serve(request));
 });
 
-async function open(setup: SessionSetup): Promise<void> {
+async function open(setup: GraphsSetup): Promise<Graphs | undefined> {
   try {
-    for (const [role, path] of Object.entries(setup.graphs)) {
-      const session = await InferenceSession.create(path, {
-        executionProviders: [...setup.providers],
-        intraOpNumThreads: setup.threads,
-        interOpNumThreads: 1,
-        graphOptimizationLevel: "all",
-      });
-      sessions.set(role, session);
-    }
-    reply({ type: "ready" });
+    const graphs = await openGraphs(setup);
+    reply({ type: "ready", info: graphs.info });
+    return graphs;
   } catch (thrown) {
     reply({ type: "open-failed", message: messageOf(thrown) });
+    return undefined;
   }
 }
 
-async function run(request: Extract<ThreadRequest, { type: "run" }>): Promise<void> {
+async function serve(request: ThreadRequest): Promise<void> {
+  const graphs = await opening;
+  if (request.type === "run") await run(request, graphs);
+  else if (request.type === "drop") graphs?.drop(request.names);
+  else {
+    await graphs?.close();
+    port?.close();
+  }
+}
+
+async function run(
+  request: Extract<ThreadRequest, { type: "run" }>,
+  graphs: Graphs | undefined,
+): Promise<void> {
+  const { id, role, feeds, options } = request;
   try {
-    const session = sessions.get(request.role);
-    if (session === undefined) throw new Error(`no graph has the role ${request.role}`);
-    const feeds: Record<string, OrtTensor> = {};
-    for (const [name, tensor] of Object.entries(request.feeds)) feeds[name] = toOrt(tensor);
+    if (graphs === undefined) throw new Error("the graphs are not open");
     const startedAtMs = unixMs();
-    const results = await session.run(feeds);
-    const timing = { role: request.role, startedAtMs, endedAtMs: unixMs() };
-    const outputs: Record<string, Tensor> = {};
-    for (const [name, value] of Object.entries(results)) outputs[name] = fromOrt(value);
-    reply({ type: "ran", id: request.id, outputs, run: timing }, buffersOf(outputs));
+    const outputs = await graphs.run(role, feeds, options);
+    const timing = { role, startedAtMs, endedAtMs: unixMs() };
+    reply({ type: "ran", id, outputs, run: timing }, buffersOf(outputs));
   } catch (thrown) {
-    reply({ type: "run-failed", id: request.id, message: messageOf(thrown) });
+    reply({ type: "run-failed", id, message: messageOf(thrown) });
   }
-}
-
-async function close(): Promise<void> {
-  for (const session of sessions.values()) await session.release();
-  port?.close();
 }
 
 /** The same clock in every thread. */
@@ -61,25 +59,6 @@ function unixMs(): number {
 
 function reply(message: ThreadReply, transfer: ArrayBuffer[] = []): void {
   port?.postMessage(message, transfer);
-}
-
-function toOrt({ type, data, dims }: Tensor): OrtTensor {
-  // A tensor's type and the class of its data go together; the union has lost the pairing.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return new OrtTensor(type, data as never, dims);
-}
-
-function fromOrt({ type, data, dims }: OrtTensor): Tensor {
-  if (!isOurs(type) || !isTensorData(data)) throw new Error(`outputs of type ${type} are not read`);
-  return { type, data, dims };
-}
-
-function isOurs(type: string): type is Tensor["type"] {
-  return ["float32", "int64", "int32", "uint8"].includes(type);
-}
-
-function isTensorData(data: unknown): data is TensorData {
-  return [Float32Array, BigInt64Array, Int32Array, Uint8Array].some((kind) => data instanceof kind);
 }
 
 /** Each output's memory once: two outputs may be views of one buffer. */

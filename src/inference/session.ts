@@ -2,23 +2,23 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { JobError } from "../core/errors.js";
 import type { GraphRun } from "../core/modality.js";
-import type { Tensors } from "./tensor.js";
-
-export interface SessionSetup {
-  /** Role → path of the graph. */
-  readonly graphs: Readonly<Record<string, string>>;
-  /** Threads one operator may use. */
-  readonly threads: number;
-  /** Execution providers in order of preference, e.g. `["cpu"]`. */
-  readonly providers: readonly string[];
-}
+import type { Feeds, GraphsSetup, RunOptions } from "./graphs.js";
+import { toRunError } from "./run-error.js";
+import type { GraphInfo, Tensors } from "./tensor.js";
 
 export type ThreadRequest =
-  | { readonly type: "run"; readonly id: number; readonly role: string; readonly feeds: Tensors }
+  | {
+      readonly type: "run";
+      readonly id: number;
+      readonly role: string;
+      readonly feeds: Feeds;
+      readonly options: RunOptions;
+    }
+  | { readonly type: "drop"; readonly names: readonly string[] }
   | { readonly type: "close" };
 
 export type ThreadReply =
-  | { readonly type: "ready" }
+  | { readonly type: "ready"; readonly info: Readonly<Record<string, GraphInfo>> }
   | { readonly type: "open-failed"; readonly message: string }
   | {
       readonly type: "ran";
@@ -30,8 +30,12 @@ export type ThreadReply =
 
 /** ONNX graphs in a thread of their own: `session.run()` blocks only that thread's event loop. */
 export interface SessionThread {
+  /** What each graph declares, by role. */
+  readonly info: Readonly<Record<string, GraphInfo>>;
   /** Runs are served in order. A failed run rejects and leaves the thread usable. */
-  run(role: string, feeds: Tensors): Promise<Tensors>;
+  run(role: string, feeds: Feeds, options?: RunOptions): Promise<Tensors>;
+  /** Frees kept tensors, after the runs asked for so far. */
+  drop(names: readonly string[]): void;
   close(): Promise<void>;
 }
 
@@ -42,20 +46,28 @@ interface Waiter {
 
 /** Opens the graphs; rejects with the loader's sentence when one cannot be used. */
 export async function openSessions(
-  setup: SessionSetup,
+  setup: GraphsSetup,
   onRun?: (run: GraphRun) => void,
 ): Promise<SessionThread> {
   const thread = new Worker(new URL("./session-thread.js", import.meta.url), { workerData: setup });
-  const first = await new Promise<ThreadReply>((resolve) => thread.once("message", resolve));
+  const first = await new Promise<ThreadReply>((resolve, reject) => {
+    thread.once("message", resolve);
+    thread.once("error", reject);
+    thread.once("exit", (code) => reject(new Error(`the session thread ended (${code})`)));
+  });
   if (first.type !== "ready") {
     await thread.terminate();
     const reason = first.type === "open-failed" ? first.message : "unexpected reply";
-    throw new Error(`the graphs ${Object.values(setup.graphs).join(", ")} do not open: ${reason}`);
+    throw new Error(reason);
   }
-  return serveThread(thread, onRun);
+  return serveThread(thread, first.info, onRun);
 }
 
-function serveThread(thread: Worker, onRun: (run: GraphRun) => void = () => {}): SessionThread {
+function serveThread(
+  thread: Worker,
+  info: SessionThread["info"],
+  onRun: (run: GraphRun) => void = () => {},
+): SessionThread {
   const waiting = new Map<number, Waiter>();
   let lastId = 0;
   let failure: JobError | undefined;
@@ -72,19 +84,23 @@ function serveThread(thread: Worker, onRun: (run: GraphRun) => void = () => {}):
     if (reply.type === "ran") {
       onRun(reply.run);
       waiter?.resolve(reply.outputs);
-    } else waiter?.reject(runError(reply.message));
+    } else waiter?.reject(toRunError(reply.message));
   });
   thread.on("error", (error) => failAll(`the session thread failed: ${error.message}`));
   thread.on("exit", () => failAll("the session thread has ended"));
 
   return {
-    run(role, feeds) {
+    info,
+    run(role, feeds, options = {}) {
       if (failure) return Promise.reject(failure);
       const id = ++lastId;
       return new Promise((resolve, reject) => {
         waiting.set(id, { resolve, reject });
-        thread.postMessage({ type: "run", id, role, feeds } satisfies ThreadRequest);
+        thread.postMessage({ type: "run", id, role, feeds, options } satisfies ThreadRequest);
       });
+    },
+    drop(names) {
+      if (!failure) thread.postMessage({ type: "drop", names } satisfies ThreadRequest);
     },
     async close() {
       if (failure) return;
@@ -93,10 +109,4 @@ function serveThread(thread: Worker, onRun: (run: GraphRun) => void = () => {}):
       await exited;
     },
   };
-}
-
-/** Allocation failures are told apart, since another attempt on a freer device may succeed. */
-function runError(message: string): JobError {
-  const outOfMemory = /alloc|out of memory/i.test(message);
-  return new JobError(outOfMemory ? "out_of_memory" : "inference_crashed", message);
 }

@@ -1,14 +1,43 @@
-/** Element types that cross our graphs. */
-export type TensorData = Float32Array | BigInt64Array | Int32Array | Uint8Array;
+/** Element types of graphs' inputs and outputs. Float16 travels as its bits in a `Uint16Array`. */
+export type TensorType =
+  | "float32"
+  | "float16"
+  | "float64"
+  | "int64"
+  | "int32"
+  | "int8"
+  | "uint8"
+  | "bool";
 
-/** A dense row-major array. `dims` multiply to `data.length`. */
+export type TensorData =
+  | Float32Array
+  | Float64Array
+  | Uint16Array
+  | BigInt64Array
+  | Int32Array
+  | Int8Array
+  | Uint8Array;
+
+/** A dense row-major array. `dims` multiply to `data.length`; `[]` is a scalar. */
 export interface Tensor {
-  readonly type: "float32" | "int64" | "int32" | "uint8";
+  readonly type: TensorType;
   readonly data: TensorData;
   readonly dims: readonly number[];
 }
 
 export type Tensors = Readonly<Record<string, Tensor>>;
+
+/** What a graph declares of one input or output; a dimension is a number or the name of a free one. */
+export interface TensorInfo {
+  readonly name: string;
+  readonly type: TensorType;
+  readonly dims: readonly (number | string)[];
+}
+
+export interface GraphInfo {
+  readonly inputs: readonly TensorInfo[];
+  readonly outputs: readonly TensorInfo[];
+}
 
 export function float32(data: Float32Array, dims: readonly number[]): Tensor {
   return { type: "float32", data, dims };
@@ -18,8 +47,17 @@ export function int64(data: BigInt64Array, dims: readonly number[]): Tensor {
   return { type: "int64", data, dims };
 }
 
+/** Int64 values from numbers, e.g. token ids. */
+export function int64Of(values: Iterable<number>, dims: readonly number[]): Tensor {
+  return int64(BigInt64Array.from([...values], BigInt), dims);
+}
+
 export function uint8(data: Uint8Array, dims: readonly number[]): Tensor {
   return { type: "uint8", data, dims };
+}
+
+export function bool(values: readonly boolean[], dims: readonly number[]): Tensor {
+  return { type: "bool", data: Uint8Array.from(values, Number), dims };
 }
 
 /** The float32 values of a graph's output. Throws where it is missing or of another type. */
@@ -34,4 +72,80 @@ export function bytesOf(outputs: Tensors, name: string): Uint8Array {
   const data = outputs[name]?.data;
   if (data instanceof Uint8Array) return data;
   throw new TypeError(`output ${name} must be uint8, got ${outputs[name]?.type ?? "nothing"}`);
+}
+
+/** The tensor in the element type that a graph declares; values are converted one by one. */
+export function castTensor(tensor: Tensor, type: TensorType): Tensor {
+  if (tensor.type === type) return tensor;
+  return { type, data: castData(tensor, type), dims: tensor.dims };
+}
+
+function castData(tensor: Tensor, type: TensorType): TensorData {
+  if (type === "float16") return toHalves(numbersOf(tensor));
+  const source = numbersOf(tensor);
+  if (type === "float32") return Float32Array.from(source);
+  if (type === "float64") return Float64Array.from(source);
+  if (type === "int64") return BigInt64Array.from(source, (value) => BigInt(Math.trunc(value)));
+  if (type === "int32") return Int32Array.from(source);
+  if (type === "int8") return Int8Array.from(source);
+  if (type === "bool") return Uint8Array.from(source, (value) => (value === 0 ? 0 : 1));
+  return Uint8Array.from(source);
+}
+
+function numbersOf({ type, data }: Tensor): ArrayLike<number> {
+  if (type === "float16" && data instanceof Uint16Array) return fromHalves(data);
+  if (data instanceof BigInt64Array) return Float64Array.from(data, Number);
+  return data;
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+/** IEEE 754 binary16 bits of each value, rounded to nearest even. */
+function toHalves(values: ArrayLike<number>): Uint16Array {
+  const halves = new Uint16Array(values.length);
+  for (let index = 0; index < values.length; index += 1) halves[index] = toHalf(values[index] ?? 0);
+  return halves;
+}
+
+function toHalf(value: number): number {
+  scratch.setFloat32(0, value);
+  const bits = scratch.getUint32(0);
+  const sign = (bits >>> 16) & 0x8000;
+  const magnitude = bits & 0x7fff_ffff;
+  if (magnitude >= 0x7f80_0000) return sign | (magnitude > 0x7f80_0000 ? 0x7e00 : 0x7c00);
+  if (magnitude >= 0x477f_f000) return sign | 0x7c00;
+  if (magnitude < 0x3880_0000) {
+    // Below the smallest normal half: a multiple of 2^-24.
+    scratch.setUint32(0, magnitude);
+    return sign | roundToEven(scratch.getFloat32(0) * 2 ** 24);
+  }
+  const rebased = magnitude - 0x3800_0000;
+  return sign | ((rebased + 0xfff + ((rebased >>> 13) & 1)) >>> 13);
+}
+
+function roundToEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  if (rest !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
+}
+
+let halfValues: Float32Array | undefined;
+
+/** Values of IEEE 754 binary16 bits, through a table of all 65 536. */
+export function fromHalves(halves: Uint16Array): Float32Array {
+  halfValues ??= Float32Array.from({ length: 65_536 }, (_, bits) => fromHalf(bits));
+  const values = new Float32Array(halves.length);
+  for (let index = 0; index < halves.length; index += 1)
+    values[index] = halfValues[halves[index] ?? 0] ?? 0;
+  return values;
+}
+
+function fromHalf(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >>> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : Number.NaN;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1_024) * 2 ** (exponent - 15);
 }

@@ -24,6 +24,16 @@ export function wholeNumber(param: string, minimum: number, maximum: number) {
     .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, { error });
 }
 
+/** A text of at most so many characters (UTF-16 units). */
+export function boundedText(param: string, maximum: number) {
+  return z
+    .string({ error: (issue) => `${param} must be a string, got ${describe(issue.input)}` })
+    .max(maximum, {
+      error: (issue) =>
+        `${param} must be at most ${maximum} characters, got ${typeof issue.input === "string" ? issue.input.length : 0}`,
+    });
+}
+
 /** A boolean, or the word, as multipart forms send it. */
 export function booleanWord(param: string) {
   return z

@@ -18,6 +18,15 @@ const jobSchema = z.object({
   modality: z.string().min(1).max(64),
   model: z.string().min(1).max(128),
   request: z.unknown(),
+  requestFile: z
+    .object({
+      id: z.string().max(512),
+      variant: z.string().max(64),
+      mediaType: z.string().max(128),
+      byteLength: z.number().int().nonnegative(),
+      sha256: z.string().max(64),
+    })
+    .optional(),
   expiresAtMs: z.number().int().nonnegative(),
   reportTo: z.string().max(512),
   traceparent: z.string().max(128).optional(),
@@ -60,8 +69,12 @@ export function decodeJob(body: Buffer, format: MessageFormat): Job {
     );
   const parsed = jobSchema.safeParse(parseJson(body));
   if (!parsed.success) throw new CorruptedMessageError(z.prettifyError(parsed.error));
-  const { traceparent, ...job } = parsed.data;
-  return traceparent === undefined ? job : { ...job, traceparent };
+  const { traceparent, requestFile, ...job } = parsed.data;
+  return {
+    ...job,
+    ...(traceparent !== undefined && { traceparent }),
+    ...(requestFile !== undefined && { requestFile }),
+  };
 }
 
 function parseJson(body: Buffer): unknown {

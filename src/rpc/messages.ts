@@ -5,7 +5,6 @@ import type {
   ClaimResult,
   CompletionReport,
   CompletionResult,
-  CostReport,
   FailureReport,
   FailureResult,
   HeartbeatResult,
@@ -13,7 +12,8 @@ import type {
   ProgressReport,
   ReleaseReport,
 } from "../core/reports.js";
-import type { Usage } from "../core/usage.js";
+import { UNIT_NAMES, type Prices, type Units, type Usage } from "../core/usage.js";
+import { encodeChunk, wireChunk } from "./chunks.js";
 import type { Artifact as WireArtifact } from "./gen/framemill/v1/Artifact.js";
 import type { ClaimResponse } from "./gen/framemill/v1/ClaimResponse.js";
 import type { CompleteRequest } from "./gen/framemill/v1/CompleteRequest.js";
@@ -86,18 +86,19 @@ const artifact = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"),
 });
 const checkpoint = artifact.nullish().transform((value) => value ?? null);
-const cost = z.object({
-  microUsdPerUnit: integer,
-  billedUnits: quantity,
-  amountMicroUsd: integer,
-  gpuMilliseconds: integer,
-});
+const prices = z
+  .object(Object.fromEntries(UNIT_NAMES.map((unit) => [unit, quantity.optional()])))
+  .nullish()
+  .transform((sent): Prices => withoutAbsent(sent ?? {}));
+const cost = z.object({ prices, amountMicroUsd: integer });
 const usage = z.object({
   inputTokens: integer.optional(),
   outputTokens: integer.optional(),
   images: integer.optional(),
   audioSeconds: quantity.optional(),
   videoSeconds: quantity.optional(),
+  characters: integer.optional(),
+  searches: integer.optional(),
   gpuMilliseconds: integer,
 });
 const json = z.string().transform((text, context): unknown => {
@@ -116,7 +117,7 @@ const reportRequest = z.object({
   sequence: positive,
   fraction: z.number().min(0).max(1),
   stage: z.string().max(256),
-  textDelta: z.string(),
+  chunks: z.array(wireChunk),
 });
 const completeRequest = z.object({
   lease: leaseRef,
@@ -129,6 +130,7 @@ const failRequest = z.object({
   lease: leaseRef,
   code: z.string().refine(isFailureCode, "is no failure code"),
   message: z.string(),
+  param: z.string().max(256),
   retryable: z.boolean(),
   gpuMilliseconds: integer,
 });
@@ -136,9 +138,7 @@ const releaseRequest = z.object({ lease: leaseRef, checkpoint, gpuMilliseconds: 
 
 const claimResponse = z.object({
   outcome: outcome(CLAIM_OUTCOMES),
-  lease: z
-    .object({ token: positive, attempt: z.number(), leaseMs: z.number(), microUsdPerUnit: integer })
-    .nullish(),
+  lease: z.object({ token: positive, attempt: z.number(), leaseMs: z.number(), prices }).nullish(),
   checkpoint,
   retryAfterMs: z.number(),
 });
@@ -168,8 +168,8 @@ export function decodeHeartbeatRequest(wire: unknown): { lease: LeaseRef; worker
 }
 
 export function decodeReportRequest(wire: unknown): SequencedReport {
-  const { lease, sequence, textDelta, ...progress } = decode(reportRequest, wire);
-  const report = { ...lease, ...progress, ...(textDelta === "" ? {} : { textDelta }) };
+  const { lease, sequence, chunks, ...progress } = decode(reportRequest, wire);
+  const report = { ...lease, ...progress, ...(chunks.length === 0 ? {} : { chunks }) };
   return { report, sequence };
 }
 
@@ -178,15 +178,16 @@ export function decodeCompleteRequest(wire: unknown): CompletionReport {
   return {
     ...request.lease,
     usage: toUsage(request.usage),
-    cost: toCost(request.cost),
+    cost: request.cost,
     artifacts: request.artifacts,
     output: request.outputJson,
   };
 }
 
 export function decodeFailRequest(wire: unknown): FailureReport {
-  const { lease, code, message, retryable, gpuMilliseconds } = decode(failRequest, wire);
-  return { ...lease, failure: { code, message }, retryable, gpuMs: gpuMilliseconds };
+  const { lease, code, message, param, retryable, gpuMilliseconds } = decode(failRequest, wire);
+  const failure = { code, message, ...(param !== "" && { param }) };
+  return { ...lease, failure, retryable, gpuMs: gpuMilliseconds };
 }
 
 export function decodeReleaseRequest(wire: unknown): ReleaseReport {
@@ -201,17 +202,17 @@ export function encodeLeaseRef({ jobId, token }: LeaseRef): WireLeaseRef {
 }
 
 export function encodeReportRequest({ report, sequence }: SequencedReport): ReportRequest {
-  const { fraction, stage, textDelta = "" } = report;
-  return { lease: encodeLeaseRef(report), sequence, fraction, stage, textDelta };
+  const { fraction, stage, chunks = [] } = report;
+  const pieces = chunks.map(encodeChunk);
+  return { lease: encodeLeaseRef(report), sequence, fraction, stage, chunks: pieces };
 }
 
 export function encodeCompleteRequest(report: CompletionReport): CompleteRequest {
   const { gpuMs, ...units } = report.usage;
-  const { gpuMs: costGpuMs, ...money } = report.cost;
   return {
     lease: encodeLeaseRef(report),
     usage: { ...units, gpuMilliseconds: Math.round(gpuMs) },
-    cost: { ...money, gpuMilliseconds: Math.round(costGpuMs) },
+    cost: report.cost,
     artifacts: report.artifacts.map(encodeArtifact),
     outputJson: JSON.stringify(report.output ?? null),
   };
@@ -242,9 +243,9 @@ export function encodeClaimResponse(result: ClaimResult): ClaimResponse {
   const head = { outcome: CLAIM_OUTCOMES[result.outcome] };
   if (result.outcome === "busy") return { ...head, retryAfterMs: result.retryAfterMs };
   if (result.outcome === "already-done") return head;
-  const { token, attempt, leaseMs, microUsdPerUnit } = result.lease;
+  const { token, attempt, leaseMs, prices: agreed } = result.lease;
   const saved = result.checkpoint === null ? null : encodeArtifact(result.checkpoint);
-  return { ...head, lease: { token, attempt, leaseMs, microUsdPerUnit }, checkpoint: saved };
+  return { ...head, lease: { token, attempt, leaseMs, prices: agreed }, checkpoint: saved };
 }
 
 export function encodeHeartbeatResponse(result: HeartbeatResult): HeartbeatResponse {
@@ -265,6 +266,16 @@ export function encodeReportResponse(
     sequence,
     outcome: LEASE_OUTCOMES[result.outcome],
     cancel,
+  };
+}
+
+/** Word of its own, which acknowledges nothing. */
+export function encodeCancellation(lease: LeaseRef): ReportResponse {
+  return {
+    lease: encodeLeaseRef(lease),
+    sequence: 0,
+    outcome: LEASE_OUTCOMES.held,
+    cancel: true,
   };
 }
 
@@ -312,14 +323,13 @@ function encodeArtifact({ id, variant, mediaType, byteLength, sha256 }: Artifact
   return { id, variant, mediaType, byteLength, sha256 };
 }
 
-function toCost({ gpuMilliseconds, ...money }: z.infer<typeof cost>): CostReport {
-  return { ...money, gpuMs: gpuMilliseconds };
+function toUsage({ gpuMilliseconds, ...units }: z.infer<typeof usage>): Usage {
+  return { ...withoutAbsent(units), gpuMs: gpuMilliseconds };
 }
 
 /** Drops units that were not sent: an absent unit and 0 are different things. */
-function toUsage({ gpuMilliseconds, ...units }: z.infer<typeof usage>): Usage {
-  const sent = Object.entries(units).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(sent), gpuMs: gpuMilliseconds };
+function withoutAbsent(units: Readonly<Record<string, number | undefined>>): Units {
+  return Object.fromEntries(Object.entries(units).filter(([, value]) => value !== undefined));
 }
 
 function decode<T>(schema: z.ZodType<T>, wire: unknown): T {

@@ -31,6 +31,7 @@ import {
   decodeHeartbeatRequest,
   decodeReleaseRequest,
   decodeReportRequest,
+  encodeCancellation,
   encodeClaimResponse,
   encodeFailResponse,
   encodeHeartbeatResponse,
@@ -73,11 +74,16 @@ export interface ReportServerOptions {
 
 export interface ReportServer {
   readonly port: number;
+  /** Tells the worker that streams this job's reports here, if any, that its caller has gone. */
+  cancel(jobId: string): void;
   /** Lets running calls finish for 2 s. */
   close(): Promise<void>;
 }
 
 type ReportCall = ServerDuplexStream<ReportRequest__Output, ReportResponse>;
+
+/** Which stream brings an attempt's reports. */
+type Reporting = Map<string, { readonly call: ReportCall; readonly lease: LeaseRef }>;
 
 const CLOSE_GRACE_MS = 2_000;
 
@@ -95,16 +101,29 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   const interceptors = options.token === undefined ? [] : [createAuthorizer(options.token)];
   const server = new Server({ ...SERVER_OPTIONS, interceptors });
   const streams = new Set<ReportCall>();
+  const reporting: Reporting = new Map();
   server.addService(
     proto.framemill.v1.WorkerService.service,
-    createService(options.handlers, streams),
+    createService(options.handlers, streams, reporting),
   );
   server.addService(proto.grpc.health.v1.Health.service, HEALTH);
   const port = await bind(server, options);
-  return { port, close: () => close(server, streams) };
+  return {
+    port,
+    cancel(jobId) {
+      const known = reporting.get(jobId);
+      if (known !== undefined && !known.call.destroyed)
+        known.call.write(encodeCancellation(known.lease));
+    },
+    close: () => close(server, streams),
+  };
 }
 
-function createService(handlers: ReportHandlers, streams: Set<ReportCall>): WorkerServiceHandlers {
+function createService(
+  handlers: ReportHandlers,
+  streams: Set<ReportCall>,
+  reporting: Reporting,
+): WorkerServiceHandlers {
   const sequences = new ReportSequences();
   return {
     Claim: unary(async (request) => {
@@ -115,19 +134,33 @@ function createService(handlers: ReportHandlers, streams: Set<ReportCall>): Work
       const { lease, workerId } = decodeHeartbeatRequest(request);
       return encodeHeartbeatResponse(await handlers.heartbeat(lease, workerId));
     }),
-    Complete: unary(async (request) =>
-      encodeRecordResponse(await handlers.complete(decodeCompleteRequest(request))),
-    ),
-    Fail: unary(async (request) =>
-      encodeFailResponse(await handlers.fail(decodeFailRequest(request))),
-    ),
-    Release: unary(async (request) =>
-      encodeRecordResponse(await handlers.release(decodeReleaseRequest(request))),
-    ),
+    Complete: unary(async (request) => {
+      const report = decodeCompleteRequest(request);
+      reporting.delete(report.jobId);
+      return encodeRecordResponse(await handlers.complete(report));
+    }),
+    Fail: unary(async (request) => {
+      const report = decodeFailRequest(request);
+      reporting.delete(report.jobId);
+      return encodeFailResponse(await handlers.fail(report));
+    }),
+    Release: unary(async (request) => {
+      const report = decodeReleaseRequest(request);
+      reporting.delete(report.jobId);
+      return encodeRecordResponse(await handlers.release(report));
+    }),
     Report(call) {
       streams.add(call);
+      const take = (report: ProgressReport) => {
+        const { jobId, token } = report;
+        reporting.set(jobId, { call, lease: { jobId, token } });
+        return takeReport(handlers, report);
+      };
       // Ends in a status, never in a rejection.
-      void serveReports(call, handlers, sequences).finally(() => streams.delete(call));
+      void serveReports(call, take, sequences).finally(() => {
+        streams.delete(call);
+        for (const [jobId, known] of reporting) if (known.call === call) reporting.delete(jobId);
+      });
     },
   };
 }
@@ -148,13 +181,13 @@ function unary<Request, Response>(
 /** One report after the other: the pace of the handler is the pace of the stream. */
 async function serveReports(
   call: ReportCall,
-  handlers: ReportHandlers,
+  take: (report: ProgressReport) => Promise<ProgressResult>,
   sequences: ReportSequences,
 ): Promise<void> {
   try {
     for await (const wire of call.iterator({ destroyOnReturn: false })) {
       const message = decodeReportRequest(wire);
-      const result = await sequences.take(message, () => takeReport(handlers, message.report));
+      const result = await sequences.take(message, () => take(message.report));
       call.write(encodeReportResponse(message, result));
     }
     call.end();

@@ -1,4 +1,5 @@
 import type { ClientDuplexStream } from "@grpc/grpc-js";
+import type { Chunk } from "../core/events.js";
 import type { LeaseRef, ProgressReport } from "../core/reports.js";
 import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse__Output } from "./gen/framemill/v1/ReportResponse.js";
@@ -20,15 +21,15 @@ interface Attempt {
   readonly lease: LeaseRef;
   /** Number of the last message written. */
   sequence: number;
-  /** Not yet written: the newest progress and all text since the last message. */
+  /** Not yet written: the newest progress and all chunks since the last message. */
   pending: ProgressReport | null;
-  /** Written with text, not yet acknowledged; written again on the next stream. */
+  /** Written with chunks, not yet acknowledged; written again on the next stream. */
   unacknowledged: SequencedReport[];
   settled: (() => void)[];
 }
 
-/** Longest text of one message, in UTF-16 code units: at most 192 KiB of UTF-8. */
-const MAX_TEXT_LENGTH = 65_536;
+/** Chunks of one message, in bytes of their JSON or their own. */
+const MAX_CHUNKS_BYTES = 192 * 1_024;
 
 /** First and longest wait before a lost stream is opened again, in milliseconds. */
 const FIRST_REOPEN_MS = 200;
@@ -36,7 +37,7 @@ const LONGEST_REOPEN_MS = 3_000;
 
 /**
  * The long-lived stream of one worker. While it is slow or away, progress collapses to the newest
- * value and text is joined; text is kept until acknowledged, so a lost stream loses none.
+ * value and chunks wait; they are kept until acknowledged, so a lost stream loses none.
  */
 export class ReportStream {
   readonly #options: ReportStreamOptions;
@@ -58,15 +59,15 @@ export class ReportStream {
     this.#pump();
   }
 
-  /** Resolves when all text of the attempt is acknowledged, or after `timeoutMs`. */
-  async flush(lease: LeaseRef, timeoutMs: number): Promise<void> {
+  /** Waits until all chunks of the attempt are acknowledged; false after `timeoutMs`. */
+  async flush(lease: LeaseRef, timeoutMs: number): Promise<boolean> {
     const attempt = this.#attempts.get(keyOf(lease));
-    if (attempt === undefined || isSettled(attempt)) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
+    if (attempt === undefined || isSettled(attempt)) return true;
+    return await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), timeoutMs);
       attempt.settled.push(() => {
         clearTimeout(timer);
-        resolve();
+        resolve(true);
       });
     });
   }
@@ -112,14 +113,12 @@ export class ReportStream {
 
   #writeNext(call: Call, attempt: Attempt): void {
     if (attempt.pending === null) return;
-    const { textDelta = "", ...progress } = attempt.pending;
-    const cut = cutText(textDelta);
-    const text = textDelta.slice(0, cut);
-    const rest = textDelta.slice(cut);
-    const report = text === "" ? progress : { ...progress, textDelta: text };
+    const { chunks = [], ...progress } = attempt.pending;
+    const [first, rest] = cutChunks(chunks);
+    const report = first.length === 0 ? progress : { ...progress, chunks: first };
     const message = { report, sequence: ++attempt.sequence };
-    attempt.pending = rest === "" ? null : { ...progress, textDelta: rest };
-    if (text !== "") attempt.unacknowledged.push(message);
+    attempt.pending = rest.length === 0 ? null : { ...progress, chunks: rest };
+    if (first.length > 0) attempt.unacknowledged.push(message);
     this.#write(call, message);
   }
 
@@ -175,18 +174,42 @@ function keyOf({ jobId, token }: LeaseRef): string {
 }
 
 function isSettled({ pending, unacknowledged }: Attempt): boolean {
-  return pending?.textDelta === undefined && unacknowledged.length === 0;
+  return pending?.chunks === undefined && unacknowledged.length === 0;
 }
 
 function merge(older: ProgressReport | null, newer: ProgressReport): ProgressReport {
-  const textDelta = (older?.textDelta ?? "") + (newer.textDelta ?? "");
-  return textDelta === "" ? newer : { ...newer, textDelta };
+  const chunks = [...(older?.chunks ?? []), ...(newer.chunks ?? [])];
+  return chunks.length === 0 ? newer : { ...newer, chunks };
 }
 
-/** Where to cut, never between the halves of a surrogate pair. */
-function cutText(text: string): number {
-  if (text.length <= MAX_TEXT_LENGTH) return text.length;
-  const last = text.charCodeAt(MAX_TEXT_LENGTH - 1);
-  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
-  return isHighSurrogate ? MAX_TEXT_LENGTH - 1 : MAX_TEXT_LENGTH;
+/** As many chunks as one message takes, and the rest; bytes are cut where they do not fit. */
+function cutChunks(chunks: readonly Chunk[]): [first: readonly Chunk[], rest: readonly Chunk[]] {
+  let room = MAX_CHUNKS_BYTES;
+  for (const [index, chunk] of chunks.entries()) {
+    const size = sizeOf(chunk);
+    if (size <= room) {
+      room -= size;
+      continue;
+    }
+    const before = chunks.slice(0, index);
+    const after = chunks.slice(index + 1);
+    // A piece of JSON is never cut: one that is too long goes alone.
+    if (chunk.type === "json")
+      return index === 0 ? [[chunk], after] : [before, chunks.slice(index)];
+    const head: Chunk = { type: "bytes", bytes: chunk.bytes.subarray(0, room) };
+    const tail: Chunk = { type: "bytes", bytes: chunk.bytes.subarray(room) };
+    return room === 0
+      ? [before, chunks.slice(index)]
+      : [
+          [...before, head],
+          [tail, ...after],
+        ];
+  }
+  return [chunks, []];
+}
+
+function sizeOf(chunk: Chunk): number {
+  return chunk.type === "bytes"
+    ? chunk.bytes.byteLength
+    : Buffer.byteLength(JSON.stringify(chunk.value) ?? "");
 }

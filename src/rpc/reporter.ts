@@ -52,7 +52,7 @@ type Invoke<Answer> = (
   ...rest: [metadata: Metadata, options: CallOptions, callback: requestCallback<Answer>]
 ) => ClientUnaryCall;
 
-/** How long a final report waits for the attempt's text to arrive first, in milliseconds. */
+/** How long a final report waits at least for the attempt's chunks to arrive first, in milliseconds. */
 const FLUSH_MS = 2_000;
 
 const CHANNEL_OPTIONS: ChannelOptions = {
@@ -158,9 +158,10 @@ class Client implements GrpcReporter {
     this.#client.close();
   }
 
-  /** A final report comes after the attempt's last text, or the caller would miss the end of it. */
+  /** A final report comes after the attempt's last chunk, or the caller would miss the end of it. */
   async #finish<Answer>(lease: LeaseRef, invoke: Invoke<Answer>): Promise<Answer> {
-    await this.#stream.flush(lease, FLUSH_MS);
+    if (!(await this.#stream.flush(lease, Math.max(FLUSH_MS, this.#retryMs))))
+      throw new JobError("service_unavailable", "the front did not take the last of the answer");
     try {
       return await this.#call(invoke);
     } finally {

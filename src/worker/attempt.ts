@@ -1,5 +1,6 @@
 import { JobError } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
+import type { Reporter } from "../core/reports.js";
 import type { Delivery } from "../queue/broker.js";
 import { keepLease } from "./lease.js";
 import type { WorkerDeps } from "./worker-deps.js";
@@ -16,13 +17,14 @@ export interface Attempt {
 export interface AttemptOptions {
   readonly lease: Lease;
   readonly delivery: Delivery;
+  readonly reporter: Reporter;
   readonly deps: Pick<
     WorkerDeps,
-    "reporter" | "workerId" | "directives" | "onDrain" | "preempted" | "jobTimeoutMs"
+    "workerId" | "directives" | "onDrain" | "preempted" | "jobTimeoutMs"
   >;
 }
 
-export function startAttempt({ lease, delivery, deps }: AttemptOptions): Attempt {
+export function startAttempt({ lease, delivery, reporter, deps }: AttemptOptions): Attempt {
   const startedAt = performance.now();
   const abort = new AbortController();
   let stopReason: JobError | undefined;
@@ -30,7 +32,7 @@ export function startAttempt({ lease, delivery, deps }: AttemptOptions): Attempt
     stopReason ??= reason;
     abort.abort(stopReason);
   };
-  const { reporter, workerId, directives, onDrain, preempted, jobTimeoutMs } = deps;
+  const { workerId, directives, onDrain, preempted, jobTimeoutMs } = deps;
   const keeper = keepLease({ lease, reporter, workerId, directives, onDrain, onExpired: stop });
   const endListening = directives.listen(lease, stop);
   const overdue = () =>

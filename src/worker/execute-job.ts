@@ -1,8 +1,12 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import pRetry from "p-retry";
 import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
-import type { Job, Lease } from "../core/job.js";
+import { toFailure, type Job, type Lease } from "../core/job.js";
+import type { Modality } from "../core/modality.js";
 import type { Reporter } from "../core/reports.js";
+import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/broker.js";
 import { startAttempt, type Attempt } from "./attempt.js";
 import type { WorkerDeps } from "./worker-deps.js";
@@ -14,6 +18,9 @@ const KEEP_RESULT_MS = 600_000;
 /** Pause before a message whose lease was lost comes again: a lease's length. */
 const LOST_RETRY_MS = 30_000;
 
+/** Longest output, as JSON, that a report carries itself. */
+const MAX_REPORTED_BYTES = 256 * 1_024;
+
 interface MadeFile {
   readonly variant: string;
   readonly path: string;
@@ -22,13 +29,16 @@ interface MadeFile {
 
 interface Made {
   readonly output: unknown;
+  /** The output as it is reported; null where it went as a file. */
+  readonly reported: unknown;
   readonly artifacts: readonly Artifact[];
 }
 
 /** One delivery, start to end: claim, run, upload, report; returns what the queue should do. */
 export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<Settlement> {
   const { job } = delivery;
-  const { reporter, workerId, log } = deps;
+  const { workerId, log } = deps;
+  const reporter = deps.reporterOf(job);
   const claim = await reporter.claim(job.id, workerId).catch((thrown: unknown) => {
     log.warn({ jobId: job.id, reason: toJobError(thrown).message }, "claim not answered");
     return { outcome: "busy", retryAfterMs: RETRY_MS } as const;
@@ -37,11 +47,13 @@ export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<
   if (claim.outcome === "busy") return { type: "retry", delayMs: claim.retryAfterMs };
 
   const { lease } = claim;
-  const attempt = startAttempt({ lease, delivery, deps });
+  const attempt = startAttempt({ lease, delivery, reporter, deps });
+  const running = { lease, attempt, reporter, deps };
   log.info({ jobId: job.id, attempt: lease.attempt, token: lease.token }, "job started");
   try {
-    const made = await make(job, lease, { attempt, deps });
-    return await complete(job, lease, { made, attempt, deps });
+    const modality = getModality(job, deps);
+    const whole = { ...job, request: await readRequest(job, deps) };
+    return await complete(whole, modality, running, await make(whole, modality, running));
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
     log.warn(
@@ -54,57 +66,97 @@ export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<
   }
 }
 
-interface AttemptDeps {
+interface Running {
+  readonly lease: Lease;
   readonly attempt: Attempt;
+  readonly reporter: Reporter;
   readonly deps: WorkerDeps;
 }
 
+function getModality(job: Job, { findModality }: WorkerDeps): Modality {
+  const modality = findModality(job.modality);
+  if (modality !== undefined) return modality;
+  throw new JobError("server_error", `unknown modality ${job.modality}`);
+}
+
+async function readRequest({ request, requestFile }: Job, { store }: WorkerDeps): Promise<unknown> {
+  if (requestFile === undefined) return request;
+  return JSON.parse(new TextDecoder().decode(await store.readBytes(requestFile.id)));
+}
+
 /** Runs the pipeline in a scratch folder and uploads what it made. */
-function make(job: Job, lease: Lease, { attempt, deps }: AttemptDeps): Promise<Made> {
-  const { inference, store, scratch, reporter } = deps;
+function make(job: Job, modality: Modality, running: Running): Promise<Made> {
+  const { lease, attempt, reporter, deps } = running;
+  const { inference, store, scratch } = deps;
+  const { token } = lease;
   return scratch.use(job.id, async (scratchPath) => {
     const files: MadeFile[] = [];
     let output: unknown;
+    let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
+    // The front learns whom to tell that its caller has gone.
+    if (modality.endpoint.delivery === "reply") reporter.progress(progress);
     const readInput = (artifact: Artifact) => store.readBytes(artifact.id);
     for await (const event of inference.run({ job, scratchPath, readInput }, attempt.signal)) {
       if (event.type === "progress") {
-        const { fraction, stage } = event;
-        reporter.progress({ jobId: job.id, token: lease.token, fraction, stage });
-      } else if (event.type === "file") files.push(event);
-      else if (event.type === "output") output = event.output;
+        progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
+        reporter.progress(progress);
+      } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
+      else if (event.type === "file") files.push(event);
+      else output = event.output;
     }
     if (output === undefined)
       throw new JobError("invalid_output", "the pipeline ended without an output");
     attempt.signal.throwIfAborted();
+    const long = await spillOutput(output, scratchPath);
+    const made = long === undefined ? files : [...files, long];
     const artifacts = await Promise.all(
-      files.map(({ variant, path, mediaType }) => {
-        const id = `${job.id}/${lease.token}/${variant}.${extensionOf(path)}`;
+      made.map(({ variant, path, mediaType }) => {
+        const id = `${job.id}/${token}/${variant}.${extensionOf(path)}`;
         return store.putFile({ id, variant, mediaType }, path, attempt.signal);
       }),
     );
-    return { output, artifacts };
+    return { output, reported: long === undefined ? output : null, artifacts };
   });
+}
+
+/** An output too long for a report goes as a file. */
+async function spillOutput(output: unknown, scratchPath: string): Promise<MadeFile | undefined> {
+  const text = JSON.stringify(output);
+  if (Buffer.byteLength(text) <= MAX_REPORTED_BYTES) return undefined;
+  const path = join(scratchPath, "output.json");
+  await writeFile(path, text);
+  return { variant: "output", path, mediaType: "application/json" };
 }
 
 async function complete(
   job: Job,
-  lease: Lease,
-  { made, attempt, deps }: AttemptDeps & { readonly made: Made },
+  modality: Modality,
+  { lease, attempt, reporter, deps }: Running,
+  { output, reported, artifacts }: Made,
 ): Promise<Settlement> {
-  const modality = deps.findModality(job.modality);
-  if (modality === undefined)
-    throw new JobError("server_error", `unknown modality ${job.modality}`);
   const gpuMs = Math.round(attempt.elapsedMs());
-  const usage = modality.usage(job.request, made.output, gpuMs);
-  const billedUnits = modality.billedUnits(usage);
-  const { jobId, token, microUsdPerUnit } = lease;
-  const amountMicroUsd = Math.round(billedUnits * microUsdPerUnit);
-  const cost = { microUsdPerUnit, billedUnits, amountMicroUsd, gpuMs };
-  const report = { jobId, token, usage, cost, ...made };
-  const { outcome } = await untilAnswered(() => deps.reporter.complete(report), deps.preempted);
+  const units = modality.countUnits(job.request, output);
+  const { jobId, token, prices } = lease;
+  const amountMicroUsd = priceOf(prices, units);
+  const usage = { ...units, gpuMs };
+  const cost = { prices, amountMicroUsd };
+  const report = { jobId, token, usage, cost, artifacts, output: reported };
+  const completing = untilAnswered(() => reporter.complete(report), deps.preempted);
+  const { outcome } = await completing.catch((thrown: unknown) => {
+    throw asOurs(thrown);
+  });
   if (outcome === "stale") throw new JobError("lease_lost", "another attempt holds the job");
-  deps.log.info({ jobId, token, gpuMs, billedUnits, amountMicroUsd }, "job ended");
+  deps.log.info({ jobId, token, gpuMs, units, amountMicroUsd }, "job ended");
   return { type: "ack" };
+}
+
+/** A report that the front refuses is this side's fault, whatever the refusal says. */
+function asOurs(thrown: unknown): JobError {
+  const error = toJobError(thrown);
+  if (error.httpStatus >= 500) return error;
+  return new JobError("server_error", `the front refused the report: ${error.message}`, {
+    cause: thrown,
+  });
 }
 
 /** Finished work is not thrown away because the front is: without one nobody else can claim it. */
@@ -136,7 +188,7 @@ async function settleFailure(lease: Lease, failed: FailedAttempt): Promise<Settl
       await reporter.release({ jobId, token, checkpoint: null, gpuMs });
       return { type: "return" };
     }
-    const failure = { code: error.code, message: error.message };
+    const failure = toFailure(error);
     const retryable = error.disposition === "retry";
     const result = await reporter.fail({ jobId, token, failure, retryable, gpuMs });
     if (result.outcome === "retry") return { type: "retry", delayMs: result.retryAfterMs };

@@ -1,4 +1,5 @@
 import type { Modality } from "../core/modality.js";
+import type { Job } from "../core/job.js";
 import type { Reporter } from "../core/reports.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
@@ -15,7 +16,8 @@ export interface Log {
 /** What one job needs of its worker. */
 export interface WorkerDeps {
   readonly workerId: string;
-  readonly reporter: Reporter;
+  /** The front that wants to hear of a job. */
+  readonly reporterOf: (job: Job) => Reporter;
   readonly directives: Directives;
   readonly inference: InferenceHost;
   readonly store: ArtifactStore;

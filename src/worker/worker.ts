@@ -1,7 +1,8 @@
+import type { Job } from "../core/job.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import type { Reporter } from "../core/reports.js";
 import type { InferenceHost } from "../inference/host.js";
-import type { Broker, Subscription } from "../queue/broker.js";
+import type { Broker, ConsumeOptions, Delivery, Subscription } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
 import { executeJob } from "./execute-job.js";
@@ -19,11 +20,13 @@ export interface WorkerOptions {
   readonly drainMs: number;
   readonly health: { readonly host: string; readonly port: number };
   readonly broker: Broker;
-  readonly reporter: Reporter;
+  readonly reporterOf: (job: Job) => Reporter;
+  readonly closeReporters: () => Promise<void>;
   readonly directives: Directives;
   readonly inference: InferenceHost;
   readonly store: ArtifactStore;
   readonly findModality: (name: string) => Modality | undefined;
+  readonly modalities: readonly Modality[];
   readonly log: Log;
 }
 
@@ -46,26 +49,29 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const health = await startHealthServer({ ...options.health, state, running: () => running });
   const scratch = await openScratch(options.scratchDir);
   const preempt = new AbortController();
-  let subscription: Subscription | undefined;
+  let subscriptions: readonly Subscription[] = [];
+  const stopConsuming = async () => {
+    await Promise.all(subscriptions.map((subscription) => subscription.stop()));
+  };
   const onDrain = () => {
     if (phase === "ready") phase = "draining";
-    void subscription?.stop();
+    void stopConsuming();
   };
   const deps = { ...options, scratch, onDrain, preempted: preempt.signal };
 
   const close = () => closeAll({ health, options, scratch });
   try {
     await options.inference.ready();
-    subscription = await broker.consume(
-      { routingKeys: models.map(routingKey), prefetch: slots },
-      async (delivery) => {
-        running += 1;
-        try {
-          return await executeJob(delivery, deps);
-        } finally {
-          running -= 1;
-        }
-      },
+    const execute = async (delivery: Delivery) => {
+      running += 1;
+      try {
+        return await executeJob(delivery, deps);
+      } finally {
+        running -= 1;
+      }
+    };
+    subscriptions = await Promise.all(
+      planConsuming(options).map((intake) => broker.consume(intake, execute)),
     );
   } catch (thrown) {
     await close();
@@ -84,7 +90,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     async stop() {
       phase = "draining";
       const timer = setTimeout(() => preempt.abort(), options.drainMs * FINISH_FRACTION);
-      await subscription.stop();
+      await stopConsuming();
       clearTimeout(timer);
       await close();
       phase = "stopped";
@@ -100,11 +106,24 @@ interface Opened {
 
 async function closeAll({ health, scratch, options }: Opened): Promise<void> {
   await options.inference.close();
-  await options.reporter.close();
+  await options.closeReporters();
   await scratch.close();
   await health.close();
 }
 
-function routingKey({ modality, id }: ModelInfo): string {
-  return `${modality}.${id}`;
+/**
+ * One intake for the models that run a job at a time, which share the slots, and one for each model
+ * that batches as many jobs as its package says.
+ */
+function planConsuming(options: WorkerOptions): ConsumeOptions[] {
+  const { models, slots, modalities } = options;
+  const keysOf = (model: ModelInfo) =>
+    modalities
+      .filter(({ name, modelsOf }) => (modelsOf ?? name) === model.modality)
+      .map(({ name }) => `${name}.${model.id}`);
+  const single = models.filter(({ concurrency }) => concurrency === 1).flatMap(keysOf);
+  const batching = models
+    .filter(({ concurrency }) => concurrency > 1)
+    .map((model) => ({ routingKeys: keysOf(model), prefetch: model.concurrency }));
+  return single.length === 0 ? batching : [{ routingKeys: single, prefetch: slots }, ...batching];
 }

@@ -1,39 +1,64 @@
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
-import type { AdmitContext, JobView } from "#framemill/core/modality.js";
+import type { AdmitContext, JobView, Modality, ModelInfo } from "#framemill/core/modality.js";
+import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
+import { priceOf, quote } from "#framemill/core/usage.js";
 import { listModelPackages, modelInfo } from "#framemill/inference/model-package.js";
-import { listModalities } from "#framemill/modalities/index.js";
-import { fileURLToPath } from "node:url";
+import { listModalities } from "#framemill/modalities/registry.js";
 
 const modelsDir = fileURLToPath(new URL("../../models", import.meta.url));
 const packages = await listModelPackages(modelsDir);
 const models = await Promise.all(packages.map(modelInfo));
 
-/** The least that each modality accepts. */
-const SMALLEST: Readonly<Record<string, object>> = {
-  video: { prompt: "a red boat", seconds: 4 },
-};
+/** What the front knows of a model where models/ has none of the kind yet. */
+const anyModel = (modality: string): ModelInfo => ({
+  id: `any-${modality}`,
+  modality,
+  createdAtSeconds: 0,
+  concurrency: 1,
+  contextTokens: 512,
+  dimensions: 64,
+  voices: ["anna"],
+});
+
+interface Trial {
+  readonly model: ModelInfo;
+  readonly context: AdmitContext;
+  /** Inputs that were kept. */
+  readonly saved: readonly Uint8Array[];
+  readonly admit: () => Promise<unknown>;
+}
+
+/** A modality's example, admitted for a model of models/ or for one that could be there. */
+function tryOut(modality: Modality): Trial {
+  const served = modality.modelsOf ?? modality.name;
+  const model = models.find((known) => known.modality === served) ?? anyModel(served);
+  const saved: Uint8Array[] = [];
+  const context: AdmitContext = {
+    model,
+    path: modality.endpoint.path,
+    saveInput: async (bytes, mediaType) => {
+      saved.push(bytes);
+      const byteLength = bytes.byteLength;
+      return { id: "input", variant: "input", mediaType, byteLength, sha256: "" };
+    },
+    findEarlier: async () => undefined,
+  };
+  const admit = () => modality.admit({ model: model.id, ...modality.example() }, context);
+  return { model, context, saved, admit };
+}
 
 describe.each(listModalities().map((modality) => ({ name: modality.name, modality })))(
   "the modality $name",
   ({ name, modality }) => {
-    const model = models.find((candidate) => candidate.modality === name);
-    const saved: Uint8Array[] = [];
-    const context = (): AdmitContext => {
-      if (model === undefined) throw new Error(`models/ has no starter for ${name}`);
-      return {
-        model,
-        saveInput: async (bytes, mediaType) => {
-          saved.push(bytes);
-          const byteLength = bytes.byteLength;
-          return { id: "input", variant: "input", mediaType, byteLength, sha256: "" };
-        },
-      };
-    };
-    const admit = () => modality.admit({ model: model?.id, ...SMALLEST[name] }, context());
+    const { model, context, saved, admit } = tryOut(modality);
 
-    test("has a starter model and describes its request and its answer", () => {
-      expect(context().model.modality).toBe(name);
+    test("has an endpoint of its own and describes its request and its answer", () => {
+      const { path, idPrefix } = modality.endpoint;
+      const others = listModalities().filter((other) => other !== modality);
+      expect(others.map(({ endpoint }) => endpoint.path)).not.toContain(path);
+      expect(others.map(({ endpoint }) => endpoint.idPrefix)).not.toContain(idPrefix);
       expect(modality.requestSchema()).toMatchObject({
         type: "object",
         required: expect.any(Array),
@@ -42,45 +67,74 @@ describe.each(listModalities().map((modality) => ({ name: modality.name, modalit
     });
 
     test("names what is missing from an empty body, and stores nothing", async () => {
-      const refusal = await modality.admit({}, context()).catch((thrown: unknown) => thrown);
+      const refusal = await modality.admit({}, context).catch((thrown: unknown) => thrown);
       expect(refusal).toBeInstanceOf(JobError);
       expect(refusal).toMatchObject({ code: "missing_required_parameter", httpStatus: 400 });
       expect(saved).toEqual([]);
     });
 
     test.each([null, 7, "text", [], [{}]])("refuses the body %j", async (body) => {
-      await expect(modality.admit(body, context())).rejects.toMatchObject({ httpStatus: 400 });
+      await expect(modality.admit(body, context)).rejects.toMatchObject({ httpStatus: 400 });
     });
 
-    test("admits a request that survives the queue and has a price", async () => {
+    test("refuses a parameter it does not know, by its name", async () => {
+      const body = { model: model.id, ...modality.example(), surprise: 1 };
+      await expect(modality.admit(body, context)).rejects.toMatchObject({
+        code: "unknown_parameter",
+        param: "surprise",
+      });
+    });
+
+    test("admits a request that survives the queue and has a row in the price table", async () => {
       const request = await admit();
       const copy: unknown = JSON.parse(JSON.stringify(request));
       expect(copy).toEqual(request);
-      expect(modality.quote(request).amountMicroUsd).toBeGreaterThan(0);
-      expect(Number.isInteger(modality.quote(request).amountMicroUsd)).toBe(true);
+      const tier = modality.tier?.(request);
+      const row = { modality: name, model: model.id, ...(tier !== undefined && { tier }) };
+      const prices = findPrices(LIST_PRICES, row);
+      const units = modality.mostUnits(request, model);
+      expect(Object.values(units).every((count) => Number.isFinite(count) && count >= 0)).toBe(
+        true,
+      );
+      expect(Number.isInteger(priceOf(prices, units))).toBe(true);
+      // What is free has a row without prices.
+      const isPriced = Object.keys(prices).length > 0;
+      expect(priceOf(prices, units) > 0).toBe(isPriced);
     });
 
-    test("renders what its own response schema describes", async () => {
-      const request = await admit();
-      const view: JobView = {
-        id: `${modality.endpoint.object}_${"0".repeat(32)}`,
-        model: context().model.id,
-        state: "queued",
-        request,
-        progress: 0,
-        stage: null,
-        createdAtMs: 1_790_000_000_000,
-        startedAtMs: null,
-        completedAtMs: null,
-        expiresAtMs: null,
-        failure: null,
-        queuePosition: 1,
-        etaSeconds: null,
-        quote: modality.quote(request),
-        chargedMicroUsd: null,
-      };
-      const schema = modality.responseSchema() as { required: string[] };
-      expect(Object.keys(modality.render(view)).toSorted()).toEqual(schema.required.toSorted());
+    test("answers its request, or has an object to poll", () => {
+      const { delivery, isResource = false } = modality.endpoint;
+      expect("answer" in modality).toBe(delivery === "reply");
+      expect("render" in modality).toBe(delivery === "poll" || isResource);
     });
   },
 );
+
+const rendered = listModalities().filter((modality) => "render" in modality);
+
+test.each(rendered)("$name renders what its own response schema describes", async (modality) => {
+  const { model, admit } = tryOut(modality);
+  const request = await admit();
+  const view: JobView = {
+    id: `${modality.endpoint.idPrefix}${"0".repeat(32)}`,
+    model: model.id,
+    state: "queued",
+    request,
+    progress: 0,
+    stage: null,
+    createdAtMs: 1_790_000_000_000,
+    startedAtMs: null,
+    completedAtMs: null,
+    expiresAtMs: null,
+    failure: null,
+    queuePosition: 1,
+    etaSeconds: null,
+    quote: quote({}, modality.mostUnits(request, model)),
+    chargedMicroUsd: null,
+    usage: null,
+    output: null,
+  };
+  const schema = modality.responseSchema() as { required: string[] };
+  const shown = Object.keys(modality.render?.(view) ?? {});
+  expect(shown).toEqual(expect.arrayContaining(schema.required));
+});

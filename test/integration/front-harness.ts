@@ -9,7 +9,8 @@ import { Client } from "pg";
 import { pino } from "pino";
 import { loadConfig, type Config } from "#framemill/config.js";
 import type { Artifact } from "#framemill/core/artifact.js";
-import type { Lease } from "#framemill/core/job.js";
+import type { Job, Lease } from "#framemill/core/job.js";
+import type { ModelInfo } from "#framemill/core/modality.js";
 import type { CompletionReport } from "#framemill/core/reports.js";
 import { openDatabase, type Database } from "#framemill/front/database.js";
 import { startFront, type Front, type FrontOptions } from "#framemill/front/front.js";
@@ -23,6 +24,24 @@ export const ENGINES = ["pglite", "postgres"] as const;
 export type Engine = (typeof ENGINES)[number];
 export const MODEL = "service-motion-1";
 export const BODY = { model: MODEL, prompt: "a fox in the snow", seconds: 4 };
+/** Models of replied jobs; `unattended` is one that no worker of a test takes jobs of. */
+export const REPLY_MODELS = {
+  chat: "service-words-1",
+  unattended: "service-words-2",
+  embeddings: "service-vectors-1",
+  moderation: "service-judge-1",
+  image: "service-pictures-1",
+} as const;
+const MODELS: readonly ModelInfo[] = [
+  { id: MODEL, modality: "video", concurrency: 1, createdAtSeconds: 1_790_000_000 },
+  ...Object.entries(REPLY_MODELS).map(([name, id]) => ({
+    id,
+    modality: name === "unattended" ? "chat" : name,
+    concurrency: 8,
+    createdAtSeconds: 1_790_000_000,
+    contextTokens: 4_096,
+  })),
+];
 
 export interface Account {
   readonly project: Project;
@@ -32,6 +51,10 @@ export interface Account {
 
 export interface Harness {
   readonly front: Front;
+  readonly config: Config;
+  readonly models: readonly ModelInfo[];
+  /** What fronts have sent to the harness's broker. */
+  readonly published: readonly Job[];
   readonly database: Database;
   readonly broker: Broker;
   readonly store: ArtifactStore;
@@ -59,8 +82,14 @@ export async function startHarness(engine: Engine): Promise<Harness> {
     { dataDir, databaseUrl, port: 0, grpcPort: 0, requestsPerMinute: 100_000 },
     {},
   );
-  const models = [{ id: MODEL, modality: "video", createdAtSeconds: 1_790_000_000 }];
+  const models = MODELS;
+  const published: Job[] = [];
   const broker = createEmbeddedBroker();
+  const publish = broker.publish.bind(broker);
+  broker.publish = async (key, job, sending) => {
+    published.push(job);
+    await publish(key, job, sending);
+  };
   const store = createLocalStore(join(dataDir, "artifacts"));
   const database = await openDatabase({ databaseUrl, dataDir, log });
   const fronts: Front[] = [];
@@ -79,6 +108,9 @@ export async function startHarness(engine: Engine): Promise<Harness> {
   };
   return {
     front,
+    config,
+    models,
+    published,
     database,
     broker,
     store,
@@ -195,12 +227,7 @@ export function completion(
     jobId: lease.jobId,
     token: lease.token,
     usage: { videoSeconds: seconds, gpuMs: 1_234 },
-    cost: {
-      microUsdPerUnit: lease.microUsdPerUnit,
-      billedUnits: seconds,
-      amountMicroUsd: seconds * lease.microUsdPerUnit,
-      gpuMs: 1_234,
-    },
+    cost: { prices: lease.prices, amountMicroUsd: seconds * (lease.prices.videoSeconds ?? 0) },
     artifacts,
     output: { frameCount: seconds * 24 },
   };

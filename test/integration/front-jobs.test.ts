@@ -82,10 +82,9 @@ describe.each(ENGINES)("jobs over %s", (engine) => {
     const foreign = { ...report.artifacts[0], id: "video_other/1/content.mp4" } as never;
     const wrong = [
       { ...report, cost: { ...report.cost, amountMicroUsd: report.cost.amountMicroUsd + 1 } },
-      { ...report, cost: { ...report.cost, microUsdPerUnit: 1, amountMicroUsd: 4 } },
+      { ...report, cost: { prices: { videoSeconds: 1 }, amountMicroUsd: 4 } },
       completion(lease, report.artifacts, 5),
       { ...report, artifacts: [foreign] },
-      { ...report, artifacts: [] },
     ];
     for (const bad of wrong)
       await expect(handlers().complete(bad)).rejects.toMatchObject({ code: "invalid_value" });

@@ -47,7 +47,13 @@ describe("the inference process", () => {
   const open = (modelPath: string) =>
     createInferenceProcess({
       entryPath,
-      setup: { modelPaths: [modelPath], threads: 1, ffmpegPath: "", ffprobePath: "" },
+      setup: {
+        modelPaths: [modelPath],
+        threads: 1,
+        ffmpegPath: "",
+        ffprobePath: "",
+        espeakPath: "",
+      },
       stallMs: 1_500,
       cancelMs: 300,
       log,

@@ -8,7 +8,7 @@ import {
   type ReportServerOptions,
 } from "#framemill/rpc/report-server.js";
 import { createReporter, type ReporterOptions } from "#framemill/rpc/reporter.js";
-import { createArtifact, createCompletion, createFakeFront } from "./rpc-harness.js";
+import { chunksOf, createArtifact, createCompletion, createFakeFront } from "./rpc-harness.js";
 
 const TOKEN = "a-worker-token-of-some-length";
 const lease = { jobId: "video_1", token: 7 };
@@ -48,7 +48,13 @@ describe("unary calls", () => {
     expect(reporter.connected).toBe(true);
     expect(await reporter.claim("video_1", "worker-a")).toEqual({
       outcome: "leased",
-      lease: { jobId: "video_1", token: 7, attempt: 2, leaseMs: 30_000, microUsdPerUnit: 180_000 },
+      lease: {
+        jobId: "video_1",
+        token: 7,
+        attempt: 2,
+        leaseMs: 30_000,
+        prices: { videoSeconds: 180_000 },
+      },
       checkpoint: null,
     });
     expect(front.calls).toEqual([["claim", "video_1", "worker-a"]]);
@@ -60,7 +66,7 @@ describe("unary calls", () => {
     const { address } = await start({
       claim: async (jobId) => ({
         outcome: "leased",
-        lease: { jobId, token, attempt: 1, leaseMs: 1, microUsdPerUnit: 0 },
+        lease: { jobId, token, attempt: 1, leaseMs: 1, prices: { inputTokens: 0.15 } },
         checkpoint,
       }),
     });
@@ -174,7 +180,7 @@ describe("invalid messages", () => {
     byteLength: 1,
     sha256: "ab".repeat(32),
   };
-  const cost = { microUsdPerUnit: 1, billedUnits: 1, amountMicroUsd: 1, gpuMilliseconds: 1 };
+  const cost = { prices: { images: 1 }, amountMicroUsd: 1 };
   const good = {
     lease,
     usage: { gpuMilliseconds: 1 },
@@ -190,8 +196,11 @@ describe("invalid messages", () => {
     ["no job id", { ...good, lease: { jobId: "", token: 1 } }],
     ["output that is not JSON", { ...good, outputJson: "{" }],
     ["a digest that is none", { ...good, artifacts: [{ ...artifact, sha256: "xyz" }] }],
-    ["negative units", { ...good, cost: { ...cost, billedUnits: -1 } }],
-    ["units that are not a number", { ...good, cost: { ...cost, billedUnits: Number.NaN } }],
+    ["a negative price", { ...good, cost: { ...cost, prices: { images: -1 } } }],
+    [
+      "a price that is not a number",
+      { ...good, cost: { ...cost, prices: { images: Number.NaN } } },
+    ],
     ["no usage", { ...good, usage: null }],
   ])("%s is INVALID_ARGUMENT and reaches no handler", async (_, request) => {
     const { front, address } = await start();
@@ -245,7 +254,7 @@ describe("the worker token", () => {
     const refused = { code: "invalid_api_key" };
     await expect(reporter.claim("video_1", "worker-a")).rejects.toMatchObject(refused);
     await expect(reporter.complete(createCompletion())).rejects.toMatchObject(refused);
-    reporter.progress({ ...lease, fraction: 0.5, stage: "steps", textDelta: "secret" });
+    reporter.progress({ ...lease, fraction: 0.5, stage: "steps", ...chunksOf("secret") });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(front.calls).toEqual([]);
     expect(front.reports).toEqual([]);

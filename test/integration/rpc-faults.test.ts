@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startReportServer } from "#framemill/rpc/report-server.js";
 import { createReporter } from "#framemill/rpc/reporter.js";
 import { readTlsFiles, type TlsOptions } from "#framemill/rpc/tls.js";
-import { createCompletion, createFakeFront, until } from "./rpc-harness.js";
+import { chunksOf, createCompletion, createFakeFront, textOf, until } from "./rpc-harness.js";
 import { startTcpProxy } from "./tcp-proxy.js";
 
 const TOKEN = "a-worker-token-of-some-length";
@@ -37,10 +37,10 @@ describe("faults of the network", () => {
         retryMs: 0,
       }),
     );
-    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", textDelta: "before " });
+    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", ...chunksOf("before ") });
     await until(() => front.reports.length === 1);
     proxy.freeze();
-    reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", textDelta: "during " });
+    reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", ...chunksOf("during ") });
     const startedAt = performance.now();
     await expect(reporter.heartbeat(lease, "worker-a")).rejects.toMatchObject({
       code: "service_unavailable",
@@ -50,11 +50,8 @@ describe("faults of the network", () => {
     await new Promise((resolve) => setTimeout(resolve, 9_000));
     proxy.thaw();
     const thawedAt = performance.now();
-    reporter.progress({ ...lease, fraction: 0.3, stage: "tokens", textDelta: "after" });
-    await until(
-      () => front.reports.map(({ textDelta }) => textDelta).join("") === "before during after",
-      5_000,
-    );
+    reporter.progress({ ...lease, fraction: 0.3, stage: "tokens", ...chunksOf("after") });
+    await until(() => textOf(front.reports) === "before during after", 5_000);
     expect(performance.now() - thawedAt).toBeLessThan(3_500);
     expect(await reporter.complete(createCompletion())).toEqual({ outcome: "recorded" });
   });
@@ -69,10 +66,10 @@ describe("faults of the network", () => {
     });
     const { port } = first;
     const reporter = keep(createReporter({ address: `127.0.0.1:${port}`, token: TOKEN }));
-    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", textDelta: "one " });
+    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", ...chunksOf("one ") });
     await until(() => front.reports.length === 1);
     await first.close();
-    reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", textDelta: "two " });
+    reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", ...chunksOf("two ") });
     const completing = reporter.complete(createCompletion({ jobId: "video_2" }));
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     keep(await startReportServer({ handlers: front, host: "127.0.0.1", port, token: TOKEN }));
@@ -80,7 +77,7 @@ describe("faults of the network", () => {
     expect(await completing).toEqual({ outcome: "recorded" });
     expect(performance.now() - openedAt).toBeLessThan(3_500);
     await until(() => front.reports.length === 2, 4_000);
-    expect(front.reports.map(({ textDelta }) => textDelta)).toEqual(["one ", "two "]);
+    expect(textOf(front.reports)).toBe("one two ");
   });
 
   test("text is neither lost nor doubled through ten resets", async () => {
@@ -92,17 +89,14 @@ describe("faults of the network", () => {
     const reporter = keep(createReporter({ address: `127.0.0.1:${proxy.port}`, token: TOKEN }));
     let sent = "";
     for (let step = 0; step < 500; step++) {
-      const textDelta = `${step} `;
-      sent += textDelta;
-      reporter.progress({ ...lease, fraction: step / 500, stage: "tokens", textDelta });
+      const text = `${step} `;
+      sent += text;
+      reporter.progress({ ...lease, fraction: step / 500, stage: "tokens", ...chunksOf(text) });
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (step % 50 === 25) await proxy.cut().then(() => proxy.restore());
     }
-    await until(
-      () => front.reports.map(({ textDelta = "" }) => textDelta).join("").length >= sent.length,
-      10_000,
-    );
-    expect(front.reports.map(({ textDelta = "" }) => textDelta).join("")).toBe(sent);
+    await until(() => textOf(front.reports).length >= sent.length, 10_000);
+    expect(textOf(front.reports)).toBe(sent);
   });
 
   test("an absent front is service_unavailable when the time is up", async () => {
@@ -127,7 +121,7 @@ describe("faults of the network", () => {
     const front = createFakeFront();
     const server = await startReportServer({ handlers: front, host: "127.0.0.1", port: 0 });
     const reporter = keep(createReporter({ address: `127.0.0.1:${server.port}` }));
-    reporter.progress({ ...lease, fraction: 0.1, stage: "steps", textDelta: "x" });
+    reporter.progress({ ...lease, fraction: 0.1, stage: "steps", ...chunksOf("x") });
     await until(() => front.reports.length === 1);
     const startedAt = performance.now();
     await server.close();

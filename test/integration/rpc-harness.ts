@@ -14,7 +14,7 @@ export function createFakeFront(answers: Partial<ReportHandlers> = {}): FakeFron
   const front: ReportHandlers = {
     claim: async (jobId) => ({
       outcome: "leased",
-      lease: { jobId, token: 7, attempt: 2, leaseMs: 30_000, microUsdPerUnit: 180_000 },
+      lease: { jobId, token: 7, attempt: 2, leaseMs: 30_000, prices: { videoSeconds: 180_000 } },
       checkpoint: null,
     }),
     heartbeat: async () => ({ outcome: "held", leaseMs: 30_000, cancel: false, drain: false }),
@@ -55,12 +55,7 @@ export function createCompletion(fields: Partial<CompletionReport> = {}): Comple
     jobId: "video_1",
     token: 7,
     usage: { videoSeconds: 4.041666, gpuMs: 12_345 },
-    cost: {
-      microUsdPerUnit: 180_000,
-      billedUnits: 4.041666,
-      amountMicroUsd: 727_500,
-      gpuMs: 12_345,
-    },
+    cost: { prices: { videoSeconds: 180_000 }, amountMicroUsd: 727_500 },
     artifacts: [
       createArtifact(),
       createArtifact({ id: "video_1/7/thumbnail.webp", byteLength: 0 }),
@@ -68,6 +63,19 @@ export function createCompletion(fields: Partial<CompletionReport> = {}): Comple
     output: { frameCount: 97, nested: [1, "two", null] },
     ...fields,
   };
+}
+
+/** A report's chunks from text. */
+export function chunksOf(text: string): Pick<ProgressReport, "chunks"> {
+  return { chunks: [{ type: "json", value: text }] };
+}
+
+/** The text of all reports' chunks. */
+export function textOf(reports: readonly ProgressReport[]): string {
+  const chunks = reports.flatMap((report) => report.chunks ?? []);
+  return chunks
+    .map((chunk) => (chunk.type === "json" ? String(chunk.value) : Buffer.from(chunk.bytes)))
+    .join("");
 }
 
 /** Waits until the claim holds; fails after `timeoutMs`. */

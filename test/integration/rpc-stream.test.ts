@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
-import type { ProgressReport } from "#framemill/core/reports.js";
 import { startReportServer, type ReportHandlers } from "#framemill/rpc/report-server.js";
 import { createReporter, type ReporterOptions } from "#framemill/rpc/reporter.js";
-import { createCompletion, createFakeFront, until } from "./rpc-harness.js";
+import { chunksOf, createCompletion, createFakeFront, textOf, until } from "./rpc-harness.js";
 
 const TOKEN = "a-worker-token-of-some-length";
 const lease = { jobId: "video_1", token: 7 };
@@ -32,12 +31,6 @@ function report(address: string, options: Partial<ReporterOptions> = {}) {
 }
 
 describe("the report stream", () => {
-  const textOf = (reports: readonly ProgressReport[], token = 7) =>
-    reports
-      .filter((each) => each.token === token)
-      .map(({ textDelta = "" }) => textDelta)
-      .join("");
-
   test("brings progress and text in order, all of it before the completion", async () => {
     const order: string[] = [];
     const { front, address } = await start({
@@ -48,8 +41,8 @@ describe("the report stream", () => {
     });
     const reporter = report(address);
     const words = Array.from({ length: 500 }, (_, index) => `word${index} `);
-    for (const [index, textDelta] of words.entries())
-      reporter.progress({ ...lease, fraction: index / 500, stage: "tokens", textDelta });
+    for (const [index, word] of words.entries())
+      reporter.progress({ ...lease, fraction: index / 500, stage: "tokens", ...chunksOf(word) });
     await reporter.complete(createCompletion());
     expect(order).toEqual([words.join("")]);
   });
@@ -66,13 +59,13 @@ describe("the report stream", () => {
     const filler = "x".repeat(2_000);
     let sent = "";
     for (let step = 1; step <= 2_000; step++) {
-      const textDelta = step % 2 === 0 ? `${step}${filler}` : undefined;
-      sent += textDelta ?? "";
+      const text = step % 2 === 0 ? `${step}${filler}` : "";
+      sent += text;
       reporter.progress({
         ...lease,
         fraction: step / 2_000,
         stage: "steps",
-        ...(textDelta && { textDelta }),
+        ...(text !== "" && chunksOf(text)),
       });
       if (step % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
@@ -85,10 +78,15 @@ describe("the report stream", () => {
   test("cuts long text into messages without breaking characters", async () => {
     const { front, address } = await start();
     const reporter = report(address);
-    const textDelta = `a${"😀".repeat(100_000)}`;
-    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", textDelta });
-    await until(() => textOf(front.reports).length === textDelta.length);
-    expect(textOf(front.reports)).toBe(textDelta);
+    const bytes = Buffer.from("0123456789".repeat(100_000));
+    reporter.progress({
+      ...lease,
+      fraction: 0.1,
+      stage: "sound",
+      chunks: [{ type: "bytes", bytes }],
+    });
+    await until(() => textOf(front.reports).length === bytes.length);
+    expect(textOf(front.reports)).toBe(bytes.toString());
   });
 
   test("tells at once that a job was cancelled or lost", async () => {
@@ -122,9 +120,9 @@ describe("the report stream", () => {
       },
     });
     const reporter = report(address);
-    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", textDelta: "dropped " });
+    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", ...chunksOf("dropped ") });
     await until(() => calls === 1);
-    reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", textDelta: "kept" });
+    reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", ...chunksOf("kept") });
     await until(() => front.reports.length === 1);
     expect(textOf(front.reports)).toBe("kept");
   });

@@ -30,10 +30,19 @@ export interface ServiceProcesses {
 
 export type Environment = Readonly<Record<string, string>>;
 
+interface UpOptions {
+  readonly environment?: Environment;
+  /** The compiled command line of another build. */
+  readonly cliPath?: string;
+}
+
 /** `framemill up`: everything embedded, in one process tree. */
-export async function startUp(dataDir: string): Promise<ServiceProcesses> {
-  const env = environmentOf(dataDir, {});
-  const up = start("up", env);
+export async function startUp(
+  dataDir: string,
+  { environment = {}, cliPath = cli }: UpOptions = {},
+): Promise<ServiceProcesses> {
+  const env = environmentOf(dataDir, environment);
+  const up = start("up", env, cliPath);
   const [, baseUrl = "", apiKey = ""] = await up.says(/address +(\S+)\ndevelopment key +(\S+)\n/);
   return serviceOf({ baseUrl, apiKey, env, worker: up, processes: [up] });
 }
@@ -60,8 +69,11 @@ interface Running {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-function start(command: string, env: NodeJS.ProcessEnv): Running {
-  const child = spawn(process.execPath, [cli, command], { env, stdio: ["ignore", "pipe", "pipe"] });
+function start(command: string, env: NodeJS.ProcessEnv, cliPath = cli): Running {
+  const child = spawn(process.execPath, [cliPath, command], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const exited = once(child, "exit");
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

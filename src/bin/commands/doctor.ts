@@ -4,12 +4,15 @@ import { join } from "node:path";
 import type { Config } from "../../config.js";
 import { openDatabase } from "../../front/database.js";
 import { listModelPackages, verifyModelPackage } from "../../inference/model-package.js";
+import { phonemize } from "../../media/espeak.js";
 import { chooseVideoEncoder } from "../../media/encoders.js";
 import { runFfmpeg } from "../../media/ffmpeg.js";
 import { openBroker } from "../../queue/open-broker.js";
 import { openArtifactStore } from "../../storage/open-store.js";
 import { createLog } from "../log.js";
 import { printJson, printTable } from "./table.js";
+
+const PHONEME_PIPELINES = new Set(["kokoro", "vits"]);
 
 interface Finding {
   readonly part: string;
@@ -40,6 +43,11 @@ const CHECKS: readonly Check[] = [
     part: "encoder",
     mend: "use an ffmpeg that was built with libx264 (h264_nvenc is used where it opens)",
     run: async ({ ffmpegPath }) => (await chooseVideoEncoder(ffmpegPath)).name,
+  },
+  {
+    part: "phonemes",
+    mend: "install espeak-ng, or set ESPEAK_PATH: these voices read phonemes",
+    run: checkPhonemes,
   },
   {
     part: "inference",
@@ -96,6 +104,15 @@ const CHECKS: readonly Check[] = [
     },
   },
 ];
+
+/** Voices that read phonemes need espeak-ng; without such a model nothing is missing. */
+async function checkPhonemes({ modelsDir, espeakPath }: Config): Promise<string> {
+  const models = await listModelPackages(modelsDir);
+  const voices = models.filter(({ pipeline }) => PHONEME_PIPELINES.has(pipeline));
+  if (voices.length === 0) return "no model needs them";
+  await phonemize(["boat"], { espeakPath, voice: "en-us" });
+  return `espeak-ng, for ${voices.map(({ id }) => id).join(", ")}`;
+}
 
 /** Prints a verdict and a mend for each part; the exit code is 1 when one is not usable. */
 export async function doctor(options: { readonly json?: boolean }, config: Config): Promise<void> {

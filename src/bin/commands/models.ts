@@ -1,11 +1,13 @@
-import { join } from "node:path";
+import { basename } from "node:path";
 import type { Config } from "../../config.js";
 import {
+  listModelFolders,
   listModelPackages,
+  loadModelPackage,
   type ModelPackage,
   verifyModelPackage,
 } from "../../inference/model-package.js";
-import { openSessions } from "../../inference/session.js";
+import { type CanaryParts, canaryParts, runCanary } from "../canary.js";
 import { printJson, printTable } from "./table.js";
 
 export async function listModels(
@@ -24,26 +26,73 @@ export async function listModels(
   else printTable(rows);
 }
 
-/** Fails with a sentence on the first package whose files or graphs are not as they should be. */
-export async function checkModels(id: string | undefined, config: Config): Promise<void> {
-  const models = await listModelPackages(config.modelsDir);
-  const chosen = models.filter((model) => id === undefined || model.id === id);
-  if (chosen.length === 0) throw new Error(`${config.modelsDir} holds no model ${id ?? ""}`.trim());
-  for (const model of chosen) {
-    await verifyModelPackage(model);
-    const graphs = Object.entries(model.files).filter(([, { path }]) => path.endsWith(".onnx"));
-    const session = await openSessions({
-      graphs: Object.fromEntries(graphs.map(([role, { path }]) => [role, join(model.path, path)])),
-      threads: config.threads,
-      providers: model.execution.providers,
+function byteLength({ files }: ModelPackage): number {
+  return Object.values(files).reduce((sum, file) => sum + file.byteLength, 0);
+}
+
+export interface CheckOptions {
+  /** False: no inference is run. */
+  readonly canary?: boolean;
+}
+
+/** One line a package: what was found in order, or the first thing that is wrong; then the exit code is 1. */
+export async function checkModels(
+  ids: readonly string[],
+  options: CheckOptions,
+  config: Config,
+): Promise<void> {
+  const folders = await chosenFolders(ids, config.modelsDir);
+  for (const folder of folders) {
+    const verdict = await examine(folder, options, config).catch((thrown: unknown) => {
+      process.exitCode = 1;
+      const reason = thrown instanceof Error ? thrown.message : String(thrown);
+      return `${basename(folder)}: FAILS: ${reason.trim()}`;
     });
-    await session.close();
-    process.stdout.write(
-      `${model.id}: ${Object.keys(model.files).length} files hash as they should, ${graphs.length} graphs open\n`,
-    );
+    process.stdout.write(`${verdict}\n`);
   }
 }
 
-function byteLength({ files }: ModelPackage): number {
-  return Object.values(files).reduce((sum, file) => sum + file.byteLength, 0);
+/** Folders of these models; of all where none is named. A broken model.json still has its folder's name. */
+async function chosenFolders(ids: readonly string[], modelsDir: string): Promise<string[]> {
+  const folders = await listModelFolders(modelsDir);
+  const named = await Promise.all(
+    folders.map(async (folder) => {
+      const model = await loadModelPackage(folder).catch(() => undefined);
+      return { folder, id: model?.id ?? basename(folder) };
+    }),
+  );
+  const missing = ids.find((id) => !named.some((one) => one.id === id));
+  if (missing !== undefined) throw new Error(`${modelsDir} holds no model ${missing}`);
+  if (named.length === 0) throw new Error(`${modelsDir} holds no model`);
+  return named.filter(({ id }) => ids.length === 0 || ids.includes(id)).map(({ folder }) => folder);
+}
+
+async function examine(folder: string, options: CheckOptions, config: Config): Promise<string> {
+  const model = await loadModelPackage(folder);
+  await verifyModelPackage(model);
+  const parts = options.canary === false ? undefined : canaryParts(config);
+  const found = await tryModel(model, { threads: config.threads, parts });
+  return `${model.id}: ${Object.keys(model.files).length} files hash as they should, ${found}`;
+}
+
+export interface Trial {
+  readonly threads: number;
+  /** Absent: no canary is run. */
+  readonly parts: CanaryParts | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** Checks and opens the graphs, then runs the canary where there are parts for one. Throws a sentence. */
+export async function tryModel(
+  model: ModelPackage,
+  { threads, parts, signal }: Trial,
+): Promise<string> {
+  // Loads ONNX Runtime, which the other commands do without.
+  const { checkGraphs, openEachGraph } = await import("../../inference/package-check.js");
+  await checkGraphs(model);
+  const count = await openEachGraph(model, threads, signal);
+  const opened = `${count} ${count === 1 ? "graph opens" : "graphs open"}`;
+  if (parts === undefined) return opened;
+  const seconds = await runCanary(model, parts, signal);
+  return `${opened}, the canary took ${seconds.toFixed(1)} s`;
 }

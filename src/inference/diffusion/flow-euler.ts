@@ -1,12 +1,11 @@
+import { shiftLevel } from "./schedulers/noise-schedule.js";
+
 /**
  * Noise levels of rectified flow, from 1 to 0, `steps + 1` of them, moved towards noise by `shift`
  * (Esser et al. 2024, "Scaling Rectified Flow Transformers", section 5.3.2).
  */
 export function flowSigmas(steps: number, shift: number): number[] {
-  return Array.from({ length: steps + 1 }, (_, index) => {
-    const linear = 1 - index / steps;
-    return (shift * linear) / (1 + (shift - 1) * linear);
-  });
+  return Array.from({ length: steps + 1 }, (_, index) => shiftLevel(1 - index / steps, shift));
 }
 
 /** One Euler step in place: `sample += (next − now) × velocity`. */

@@ -1,18 +1,27 @@
-/** Standard normal values from a seed, by Box–Muller: same seed, same values. */
+import type { NoiseSource } from "./schedulers/scheduler.js";
+
+/** Standard normal values from a seed: same seed, same values. */
 export function gaussianNoise(seed: number, length: number): Float32Array {
+  return createNoiseSource(seed)(length);
+}
+
+/** Standard normal values in draws, by Box–Muller: same seed, same draws. */
+export function createNoiseSource(seed: number): NoiseSource {
   const uniform = uniformSource(seed);
-  const noise = new Float32Array(length);
-  for (let index = 0; index < length; index += 2) {
-    const radius = Math.sqrt(-2 * Math.log(1 - uniform()));
-    const angle = 2 * Math.PI * uniform();
-    noise[index] = radius * Math.cos(angle);
-    if (index + 1 < length) noise[index + 1] = radius * Math.sin(angle);
-  }
-  return noise;
+  return (length) => {
+    const noise = new Float32Array(length);
+    for (let index = 0; index < length; index += 2) {
+      const radius = Math.sqrt(-2 * Math.log(1 - uniform()));
+      const angle = 2 * Math.PI * uniform();
+      noise[index] = radius * Math.cos(angle);
+      if (index + 1 < length) noise[index + 1] = radius * Math.sin(angle);
+    }
+    return noise;
+  };
 }
 
 /** Uniform values in [0, 1), 32 random bits each: a Weyl sequence through a 32-bit finaliser. */
-function uniformSource(seed: number): () => number {
+export function uniformSource(seed: number): () => number {
   let state = (Math.trunc(seed) ^ Math.imul(Math.floor(seed / 2 ** 32), 0x85_eb_ca_6b)) >>> 0;
   return () => {
     state = (state + 0x9e_37_79_b9) >>> 0;

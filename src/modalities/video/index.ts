@@ -3,7 +3,6 @@ import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
 import { type AdmitContext, defineModality } from "../../core/modality.js";
 import { FRAME_RATE, TIERS } from "../../core/tiers.js";
-import { quote } from "../../core/usage.js";
 import { parseImageInput } from "./image-input.js";
 import { renderVideo, videoObject } from "./render.js";
 import { parseVideoBody, type VideoOutput, type VideoRequest, videoBody } from "./request.js";
@@ -14,14 +13,17 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     path: "/v1/videos",
     delivery: "poll",
     object: "video",
+    idPrefix: "video_",
     variants: ["thumbnail", "spritesheet"],
   },
   requestSchema: () => z.toJSONSchema(videoBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(videoObject),
   admit,
-  quote: ({ quality, seconds }) => quote("second", seconds, TIERS[quality].microUsdPerSecond),
-  usage: (_request, output, gpuMs) => ({ videoSeconds: output.frameCount / FRAME_RATE, gpuMs }),
-  billedUnits: (usage) => usage.videoSeconds ?? 0,
+  example: () => ({ prompt: "a red boat", seconds: 4 }),
+  tier: ({ quality }) => quality,
+  mostUnits: ({ seconds }) => ({ videoSeconds: seconds }),
+  countUnits: (_request, output) => ({ videoSeconds: output.frameCount / FRAME_RATE }),
+  promptsOf: ({ prompt, negativePrompt }) => [prompt, negativePrompt],
   render: renderVideo,
   loadPipeline: async () => (await import("./pipeline.js")).createVideoPipeline,
 });

@@ -2,6 +2,7 @@ import type * as grpc from '@grpc/grpc-js';
 import type { EnumTypeDefinition, MessageTypeDefinition } from '@grpc/proto-loader';
 
 import type { Artifact as _framemill_v1_Artifact, Artifact__Output as _framemill_v1_Artifact__Output } from './framemill/v1/Artifact.js';
+import type { Chunk as _framemill_v1_Chunk, Chunk__Output as _framemill_v1_Chunk__Output } from './framemill/v1/Chunk.js';
 import type { ClaimRequest as _framemill_v1_ClaimRequest, ClaimRequest__Output as _framemill_v1_ClaimRequest__Output } from './framemill/v1/ClaimRequest.js';
 import type { ClaimResponse as _framemill_v1_ClaimResponse, ClaimResponse__Output as _framemill_v1_ClaimResponse__Output } from './framemill/v1/ClaimResponse.js';
 import type { CompleteRequest as _framemill_v1_CompleteRequest, CompleteRequest__Output as _framemill_v1_CompleteRequest__Output } from './framemill/v1/CompleteRequest.js';
@@ -13,6 +14,7 @@ import type { HeartbeatRequest as _framemill_v1_HeartbeatRequest, HeartbeatReque
 import type { HeartbeatResponse as _framemill_v1_HeartbeatResponse, HeartbeatResponse__Output as _framemill_v1_HeartbeatResponse__Output } from './framemill/v1/HeartbeatResponse.js';
 import type { Lease as _framemill_v1_Lease, Lease__Output as _framemill_v1_Lease__Output } from './framemill/v1/Lease.js';
 import type { LeaseRef as _framemill_v1_LeaseRef, LeaseRef__Output as _framemill_v1_LeaseRef__Output } from './framemill/v1/LeaseRef.js';
+import type { Prices as _framemill_v1_Prices, Prices__Output as _framemill_v1_Prices__Output } from './framemill/v1/Prices.js';
 import type { ReleaseRequest as _framemill_v1_ReleaseRequest, ReleaseRequest__Output as _framemill_v1_ReleaseRequest__Output } from './framemill/v1/ReleaseRequest.js';
 import type { ReleaseResponse as _framemill_v1_ReleaseResponse, ReleaseResponse__Output as _framemill_v1_ReleaseResponse__Output } from './framemill/v1/ReleaseResponse.js';
 import type { ReportRequest as _framemill_v1_ReportRequest, ReportRequest__Output as _framemill_v1_ReportRequest__Output } from './framemill/v1/ReportRequest.js';
@@ -28,6 +30,7 @@ export interface ProtoGrpcType {
   framemill: {
     v1: {
       Artifact: MessageTypeDefinition<_framemill_v1_Artifact, _framemill_v1_Artifact__Output>
+      Chunk: MessageTypeDefinition<_framemill_v1_Chunk, _framemill_v1_Chunk__Output>
       ClaimOutcome: EnumTypeDefinition
       ClaimRequest: MessageTypeDefinition<_framemill_v1_ClaimRequest, _framemill_v1_ClaimRequest__Output>
       ClaimResponse: MessageTypeDefinition<_framemill_v1_ClaimResponse, _framemill_v1_ClaimResponse__Output>
@@ -42,6 +45,7 @@ export interface ProtoGrpcType {
       Lease: MessageTypeDefinition<_framemill_v1_Lease, _framemill_v1_Lease__Output>
       LeaseOutcome: EnumTypeDefinition
       LeaseRef: MessageTypeDefinition<_framemill_v1_LeaseRef, _framemill_v1_LeaseRef__Output>
+      Prices: MessageTypeDefinition<_framemill_v1_Prices, _framemill_v1_Prices__Output>
       RecordOutcome: EnumTypeDefinition
       ReleaseRequest: MessageTypeDefinition<_framemill_v1_ReleaseRequest, _framemill_v1_ReleaseRequest__Output>
       ReleaseResponse: MessageTypeDefinition<_framemill_v1_ReleaseResponse, _framemill_v1_ReleaseResponse__Output>

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { ModelInfo } from "#framemill/core/modality.js";
+import type { AdmitContext, ModelInfo } from "#framemill/core/modality.js";
+import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
+import { quote } from "#framemill/core/usage.js";
 import { parseImageInput } from "#framemill/modalities/video/image-input.js";
 import { video } from "#framemill/modalities/video/index.js";
 import { parseVideoBody } from "#framemill/modalities/video/request.js";
@@ -8,9 +10,16 @@ const model: ModelInfo = {
   id: "service-motion-1",
   modality: "video",
   createdAtSeconds: 0,
+  concurrency: 1,
   minSeconds: 4,
   maxSeconds: 10,
   sizes: ["1280x720", "1920x1080"],
+};
+const context: AdmitContext = {
+  model,
+  path: "/v1/videos",
+  saveInput: () => Promise.reject(new Error("nothing to save")),
+  findEarlier: async () => undefined,
 };
 const body = { model: model.id, prompt: "a red boat", seconds: 4 };
 const parse = (fields: object) => parseVideoBody({ ...body, ...fields }, model);
@@ -52,20 +61,19 @@ describe("a video request", () => {
   });
 
   test("costs the tier's price for each second", async () => {
-    const context = { model, saveInput: () => Promise.reject(new Error("nothing to save")) };
     const amounts = await Promise.all(
       ["fast", "standard", "high"].map(async (quality) => {
         const request = await video.admit({ ...body, quality, seconds: 10 }, context);
-        return video.quote(request).amountMicroUsd;
+        const tier = { modality: "video", tier: request.quality, model: model.id };
+        return quote(findPrices(LIST_PRICES, tier), video.mostUnits(request, model)).amountMicroUsd;
       }),
     );
     expect(amounts).toEqual([800_000, 1_800_000, 3_500_000]);
   });
 
   test("bills the seconds it rendered, not the seconds asked for", async () => {
-    const context = { model, saveInput: () => Promise.reject(new Error("nothing to save")) };
     const request = await video.admit({ ...body, seconds: 10 }, context);
-    expect(video.billedUnits(video.usage(request, { frameCount: 96 }, 1))).toBe(4);
+    expect(video.countUnits(request, { frameCount: 96 })).toEqual({ videoSeconds: 4 });
   });
 
   test.each([

@@ -44,7 +44,7 @@ describe("answers of a front", () => {
   });
 
   test("a token above 2^53 is an error, not a rounded number", () => {
-    const wide = { token: "9007199254740993", attempt: 1, leaseMs: 1, microUsdPerUnit: "1" };
+    const wide = { token: "9007199254740993", attempt: 1, leaseMs: 1, prices: {} };
     const answer = {
       outcome: "CLAIM_OUTCOME_LEASED",
       lease: wide,
@@ -56,8 +56,8 @@ describe("answers of a front", () => {
 });
 
 describe("requests of a worker", () => {
-  test("a report without text has no textDelta", () => {
-    const wire = { lease, sequence: "1", fraction: 0.5, stage: "steps", textDelta: "" };
+  test("a report without chunks has none", () => {
+    const wire = { lease, sequence: "1", fraction: 0.5, stage: "steps", chunks: [] };
     expect(decodeReportRequest(wire)).toEqual({
       report: { jobId: "video_1", token: 7, fraction: 0.5, stage: "steps" },
       sequence: 1,
@@ -67,7 +67,7 @@ describe("requests of a worker", () => {
   test.each([-0.01, 1.01, Number.NaN, Number.POSITIVE_INFINITY])(
     "fraction %d is refused",
     (fraction) => {
-      const wire = { lease, sequence: "1", fraction, stage: "steps", textDelta: "" };
+      const wire = { lease, sequence: "1", fraction, stage: "steps", chunks: [] };
       expect(() => decodeReportRequest(wire)).toThrow(
         expect.objectContaining({ code: "invalid_value" }),
       );

@@ -7,7 +7,7 @@ import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Job } from "#framemill/core/job.js";
 import type { CompletionReport, FailureReport, Reporter } from "#framemill/core/reports.js";
 import type { InferenceHost, InferenceJob } from "#framemill/inference/host.js";
-import { findModality } from "#framemill/modalities/index.js";
+import { findModality } from "#framemill/modalities/registry.js";
 import { createLocalStore } from "#framemill/storage/local.js";
 import { createDirectives } from "#framemill/worker/directives.js";
 import { executeJob } from "#framemill/worker/execute-job.js";
@@ -21,7 +21,13 @@ const job: Job = {
   expiresAtMs: Number.MAX_SAFE_INTEGER,
   reportTo: "",
 };
-const lease = { jobId: job.id, token: 3, attempt: 2, leaseMs: 30_000, microUsdPerUnit: 180_000 };
+const lease = {
+  jobId: job.id,
+  token: 3,
+  attempt: 2,
+  leaseMs: 30_000,
+  prices: { videoSeconds: 180_000 },
+};
 const silent = { info() {}, warn() {}, error() {} };
 
 let folder = "";
@@ -75,7 +81,7 @@ async function execute(reporter: Reporter, run: Run, preempted = new AbortContro
   const delivery = { job, redelivered: false, signal: new AbortController().signal };
   const settlement = await executeJob(delivery, {
     workerId: "worker-1",
-    reporter,
+    reporterOf: () => reporter,
     directives: createDirectives(),
     inference,
     store,
@@ -101,7 +107,8 @@ describe("one delivery", () => {
     expect(completions).toHaveLength(1);
     expect(completions[0]).toMatchObject({
       token: 3,
-      cost: { microUsdPerUnit: 180_000, billedUnits: 4, amountMicroUsd: 720_000 },
+      usage: { videoSeconds: 4 },
+      cost: { prices: { videoSeconds: 180_000 }, amountMicroUsd: 720_000 },
       output: { frameCount: 96 },
       artifacts: [{ variant: "content", byteLength: 6 }],
     });

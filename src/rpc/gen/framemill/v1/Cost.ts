@@ -1,17 +1,14 @@
 // Original file: proto/framemill/v1/worker.proto
 
+import type { Prices as _framemill_v1_Prices, Prices__Output as _framemill_v1_Prices__Output } from '../../framemill/v1/Prices.js';
 import type { Long } from '@grpc/proto-loader';
 
 export interface Cost {
-  'microUsdPerUnit'?: (number | string | Long);
-  'billedUnits'?: (number | string);
   'amountMicroUsd'?: (number | string | Long);
-  'gpuMilliseconds'?: (number | string | Long);
+  'prices'?: (_framemill_v1_Prices | null);
 }
 
 export interface Cost__Output {
-  'microUsdPerUnit': (string);
-  'billedUnits': (number);
   'amountMicroUsd': (string);
-  'gpuMilliseconds': (string);
+  'prices': (_framemill_v1_Prices__Output | null);
 }

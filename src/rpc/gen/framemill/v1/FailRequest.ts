@@ -9,6 +9,7 @@ export interface FailRequest {
   'message'?: (string);
   'retryable'?: (boolean);
   'gpuMilliseconds'?: (number | string | Long);
+  'param'?: (string);
 }
 
 export interface FailRequest__Output {
@@ -17,4 +18,5 @@ export interface FailRequest__Output {
   'message': (string);
   'retryable': (boolean);
   'gpuMilliseconds': (string);
+  'param': (string);
 }

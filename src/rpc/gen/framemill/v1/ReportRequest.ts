@@ -1,6 +1,7 @@
 // Original file: proto/framemill/v1/worker.proto
 
 import type { LeaseRef as _framemill_v1_LeaseRef, LeaseRef__Output as _framemill_v1_LeaseRef__Output } from '../../framemill/v1/LeaseRef.js';
+import type { Chunk as _framemill_v1_Chunk, Chunk__Output as _framemill_v1_Chunk__Output } from '../../framemill/v1/Chunk.js';
 import type { Long } from '@grpc/proto-loader';
 
 export interface ReportRequest {
@@ -8,7 +9,7 @@ export interface ReportRequest {
   'sequence'?: (number | string | Long);
   'fraction'?: (number | string);
   'stage'?: (string);
-  'textDelta'?: (string);
+  'chunks'?: (_framemill_v1_Chunk)[];
 }
 
 export interface ReportRequest__Output {
@@ -16,5 +17,5 @@ export interface ReportRequest__Output {
   'sequence': (string);
   'fraction': (number);
   'stage': (string);
-  'textDelta': (string);
+  'chunks': (_framemill_v1_Chunk__Output)[];
 }

@@ -9,11 +9,15 @@ export interface Usage {
   'audioSeconds'?: (number | string);
   'videoSeconds'?: (number | string);
   'gpuMilliseconds'?: (number | string | Long);
+  'characters'?: (number | string | Long);
+  'searches'?: (number | string | Long);
   '_inputTokens'?: "inputTokens";
   '_outputTokens'?: "outputTokens";
   '_images'?: "images";
   '_audioSeconds'?: "audioSeconds";
   '_videoSeconds'?: "videoSeconds";
+  '_characters'?: "characters";
+  '_searches'?: "searches";
 }
 
 export interface Usage__Output {
@@ -23,4 +27,6 @@ export interface Usage__Output {
   'audioSeconds'?: (number);
   'videoSeconds'?: (number);
   'gpuMilliseconds': (string);
+  'characters'?: (string);
+  'searches'?: (string);
 }

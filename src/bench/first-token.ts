@@ -1,0 +1,98 @@
+import type { TextEngine } from "../inference/text/engine.js";
+import type { TextJob } from "../inference/text/request.js";
+import { median, type BenchRow } from "./measure.js";
+
+export interface TextService {
+  /** Includes `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly model: string;
+}
+
+const PROMPT = "Once upon a time";
+const REQUESTS = 10;
+/** Requests until the code of every hop is compiled. */
+const WARM_UP = 100;
+/** How much later than the bare loop's the first streamed token may come, in milliseconds. */
+const TARGET_MS = 15;
+
+/** Time to the first streamed token through the whole stack, against the engine's own, on one graph. */
+export async function firstTokenRow(
+  service: TextService,
+  engine: TextEngine,
+  rounds: number,
+): Promise<BenchRow> {
+  const through: number[] = [];
+  const bare: number[] = [];
+  for (let request = 0; request < WARM_UP; request += 1) {
+    await firstThrough(service);
+    await firstBare(engine);
+  }
+  for (let request = 0; request < rounds * REQUESTS; request += 1) {
+    through.push(await firstThrough(service));
+    bare.push(await firstBare(engine));
+  }
+  const [ours, against] = [median(through), median(bare)];
+  return {
+    what: "chat: first streamed token later than the bare loop's",
+    ours: Number((ours - against).toFixed(2)),
+    against: TARGET_MS,
+    unit: `ms (stack ${ours.toFixed(1)}, loop ${against.toFixed(1)})`,
+    ratio: Number(((ours - against) / TARGET_MS).toFixed(3)),
+    target: 1,
+  };
+}
+
+async function firstThrough({ baseUrl, apiKey, model }: TextService): Promise<number> {
+  const abort = new AbortController();
+  const startedAt = performance.now();
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model,
+      messages: [{ role: "user", content: PROMPT }],
+      max_tokens: 4,
+      temperature: 0,
+      stream: true,
+    }),
+    signal: abort.signal,
+  });
+  let text = "";
+  let firstMs: number | undefined;
+  for await (const piece of response.body ?? []) {
+    text += new TextDecoder().decode(piece);
+    if (firstMs === undefined && /"content":"[^"]/.test(text))
+      firstMs = performance.now() - startedAt;
+  }
+  if (firstMs === undefined)
+    throw new Error(`no token came: ${response.status} ${text.slice(0, 200)}`);
+  return firstMs;
+}
+
+async function firstBare(engine: TextEngine): Promise<number> {
+  const startedAt = performance.now();
+  let firstMs = 0;
+  const job = { ...JOB, prompt: PROMPT };
+  for await (const event of engine.generate(job, new AbortController().signal))
+    if (event.type === "text" && event.text !== "" && firstMs === 0)
+      firstMs = performance.now() - startedAt;
+  return firstMs;
+}
+
+const JOB: Omit<TextJob, "prompt"> = {
+  addSpecialTokens: true,
+  maxTokens: 4,
+  n: 1,
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  seed: 1,
+  stop: [],
+  logitBias: {},
+  logprobs: null,
+  mask: null,
+};

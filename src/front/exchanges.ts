@@ -1,0 +1,126 @@
+import { JobError } from "../core/errors.js";
+import type { Chunk } from "../core/events.js";
+import type { HeartbeatResult, ProgressReport } from "../core/reports.js";
+
+type Taken = Pick<HeartbeatResult, "outcome" | "cancel">;
+
+/** Requests of this replica that wait for their answers, and what workers have sent of them. */
+export interface Exchanges {
+  /** Begins to collect a job's chunks; the caller closes it. */
+  open(jobId: string): OpenExchange;
+  /** What a report of a waiting job does; undefined for any other job. */
+  take(report: ProgressReport): Taken | undefined;
+}
+
+export interface OpenExchange {
+  /** Chunks in order, for one reader; ends after `end`, throws after `fail`. */
+  readonly chunks: AsyncIterable<Chunk>;
+  /** Aborts when more lies unread than is kept; what lay there is dropped. */
+  readonly overrun: AbortSignal;
+  end(): void;
+  fail(error: Error): void;
+  /** Nobody reads any more: the worker is told so at its next report. */
+  close(): void;
+}
+
+/** Unread bytes of an answer, JSON as its text; a caller who is this slow is let go. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+
+export function createExchanges(): Exchanges {
+  const waiting = new Map<string, ChunkQueue>();
+  return {
+    open(jobId) {
+      const queue = new ChunkQueue();
+      waiting.set(jobId, queue);
+      return {
+        chunks: queue,
+        overrun: queue.overrun.signal,
+        end: () => queue.end(),
+        fail: (error) => queue.fail(error),
+        close() {
+          queue.end();
+          waiting.delete(jobId);
+        },
+      };
+    },
+    take: (report) => waiting.get(report.jobId)?.take(report),
+  };
+}
+
+interface Unread {
+  readonly chunk: Chunk;
+  readonly byteLength: number;
+}
+
+class ChunkQueue implements AsyncIterable<Chunk> {
+  readonly overrun = new AbortController();
+  #unread: Unread[] = [];
+  #unreadBytes = 0;
+  #wasRead = false;
+  #token = 0;
+  #ended = false;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  /** An attempt that follows another may begin anew only while nothing of the first was read. */
+  take({ token, chunks = [] }: ProgressReport): Taken {
+    if (token < this.#token) return { outcome: "stale", cancel: false };
+    if (token > this.#token && !this.#ended) this.#begin(token);
+    if (this.#ended) return { outcome: "held", cancel: true };
+    for (const chunk of chunks) {
+      const byteLength = sizeOf(chunk);
+      this.#unread.push({ chunk, byteLength });
+      this.#unreadBytes += byteLength;
+    }
+    if (this.#unreadBytes > MAX_UNREAD_BYTES) this.#giveUp();
+    else if (chunks.length > 0) this.#wake?.();
+    return { outcome: "held", cancel: this.#ended };
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  fail(error: Error): void {
+    this.#error ??= error;
+    this.end();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Chunk> {
+    for (;;) {
+      const next = this.#unread.shift();
+      if (next !== undefined) {
+        this.#wasRead = true;
+        this.#unreadBytes -= next.byteLength;
+        yield next.chunk;
+      } else if (this.#error !== undefined) throw this.#error;
+      else if (this.#ended) return;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  #begin(token: number): void {
+    this.#token = token;
+    this.#drop();
+    if (!this.#wasRead) return;
+    const message = "the worker was lost in the middle of the answer";
+    this.fail(new JobError("inference_crashed", message));
+  }
+
+  #giveUp(): void {
+    this.#drop();
+    this.fail(new JobError("request_timeout", "the answer was read too slowly"));
+    this.overrun.abort();
+  }
+
+  #drop(): void {
+    this.#unread = [];
+    this.#unreadBytes = 0;
+  }
+}
+
+function sizeOf(chunk: Chunk): number {
+  if (chunk.type === "bytes") return chunk.bytes.byteLength;
+  return Buffer.byteLength(JSON.stringify(chunk.value) ?? "");
+}

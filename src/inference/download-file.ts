@@ -1,0 +1,204 @@
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import pRetry, { AbortError } from "p-retry";
+import { authorization, type Hub, reasonOf, refusal } from "./hub-repository.js";
+
+export interface FileDownload {
+  readonly hub: Hub;
+  readonly address: string;
+  /** Where the whole file goes; `<path>.part` is the beginning of one. */
+  readonly path: string;
+  readonly byteLength?: number;
+  readonly sha256?: string;
+  readonly blobSha1?: string;
+  readonly signal: AbortSignal;
+  /** Told how many bytes of the file are there. */
+  readonly onBytes: (count: number) => void;
+}
+
+export interface Patience {
+  /** Failed attempts in a row without a new byte. */
+  readonly retries: number;
+  readonly firstPauseMs: number;
+  /** Silence after which an attempt is given up. */
+  readonly stallMs: number;
+}
+
+export const PATIENCE: Patience = { retries: 6, firstPauseMs: 500, stallMs: 60_000 };
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * Downloads a file, going on where an earlier attempt or an earlier run broke off, and checks its
+ * length and hash. Throws a sentence that names the file.
+ */
+export async function downloadFile(
+  file: FileDownload,
+  patience: Patience = PATIENCE,
+): Promise<void> {
+  const whole = await sizeOf(file.path);
+  if (whole !== undefined && (file.byteLength ?? whole) === whole) return file.onBytes(whole);
+  await mkdir(dirname(file.path), { recursive: true });
+  let best = (await sizeOf(partOf(file))) ?? 0;
+  await pRetry(() => attempt(file, patience.stallMs), {
+    retries: patience.retries,
+    minTimeout: patience.firstPauseMs,
+    maxTimeout: LONGEST_PAUSE_MS,
+    randomize: true,
+    signal: file.signal,
+    // A line that breaks every gigabyte still gets there.
+    async shouldConsumeRetry() {
+      const now = (await sizeOf(partOf(file))) ?? 0;
+      const grew = now > best;
+      best = Math.max(best, now);
+      return !grew;
+    },
+  });
+}
+
+function partOf({ path }: FileDownload): string {
+  return `${path}.part`;
+}
+
+async function attempt(file: FileDownload, stallMs: number): Promise<void> {
+  const part = partOf(file);
+  const present = (await sizeOf(part)) ?? 0;
+  const watch = watchFor(stallMs, file.signal);
+  try {
+    // A whole part is only to be checked: there is no byte to ask for.
+    const isWhole = present > 0 && present === file.byteLength;
+    const response = isWhole ? undefined : await request(file, present, watch.signal);
+    const start = response?.status === 200 ? 0 : present;
+    const digest = startDigest(file);
+    if (start > 0) await pipeline(createReadStream(part), digest.hash, { end: false });
+    if (response) await receive(response, { file, digest, watch, start });
+    await settle(file, { digest, isFresh: start === 0 });
+  } catch (thrown) {
+    if (thrown instanceof AbortError || file.signal.aborted) throw thrown;
+    const cause = watch.signal.aborted ? watch.signal.reason : thrown;
+    throw new Error(`${file.address}: ${reasonOf(cause)}`, { cause: thrown });
+  } finally {
+    watch.stop();
+  }
+}
+
+/** The whole file, or its rest from the byte `present` on. */
+async function request(
+  { hub, address, path }: FileDownload,
+  present: number,
+  signal: AbortSignal,
+): Promise<Response> {
+  const range = present > 0 ? { range: `bytes=${present}-` } : {};
+  // Of a compressed answer the ranges would count other bytes.
+  const headers = { ...authorization(hub), "accept-encoding": "identity", ...range };
+  const response = await fetch(address, { headers, signal });
+  const { status } = response;
+  if (status === 200 || (status === 206 && startsAt(response, present))) return response;
+  await response.body?.cancel();
+  if (status !== 206 && status !== 416) throw refusalError(status, refusal(status, address, hub));
+  await rm(`${path}.part`, { force: true });
+  throw new Error(`the server does not go on at byte ${present}`);
+}
+
+/** Time outs, too many requests and faults of the server pass; the rest does not. */
+function refusalError(status: number, sentence: string): Error {
+  const passes = status === 408 || status === 429 || status >= 500;
+  return passes ? new Error(sentence) : new AbortError(sentence);
+}
+
+function startsAt(response: Response, byte: number): boolean {
+  return response.headers.get("content-range")?.startsWith(`bytes ${byte}-`) ?? false;
+}
+
+interface Receiving {
+  readonly file: FileDownload;
+  readonly digest: Digest;
+  readonly watch: Watch;
+  /** Bytes that are there already; the answer goes on behind them. */
+  readonly start: number;
+}
+
+async function receive(
+  response: Response,
+  { file, digest, watch, start }: Receiving,
+): Promise<void> {
+  const part = createWriteStream(partOf(file), { flags: start > 0 ? "a" : "w" });
+  let count = start;
+  const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunks) {
+      watch.alive();
+      digest.hash.update(chunk);
+      count += chunk.byteLength;
+      file.onBytes(count);
+      yield chunk;
+    }
+  };
+  const body = response.body === null ? Readable.from([]) : Readable.from(response.body);
+  await pipeline(body, counted, part, { signal: watch.signal });
+}
+
+interface Settling {
+  readonly digest: Digest;
+  /** Whether all bytes came with this attempt. */
+  readonly isFresh: boolean;
+}
+
+/** Gives the file its name once it is whole and right. */
+async function settle(file: FileDownload, { digest, isFresh }: Settling): Promise<void> {
+  const size = (await sizeOf(partOf(file))) ?? 0;
+  const { byteLength = size } = file;
+  if (size < byteLength) throw new Error(`it broke off at byte ${size} of ${byteLength}`);
+  const actual = digest.hash.digest("hex");
+  const wrong =
+    size > byteLength
+      ? `must have ${byteLength} bytes, has ${size}`
+      : digest.expected !== undefined && actual !== digest.expected
+        ? `must hash to ${digest.expected}, hashes to ${actual}`
+        : undefined;
+  if (wrong === undefined) return rename(partOf(file), file.path);
+  await rm(partOf(file), { force: true });
+  const sentence = `${file.address} ${wrong}`;
+  // An old beginning may belong to other bytes; what came in one piece will not get better.
+  throw isFresh ? new AbortError(sentence) : new Error(wrong);
+}
+
+interface Digest {
+  readonly hash: Hash;
+  readonly expected: string | undefined;
+}
+
+/** SHA-256 where the hub says it, else git's SHA-1 of `blob <length>\0` and the content. */
+function startDigest({ sha256, blobSha1, byteLength }: FileDownload): Digest {
+  if (sha256 !== undefined || blobSha1 === undefined || byteLength === undefined)
+    return { hash: createHash("sha256"), expected: sha256 };
+  const hash = createHash("sha1").update(`blob ${byteLength}\0`);
+  return { hash, expected: blobSha1 };
+}
+
+interface Watch {
+  readonly signal: AbortSignal;
+  alive(): void;
+  stop(): void;
+}
+
+/** Aborts with the outer signal, or after a silence. */
+function watchFor(stallMs: number, outer: AbortSignal): Watch {
+  const stall = new AbortController();
+  const give = () => stall.abort(new Error(`nothing came for ${stallMs} ms`));
+  let timer = setTimeout(give, stallMs);
+  return {
+    signal: AbortSignal.any([outer, stall.signal]),
+    alive() {
+      clearTimeout(timer);
+      timer = setTimeout(give, stallMs);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.size;
+}

@@ -1,0 +1,84 @@
+import type { ModelFolder } from "./model-folder.js";
+
+/** What a layout's recogniser found: model.json without hashes, licence and source. */
+export interface Recognised {
+  readonly modality: string;
+  readonly pipeline: string;
+  /** Role → path in the folder. Weights beside a graph are found later, from the graph itself. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Jobs the pipeline runs at once. */
+  readonly concurrency: number;
+  readonly shapes: Readonly<Record<string, unknown>>;
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+export interface LayoutWishes {
+  /** Modality to take a text encoder as, where its files leave it open. */
+  readonly modality?: string;
+}
+
+/** One way in which models are published. */
+export interface Layout {
+  /** For people: what its folder holds. */
+  readonly lookedFor: string;
+  /** Undefined where the folder is of another layout; throws where it is this one and unusable. */
+  recognise(folder: ModelFolder, wishes: LayoutWishes): Promise<Recognised | undefined>;
+}
+
+/** Outputs of a text encoder, the pooled one first. */
+export const EMBEDDING_OUTPUTS: ReadonlySet<string> = new Set([
+  "sentence_embedding",
+  "token_embeddings",
+  "last_hidden_state",
+]);
+
+type Files = Readonly<Record<string, string | undefined>>;
+
+/** The roles that have a file. */
+export function present(files: Files): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(files).flatMap(([role, path]) => (path === undefined ? [] : [[role, path]])),
+  );
+}
+
+/** The values that are known. */
+export function known<T>(values: Readonly<Record<string, T | undefined>>): Record<string, T> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** Path of a file that a layout cannot do without. `why` ends the sentence. */
+export function requireFile(folder: ModelFolder, path: string, why: string): string {
+  if (folder.has(path)) return path;
+  throw new Error(`${folder.name} has no ${path}: ${why}`);
+}
+
+/** Path of a graph that a layout cannot do without. */
+export function requireGraph(folder: ModelFolder, ...bases: readonly string[]): string {
+  const path = folder.findGraph(...bases);
+  if (path !== undefined) return path;
+  const names = bases.map((base) => (base.includes("/") ? `${base}.onnx` : `onnx/${base}.onnx`));
+  throw new Error(`${folder.name} has no ${names.join(" or ")}, in any dtype`);
+}
+
+const TOKENIZER = "save the model with its fast tokenizer (AutoTokenizer.save_pretrained)";
+
+/** tokenizer.json and its settings, by role. */
+export function tokenizerFiles(folder: ModelFolder): Files {
+  return {
+    tokenizer: requireFile(folder, "tokenizer.json", TOKENIZER),
+    "tokenizer-config": folder.find("tokenizer_config.json"),
+  };
+}
+
+/** What no usable limit exceeds: transformers writes 1e30 for "none". */
+const NO_LIMIT = 1e9;
+
+/** The smallest of the limits that are stated. */
+export function smallest(...limits: readonly (number | null | undefined)[]): number | undefined {
+  const stated = limits.filter(
+    (limit) => typeof limit === "number" && limit > 0 && limit < NO_LIMIT,
+  );
+  return stated.length === 0 ? undefined : Math.floor(Math.min(...stated.map(Number)));
+}

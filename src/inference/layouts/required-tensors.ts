@@ -1,0 +1,87 @@
+/** Names one of which a graph must have; one that ends in `*` is the beginning of a name. */
+export type Alternatives = readonly string[];
+
+export interface RequiredTensors {
+  readonly inputs: readonly Alternatives[];
+  readonly outputs: readonly Alternatives[];
+}
+
+const CACHE_IN = ["past_key_values.*", "past_*"];
+const CACHE_OUT = ["present*"];
+
+const firstStep = {
+  inputs: [["input_ids"], ["encoder_hidden_states"]],
+  outputs: [["logits"], CACHE_OUT],
+};
+const merged = { ...firstStep, inputs: [...firstStep.inputs, CACHE_IN] };
+const laterSteps = { inputs: [["input_ids"], CACHE_IN], outputs: [["logits"], CACHE_OUT] };
+const decoders = { "decoder-merged": merged, decoder: firstStep, "decoder-with-past": laterSteps };
+
+const SAMPLE = ["sample", "latent_sample", "hidden_states", "x"];
+const DENOISED = ["out_sample", "sample", "out_hidden_states", "latent", "noise_pred"];
+const promptEncoder = {
+  inputs: [["input_ids"]],
+  outputs: [["last_hidden_state", "text_embeds", "hidden_states.*"]],
+};
+const labels = { inputs: [["input_ids"]], outputs: [["logits"]] };
+const waveform = { inputs: [["input_ids", "tokens"]], outputs: [["waveform", "audio"]] };
+
+/** What each graph must declare, by `modality/pipeline` and role (onnx-layouts.md, §1 to §7). */
+const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>>>> = {
+  "chat/decoder-text": {
+    decoder: { inputs: [["input_ids"], CACHE_IN], outputs: [["logits"], CACHE_OUT] },
+  },
+  "transcription/whisper": {
+    encoder: { inputs: [["input_features"]], outputs: [["last_hidden_state"]] },
+    ...decoders,
+    vad: { inputs: [["input"]], outputs: [["output"]] },
+  },
+  "music/musicgen": {
+    "text-encoder": { inputs: [["input_ids"]], outputs: [["last_hidden_state"]] },
+    ...decoders,
+    "audio-decoder": { inputs: [["audio_codes"]], outputs: [["audio_values"]] },
+  },
+  "speech/kokoro": {
+    model: { inputs: [...waveform.inputs, ["style"], ["speed"]], outputs: waveform.outputs },
+  },
+  "speech/vits": {
+    model: { inputs: [["input"], ["input_lengths"], ["scales"]], outputs: [["output"]] },
+  },
+  "speech/hf-vits": { model: waveform },
+  "image/diffusion-image": {
+    "text-encoder": promptEncoder,
+    "text-encoder-2": promptEncoder,
+    "text-encoder-3": promptEncoder,
+    denoiser: {
+      inputs: [
+        SAMPLE,
+        ["timestep", "t", "timesteps"],
+        ["encoder_hidden_states", "context", "prompt_embeds"],
+      ],
+      outputs: [DENOISED],
+    },
+    "vae-decoder": { inputs: [["latent_sample", "latent", "z"]], outputs: [["sample", "images"]] },
+    "vae-encoder": {
+      inputs: [["sample", "images"]],
+      outputs: [["latent_parameters", "latent_sample", "latent"]],
+    },
+  },
+  "embeddings/encoder": {
+    encoder: {
+      inputs: [["input_ids"]],
+      outputs: [["last_hidden_state", "token_embeddings", "sentence_embedding"]],
+    },
+  },
+  "rerank/encoder": { encoder: labels },
+  "moderation/encoder": { encoder: labels },
+  "moderation/image-classifier": {
+    classifier: { inputs: [["pixel_values"]], outputs: [["logits"]] },
+  },
+};
+
+export function requiredTensors(
+  { modality, pipeline }: { readonly modality: string; readonly pipeline: string },
+  role: string,
+): RequiredTensors {
+  return REQUIRED[`${modality}/${pipeline}`]?.[role] ?? { inputs: [], outputs: [] };
+}

@@ -1,0 +1,88 @@
+import type { CrossAttention } from "./whisper-decoder.js";
+import { warpRows } from "./dynamic-time-warping.js";
+
+export interface AlignmentInput {
+  /** Attention weights of each layer; all of the same tokens. */
+  readonly layers: readonly CrossAttention[];
+  /** [layer, head] of those that follow the sound. */
+  readonly heads: readonly (readonly [number, number])[];
+  /** Tokens [first, end) whose places are wanted. */
+  readonly first: number;
+  readonly end: number;
+  /** Frames that hold sound, 50 a second. */
+  readonly frames: number;
+}
+
+const MEDIAN_WIDTH = 7;
+
+/**
+ * The frame at which each token begins to be attended: weights of the alignment heads, standardised
+ * over the tokens, smoothed by a median over time, averaged, and warped to a monotonic path (as the
+ * released Whisper times words).
+ */
+export function alignTokens(input: AlignmentInput): Int32Array {
+  const { layers, heads, first, end } = input;
+  const rows = end - first;
+  const columns = Math.max(1, Math.min(input.frames, layers[0]?.frames ?? 1));
+  const sum = new Float32Array(rows * columns);
+  for (const [layer, head] of heads) {
+    const attention = layers[layer];
+    if (attention === undefined || head >= attention.heads) continue;
+    const map = headMap(attention, head, columns);
+    standardise(map, columns);
+    for (let row = 0; row < rows; row++) {
+      const smooth = medianFilter(
+        map.subarray((first + row) * columns, (first + row + 1) * columns),
+      );
+      for (let at = 0; at < columns; at++)
+        sum[row * columns + at] = (sum[row * columns + at] ?? 0) + (smooth[at] ?? 0);
+    }
+  }
+  return warpRows(sum, rows, columns);
+}
+
+/** One head's weights [tokens, columns], each token's sum over the sound made 1. */
+function headMap({ weights, heads, frames }: CrossAttention, head: number, columns: number) {
+  const tokens = weights.length / (heads * frames);
+  const map = new Float32Array(tokens * columns);
+  for (let token = 0; token < tokens; token++) {
+    const from = (head * tokens + token) * frames;
+    const row = weights.subarray(from, from + columns);
+    const total = row.reduce((sum, weight) => sum + weight, 0) || 1;
+    for (let at = 0; at < columns; at++) map[token * columns + at] = (row[at] ?? 0) / total;
+  }
+  return map;
+}
+
+/** Each column to mean 0 and variance 1. */
+function standardise(map: Float32Array, columns: number): void {
+  const rows = map.length / columns;
+  for (let column = 0; column < columns; column++) {
+    let sum = 0;
+    let squares = 0;
+    for (let at = column; at < map.length; at += columns) {
+      sum += map[at] ?? 0;
+      squares += (map[at] ?? 0) ** 2;
+    }
+    const mean = sum / rows;
+    const deviation = Math.sqrt(Math.max(squares / rows - mean ** 2, 0)) || 1;
+    for (let at = column; at < map.length; at += columns)
+      map[at] = ((map[at] ?? 0) - mean) / deviation;
+  }
+}
+
+/** Median of seven neighbours; the ends are mirrored. */
+function medianFilter(row: Float32Array): Float32Array {
+  const reach = (MEDIAN_WIDTH - 1) / 2;
+  if (row.length <= reach) return row;
+  const mirrored = (at: number) => {
+    const positive = Math.abs(at);
+    return positive < row.length ? positive : 2 * (row.length - 1) - positive;
+  };
+  const around = new Float32Array(MEDIAN_WIDTH);
+  return row.map((_, at) => {
+    for (let step = 0; step < MEDIAN_WIDTH; step++)
+      around[step] = row[mirrored(at + step - reach)] ?? 0;
+    return around.toSorted()[reach] ?? 0;
+  });
+}

@@ -1,0 +1,71 @@
+import type { WhisperSettings } from "./whisper-settings.js";
+
+/** Sets the logits of tokens that may not come next to -Infinity, given what was chosen so far. */
+export type TokenRules = (logits: Float32Array, chosen: readonly number[]) => void;
+
+/**
+ * What Whisper may say next (Radford et al. 2022 and its released decoder): nothing suppressed;
+ * without times, no time tokens; with times, a time first (not late), then times in pairs around text,
+ * never backwards, and a time as soon as all times together are likelier than any text.
+ */
+export function createTokenRules(settings: WhisperSettings, withTimestamps: boolean): TokenRules {
+  const { suppressed, suppressedFirst, tokens } = settings;
+  return (logits, chosen) => {
+    for (const id of suppressed) logits[id] = -Infinity;
+    if (chosen.length === 0) for (const id of suppressedFirst) logits[id] = -Infinity;
+    if (withTimestamps) ruleTimestamps(logits, chosen, settings);
+    else logits.fill(-Infinity, tokens.firstTimestamp);
+  };
+}
+
+function ruleTimestamps(
+  logits: Float32Array,
+  chosen: readonly number[],
+  { tokens, maxInitialTimestamp }: WhisperSettings,
+): void {
+  const { endOfText, firstTimestamp } = tokens;
+  if (chosen.length === 0) {
+    logits.fill(-Infinity, 0, firstTimestamp);
+    logits.fill(-Infinity, firstTimestamp + maxInitialTimestamp + 1);
+    return;
+  }
+  const isTime = (id: number | undefined) => id !== undefined && id >= firstTimestamp;
+  const afterTime = isTime(chosen.at(-1));
+  const isPairOpen = afterTime && chosen.length >= 2 && !isTime(chosen.at(-2));
+  if (isPairOpen) logits.fill(-Infinity, 0, endOfText);
+  else if (afterTime) logits.fill(-Infinity, firstTimestamp);
+  const latest = chosen.findLast(isTime);
+  // The end of a piece may be the start of the next, but no piece ends where it starts.
+  if (latest !== undefined)
+    logits.fill(-Infinity, firstTimestamp, isPairOpen ? latest : latest + 1);
+  preferTimes(logits, firstTimestamp);
+}
+
+/** When the times together outweigh the likeliest text, only they stay. */
+function preferTimes(logits: Float32Array, firstTimestamp: number): void {
+  const text = greatest(logits, 0, firstTimestamp);
+  if (logSumExp(logits, firstTimestamp, logits.length) > text)
+    logits.fill(-Infinity, 0, firstTimestamp);
+}
+
+function greatest(values: Float32Array, from: number, to: number): number {
+  let most = -Infinity;
+  for (let at = from; at < to; at++) {
+    const value = values[at] ?? -Infinity;
+    if (value > most) most = value;
+  }
+  return most;
+}
+
+/** log Σ exp of the values [from, to); -Infinity for none. */
+export function logSumExp(values: Float32Array, from: number, to: number): number {
+  const most = greatest(values, from, to);
+  if (!Number.isFinite(most)) return most;
+  let sum = 0;
+  for (let at = from; at < to; at++) {
+    const above = (values[at] ?? -Infinity) - most;
+    // Below e^-40 nothing changes in the sum's 53 bits.
+    if (above > -40) sum += Math.exp(above);
+  }
+  return most + Math.log(sum);
+}

@@ -1,0 +1,210 @@
+import { type JobError, toJobError } from "../../core/errors.js";
+import type { Choice } from "./choice.js";
+import { toRunError } from "../run-error.js";
+import { type Generation, usageOf } from "./generation.js";
+import { type CacheRow, closeCache, type KvCache, mergeRows } from "./kv-cache.js";
+import {
+  type FailedPrompt,
+  PromptQueue,
+  type PromptQueueSetup,
+  type ReadPrompt,
+  type Running,
+} from "./prompt-queue.js";
+import type { StepItem, TextEvent } from "./request.js";
+
+/** An answer and where its memory is. */
+interface Row {
+  readonly generation: Generation;
+  readonly choice: Choice;
+  readonly at: CacheRow;
+}
+
+/** Answers that are continued in one run. */
+interface Group {
+  cache: KvCache;
+  rows: readonly Omit<Row, "at">[];
+}
+
+/**
+ * Continuous batching: between any two steps prompts join and ended answers leave. Caches are copied
+ * only then; in between they stay beside the graph.
+ */
+export class TextBatch {
+  readonly #setup: PromptQueueSetup;
+  readonly #prompts: PromptQueue;
+  #groups: Group[] = [];
+  #items = new Map<number, { events: TextEvent[]; failure?: JobError }>();
+
+  constructor(setup: PromptQueueSetup) {
+    this.#setup = setup;
+    this.#prompts = new PromptQueue(setup);
+  }
+
+  get isIdle(): boolean {
+    return this.#prompts.isEmpty && this.#groups.length === 0;
+  }
+
+  add(generation: Generation): void {
+    this.#prompts.add(generation);
+  }
+
+  /** The request's rows are gone with the next step; nothing more is said of it. */
+  cancel(id: number): void {
+    this.#prompts.cancel(id);
+    for (const { generation } of this.#groups.flatMap(({ rows }) => rows))
+      if (generation.id === id) endAll(generation);
+    this.#items.delete(id);
+  }
+
+  /** Reads a share of the waiting prompts, continues every answer by one token, and tells what was made. */
+  async step(): Promise<StepItem[]> {
+    const read = await this.#prompts.read(this.#running());
+    this.#regroup(read.flatMap((prompt) => this.#begin(prompt)));
+    for (const group of this.#groups) await this.#advance(group);
+    const items = [...this.#items].map(([id, item]) => toItem(id, item));
+    this.#items = new Map();
+    return items;
+  }
+
+  #running(): Running {
+    const rows = this.#groups.flatMap((group) => group.rows.filter(isLive)).length;
+    return { rows, span: Math.max(0, ...this.#groups.map(({ cache }) => cache.span)) };
+  }
+
+  /** Chooses the first tokens after a prompt; all choices share what was read of it. */
+  #begin(prompt: ReadPrompt | FailedPrompt): Row[] {
+    const { generation } = prompt;
+    if ("failure" in prompt) {
+      this.#fail(generation, prompt.failure);
+      return [];
+    }
+    const { cache, logits } = prompt;
+    const rows = generation.choices.map((choice) => ({
+      generation,
+      choice,
+      at: { cache, row: 0 },
+    }));
+    for (const row of rows) this.#choose(row, rows.length > 1 ? logits.slice() : logits);
+    const living = rows.filter(isLive);
+    if (living.length === 0) this.#close(cache);
+    return living;
+  }
+
+  /** Lets ended answers go and new ones in. */
+  #regroup(joining: readonly Row[]): void {
+    let newcomers = joining;
+    this.#groups = this.#groups.flatMap((group) => {
+      const joins = newcomers.filter((row) => this.#fits(row, group));
+      newcomers = newcomers.filter((row) => !joins.includes(row));
+      return this.#remake(group, joins);
+    });
+    while (newcomers.length > 0) {
+      const [first] = newcomers;
+      const together = newcomers.filter((row) => first && this.#isAlike(row.at, first.at));
+      newcomers = newcomers.filter((row) => !together.includes(row));
+      this.#groups.push(...this.#remake(undefined, together));
+    }
+  }
+
+  #fits({ at }: Row, { cache, rows }: Group): boolean {
+    return rows.some(isLive) && this.#isAlike(at, { cache, row: 0 });
+  }
+
+  #isAlike(first: CacheRow, second: CacheRow): boolean {
+    return this.#setup.abilities.alignment !== "equal" || lengthOf(first) === lengthOf(second);
+  }
+
+  #remake(group: Group | undefined, joins: readonly Row[]): Group[] {
+    const staying = (group?.rows ?? []).flatMap((row, index) =>
+      group && isLive(row) ? [{ ...row, at: { cache: group.cache, row: index } }] : [],
+    );
+    if (group && joins.length === 0 && staying.length === group.rows.length) return [group];
+    const rows = [...staying, ...joins];
+    const caches = new Set(rows.map(({ at }) => at.cache));
+    if (group) caches.add(group.cache);
+    const cache = this.#merge(rows.map(({ at }) => at));
+    for (const old of caches) if (old !== cache) this.#close(old);
+    if (cache === undefined) return [];
+    return [{ cache, rows: rows.map(({ generation, choice }) => ({ generation, choice })) }];
+  }
+
+  /** A lone prompt's cache serves as it is. */
+  #merge(rows: readonly CacheRow[]): KvCache | undefined {
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    if (rows.length === 1 && first.cache.lengths.length === 1) return first.cache;
+    const { decoder, abilities } = this.#setup;
+    return mergeRows(decoder.graphs, decoder.layout.caches, {
+      rows,
+      alignment: abilities.alignment,
+    });
+  }
+
+  async #advance(group: Group): Promise<void> {
+    const { decoder, abilities } = this.#setup;
+    try {
+      const { cache, logits, vocabSize } = await decoder.forward({
+        cache: group.cache,
+        tokens: group.rows.map(({ choice }) => choice.lastToken),
+        width: 1,
+        alignment: abilities.alignment,
+        wantsLogits: true,
+      });
+      group.cache = cache;
+      for (const [index, row] of group.rows.entries())
+        this.#choose(row, logits.subarray(index * vocabSize, (index + 1) * vocabSize));
+    } catch (thrown) {
+      for (const { generation } of group.rows) this.#fail(generation, toRunError(thrown));
+    }
+  }
+
+  #choose({ generation, choice }: Omit<Row, "at">, logits: Float32Array): void {
+    if (choice.isEnded) return;
+    try {
+      const event = choice.advance(logits);
+      if (event) this.#tell(generation.id, event);
+      if (generation.choices.every(({ isEnded }) => isEnded))
+        this.#tell(generation.id, { type: "end", usage: usageOf(generation) });
+    } catch (thrown) {
+      this.#fail(generation, toJobError(thrown));
+    }
+  }
+
+  #tell(id: number, event: TextEvent): void {
+    const item = this.#items.get(id);
+    if (item) item.events.push(event);
+    else this.#items.set(id, { events: [event] });
+  }
+
+  #fail(generation: Generation, failure: JobError): void {
+    if (generation.choices.every(({ isEnded }) => isEnded)) return;
+    endAll(generation);
+    this.#items.set(generation.id, { events: [], failure });
+  }
+
+  #close(cache: KvCache): void {
+    const { decoder } = this.#setup;
+    closeCache(decoder.graphs, decoder.layout.caches, cache);
+  }
+}
+
+function isLive({ choice }: { readonly choice: Choice }): boolean {
+  return !choice.isEnded;
+}
+
+function lengthOf({ cache, row }: CacheRow): number {
+  return cache.lengths[row] ?? 0;
+}
+
+function endAll({ choices }: Generation): void {
+  for (const choice of choices) choice.isEnded = true;
+}
+
+function toItem(
+  id: number,
+  { events, failure }: { readonly events: readonly TextEvent[]; readonly failure?: JobError },
+): StepItem {
+  if (failure === undefined) return { id, events };
+  const { code, message, param } = failure;
+  return { id, failure: { code, message, ...(param !== null && { param }) } };
+}

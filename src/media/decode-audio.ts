@@ -1,0 +1,127 @@
+import { createWriteStream } from "node:fs";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { JobError } from "../core/errors.js";
+import { withIndexFirst } from "./fast-start.js";
+import { throwIfCancelled } from "./ffmpeg.js";
+import {
+  describeExit,
+  type ProcessExit,
+  type ProcessGroup,
+  startProcessGroup,
+} from "./process-group.js";
+import { detectSoundFormat, type SoundFormat } from "./sound-format.js";
+
+export interface DecodeAudio {
+  /** Where the samples go: mono, signed 16 bit, little-endian, without a header. */
+  readonly path: string;
+  readonly sampleRateHz: number;
+  /** A longer sound is refused. */
+  readonly maxSeconds: number;
+  readonly signal: AbortSignal;
+  /** The request field that carried the bytes, for messages. */
+  readonly param: string;
+  readonly ffmpegPath?: string;
+  /** Wall time after which decoding is given up; default 120 000. */
+  readonly timeoutMs?: number;
+}
+
+const SAMPLE_BYTES = 2;
+
+/** Decoders of sound; pictures and video in an upload are never decoded, cover art included. */
+const SOUND_DECODERS =
+  "aac,aac_latm,alac,ac3,eac3,amrnb,amrwb,flac,opus,libopus,vorbis,libvorbis,mp1,mp1float," +
+  "mp2,mp2float,mp3,mp3float,wmav2,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le," +
+  "pcm_s32be,pcm_u8,pcm_s8,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_alaw,pcm_mulaw," +
+  "pcm_dvd,pcm_s16le_planar,adpcm_ms,adpcm_ima_wav,adpcm_g726,gsm_ms";
+
+/**
+ * Decodes an uploaded sound to a file and returns the number of samples. ffmpeg reads from a pipe
+ * only, with the demuxer that the first bytes call for; it sees no file, no network and no name. Throws
+ * `invalid_value` with `param` for what is no sound, has none, or is too long.
+ */
+export async function decodeAudio(bytes: Uint8Array, decode: DecodeAudio): Promise<number> {
+  throwIfCancelled(decode.signal);
+  const format = detectSoundFormat(bytes, decode.param);
+  const input = format.demuxer === "mov" ? withIndexFirst(bytes) : bytes;
+  const group = startProcessGroup(decode.ffmpegPath ?? "ffmpeg", decodeArguments(format, decode));
+  const watch = watchGroup(group, decode);
+  try {
+    group.child.stdin.end(input);
+    const counter = countSamples(decode);
+    await pipeline(group.child.stdout, counter.stream, createWriteStream(decode.path));
+    const exit = await group.exited;
+    watch.check();
+    if (exit.code !== 0) throw decodeError(format, decode, { exit, stderr: group.stderrTail() });
+    if (counter.samples() === 0) {
+      const { param } = decode;
+      throw new JobError("invalid_value", `${param} holds no sound`, { param });
+    }
+    return counter.samples();
+  } finally {
+    watch.stop();
+    group.kill();
+  }
+}
+
+function decodeArguments({ demuxer }: SoundFormat, decode: DecodeAudio): string[] {
+  const quiet = ["-hide_banner", "-nostdin", "-nostats", "-v", "error"];
+  const restricted = ["-protocol_whitelist", "pipe", "-codec_whitelist", SOUND_DECODERS];
+  const input = ["-threads", "1", "-vn", "-sn", "-dn", "-f", demuxer, "-i", "pipe:0"];
+  // One second more than allowed, so that "too long" is seen and not cut.
+  const output = ["-map", "0:a:0", "-t", `${decode.maxSeconds + 1}`, "-map_metadata", "-1"];
+  const samples = ["-ac", "1", "-ar", `${decode.sampleRateHz}`, "-f", "s16le", "pipe:1"];
+  return [...quiet, ...restricted, ...input, ...output, ...samples];
+}
+
+/** Kills the group when the wall time is over or the signal aborts; `check` throws why. */
+function watchGroup(group: ProcessGroup, { signal, timeoutMs = 120_000, param }: DecodeAudio) {
+  let late = false;
+  const expire = () => {
+    late = true;
+    group.kill();
+  };
+  const timer = setTimeout(expire, timeoutMs);
+  const cancel = () => group.kill();
+  signal.addEventListener("abort", cancel, { once: true });
+  return {
+    check() {
+      throwIfCancelled(signal);
+      if (!late) return;
+      const message = `${param} took more than ${timeoutMs / 1_000} s to decode`;
+      throw new JobError("invalid_value", message, { param });
+    },
+    stop() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", cancel);
+    },
+  };
+}
+
+function countSamples({ maxSeconds, sampleRateHz, param }: DecodeAudio) {
+  let byteLength = 0;
+  const limit = maxSeconds * sampleRateHz * SAMPLE_BYTES;
+  const stream = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      byteLength += chunk.byteLength;
+      if (byteLength <= limit) return done(null, chunk);
+      const message = `${param} must be at most ${maxSeconds} s of sound, is longer`;
+      return done(new JobError("invalid_value", message, { param }));
+    },
+  });
+  return { stream, samples: () => Math.floor(byteLength / SAMPLE_BYTES) };
+}
+
+/** What ffmpeg says of its input is the caller's fault; that it did not start, or was killed, is not. */
+function decodeError(
+  { name }: SoundFormat,
+  { param }: DecodeAudio,
+  { exit, stderr }: { readonly exit: ProcessExit; readonly stderr: string },
+): JobError {
+  if (exit.code === null || /failed to execute/.test(stderr))
+    return new JobError("encoder_failed", `ffmpeg: ${describeExit(exit, stderr)}`);
+  const message = /matches no streams/.test(stderr)
+    ? `${param} has no sound track`
+    : `${param} could not be decoded as ${name}`;
+  return new JobError("invalid_value", message, { param, cause: new Error(stderr) });
+}

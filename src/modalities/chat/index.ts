@@ -1,0 +1,26 @@
+import { z } from "zod";
+import { defineModality } from "../../core/modality.js";
+import type { GenerationOutput } from "../../inference/text/generation-request.js";
+import { countTokens, mostTokens, promptTexts } from "../generation-body.js";
+import { answerChat, chatCompletion } from "./answer.js";
+import { chatBody, type ChatRequest, parseChatBody } from "./request.js";
+
+export const chat = defineModality<"chat", ChatRequest, GenerationOutput>({
+  name: "chat",
+  endpoint: {
+    path: "/v1/chat/completions",
+    delivery: "reply",
+    object: "chat.completion",
+    idPrefix: "chatcmpl-",
+    variants: [],
+  },
+  example: () => ({ messages: [{ role: "user", content: "Once upon a time" }], max_tokens: 8 }),
+  requestSchema: () => z.toJSONSchema(chatBody, { io: "input", unrepresentable: "any" }),
+  responseSchema: () => z.toJSONSchema(chatCompletion),
+  admit: (body) => parseChatBody(body),
+  mostUnits: mostTokens,
+  countUnits: countTokens,
+  promptsOf: promptTexts,
+  answer: answerChat,
+  loadPipeline: async () => (await import("./pipeline.js")).createChatPipeline,
+});

@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import { JobError, toJobError } from "../../core/errors.js";
+import type { PipelineEvent } from "../../core/events.js";
+import type { Pipeline, PipelineSetup } from "../../core/modality.js";
+import { loadModelPackage } from "../../inference/model-package.js";
+import { type ChatTemplate, openChatTemplate } from "../../inference/text/chat-template.js";
+import { openTextEngine, type TextEngine } from "../../inference/text/engine.js";
+import type {
+  ConversationMessage,
+  GenerationOutput,
+  GenerationRequest,
+} from "../../inference/text/generation-request.js";
+import type { TextEvent, TextJob } from "../../inference/text/request.js";
+import type { MaskSpec } from "../../inference/text/token-mask.js";
+import { syntaxOf } from "../../inference/text/tool-call-formats.js";
+import { type AnswerWriter, createAnswerWriter } from "./answer-writer.js";
+
+interface Task {
+  readonly engine: TextEngine;
+  readonly template: ChatTemplate;
+  readonly request: GenerationRequest;
+  readonly signal: AbortSignal;
+}
+
+/** Serves chat and responses: conversation → prompt → tokens → text and calls. */
+export async function createChatPipeline({
+  modelPath,
+  threads,
+  onRun,
+}: PipelineSetup): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
+  const model = await loadModelPackage(modelPath);
+  const template = await openChatTemplate(model);
+  const engine = await openTextEngine(model, { threads, ...(onRun && { onRun }) });
+  return {
+    run: (request, { signal }) => generate({ engine, template, request, signal }),
+    close: () => engine.close(),
+  };
+}
+
+async function* generate(task: Task): AsyncGenerator<PipelineEvent<GenerationOutput>> {
+  const { request, signal } = task;
+  const writers = Array.from({ length: request.n }, () => createWriter(task));
+  const { events, first } = await start(task, request.messages);
+  let usage: GenerationOutput["usage"] | undefined;
+  try {
+    for (let next = first; !next.done; next = await events.next()) {
+      signal.throwIfAborted();
+      if (next.value.type === "end") usage = next.value.usage;
+      else {
+        const delta = findWriter(writers, next.value.choice).add(next.value);
+        const isHeard = request.stream && delta !== undefined;
+        if (isHeard) yield { type: "chunk", chunk: { type: "json", value: delta } };
+      }
+    }
+  } finally {
+    await events.return?.();
+  }
+  if (usage === undefined) throw new JobError("invalid_output", "the answer has no end");
+  yield { type: "output", output: { choices: writers.map((writer) => writer.finish()), usage } };
+}
+
+function findWriter(writers: readonly AnswerWriter[], choice: number): AnswerWriter {
+  const writer = writers[choice];
+  if (writer === undefined) throw new JobError("invalid_output", `there is no choice ${choice}`);
+  return writer;
+}
+
+interface Started {
+  readonly events: AsyncIterator<TextEvent>;
+  readonly first: IteratorResult<TextEvent>;
+}
+
+/** The first event; where the request allows it, the oldest messages go until the prompt fits. */
+async function start(task: Task, messages: readonly ConversationMessage[]): Promise<Started> {
+  const { engine, request, signal } = task;
+  signal.throwIfAborted();
+  const events = engine.generate(toTextJob(task, messages), signal)[Symbol.asyncIterator]();
+  try {
+    return { events, first: await events.next() };
+  } catch (thrown) {
+    const shorter = withoutOldest(messages);
+    const tooLong = toJobError(thrown).code === "context_length_exceeded";
+    if (!request.truncate || !tooLong || shorter === undefined) throw thrown;
+    return await start(task, shorter);
+  }
+}
+
+/** Instructions stay, and so does the last message. */
+function withoutOldest(
+  messages: readonly ConversationMessage[],
+): readonly ConversationMessage[] | undefined {
+  const oldest = messages.findIndex(({ role }) => role !== "system" && role !== "developer");
+  if (oldest < 0 || oldest === messages.length - 1) return undefined;
+  const rest = messages.slice(oldest + 1);
+  const nextTurn = rest.findIndex(({ role }) => role !== "tool");
+  return [...messages.slice(0, oldest), ...rest.slice(Math.max(0, nextTurn))];
+}
+
+function toTextJob({ request, template }: Task, messages: readonly ConversationMessage[]): TextJob {
+  const tools = request.toolChoice === "none" ? [] : request.tools;
+  const { text, addSpecialTokens } = template.render(messages, tools);
+  return {
+    prompt: text,
+    addSpecialTokens,
+    maxTokens: request.maxTokens,
+    n: request.n,
+    temperature: request.temperature,
+    // The API allows 0, which means the likeliest token alone.
+    topP: Math.max(request.topP, 1e-6),
+    topK: request.topK,
+    minP: request.minP,
+    frequencyPenalty: request.frequencyPenalty,
+    presencePenalty: request.presencePenalty,
+    seed: request.seed,
+    stop: request.stop,
+    logitBias: request.logitBias,
+    logprobs: request.logprobs,
+    mask: maskOf(request, template),
+    keepSpecialTokens: tools.length > 0 && syntaxOf(template.toolFormat).special,
+  };
+}
+
+/** A forced call goes before the format of the answer, which is then not written. */
+function maskOf(request: GenerationRequest, { toolFormat }: ChatTemplate): MaskSpec | null {
+  const { toolChoice, tools, format } = request;
+  if (toolChoice === "required" || typeof toolChoice === "object") {
+    const callable = tools.filter(
+      ({ name }) => toolChoice === "required" || name === toolChoice.name,
+    );
+    const functions = callable.map(({ name, parameters }) => ({
+      name,
+      parameters: parameters ?? {},
+    }));
+    const parallel = request.parallelToolCalls && toolChoice === "required";
+    return { kind: "tool-calls", calls: { format: toolFormat, functions, parallel } };
+  }
+  if (format.type === "json_object") return { kind: "json-object" };
+  return format.type === "json_schema" ? { kind: "json-schema", schema: format.schema } : null;
+}
+
+function createWriter({ request, template }: Task): AnswerWriter {
+  const { toolChoice, tools, parallelToolCalls } = request;
+  const hasTools = toolChoice !== "none" && tools.length > 0;
+  return createAnswerWriter({
+    withLogprobs: request.logprobs !== null,
+    calls: hasTools
+      ? {
+          format: template.toolFormat,
+          names: new Set(tools.map(({ name }) => name)),
+          maxCalls: parallelToolCalls ? Infinity : 1,
+          createId: () => `call_${randomBytes(12).toString("hex")}`,
+        }
+      : undefined,
+  });
+}

@@ -1,0 +1,202 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type {
+  AnswerFormat,
+  ConversationMessage,
+  GenerationRequest,
+  ToolChoice,
+} from "../../inference/text/generation-request.js";
+import {
+  boundedInteger,
+  boundedNumber,
+  checkSchemas,
+  checkTools,
+  functionFields,
+  jsonSchema,
+  schemaFormatFields,
+  sharedFields,
+  sharedRequest,
+  toFunctionTool,
+  toolChoiceWord,
+  toolList,
+  toolType,
+  toSchemaFormat,
+} from "../generation-body.js";
+import { parseBody } from "../request-body.js";
+import { textContent, textOf } from "../text-content.js";
+
+const MAX_STOPS = 4;
+const MAX_CHOICES = 8;
+
+const toolCall = z.object({
+  id: z.string().min(1).max(128),
+  type: toolType,
+  function: z.object({ name: functionFields.name, arguments: z.string() }),
+});
+
+const written = { content: textContent, name: z.string().optional() };
+
+const chatMessage = z.discriminatedUnion(
+  "role",
+  [
+    z.object({ role: z.literal("system"), ...written }),
+    z.object({ role: z.literal("developer"), ...written }),
+    z.object({ role: z.literal("user"), ...written }),
+    z.object({
+      role: z.literal("assistant"),
+      content: textContent.nullish(),
+      name: z.string().optional(),
+      refusal: z.string().nullish(),
+      tool_calls: z.array(toolCall).nullish(),
+    }),
+    z.object({ role: z.literal("tool"), content: textContent, tool_call_id: z.string().min(1) }),
+  ],
+  { error: "must be a message of the role system, developer, user, assistant or tool" },
+);
+
+const responseFormat = z.discriminatedUnion(
+  "type",
+  [
+    z.strictObject({ type: z.literal("text") }),
+    z.strictObject({ type: z.literal("json_object") }),
+    z.strictObject({
+      type: z.literal("json_schema"),
+      json_schema: z.strictObject({ ...schemaFormatFields, schema: jsonSchema.optional() }),
+    }),
+  ],
+  { error: "must have the type text, json_object or json_schema" },
+);
+
+const stopText = z.string().min(1, "must not be empty").max(256, "must be at most 256 characters");
+
+/** Body of `POST /v1/chat/completions`. */
+export const chatBody = z.strictObject({
+  ...sharedFields,
+  messages: z
+    .array(chatMessage, { error: "must be an array of messages" })
+    .min(1, "must have at least one message"),
+  n: boundedInteger(1, MAX_CHOICES),
+  stream_options: z
+    .strictObject({
+      include_usage: z.boolean().nullish(),
+      include_obfuscation: z.unknown().optional(),
+    })
+    .nullish(),
+  stop: z
+    .union([stopText, z.array(stopText).max(MAX_STOPS, `must be at most ${MAX_STOPS} texts`)], {
+      error: `must be a text or an array of at most ${MAX_STOPS} texts`,
+    })
+    .nullish(),
+  max_tokens: boundedInteger(1, 1_000_000),
+  max_completion_tokens: boundedInteger(1, 1_000_000),
+  presence_penalty: boundedNumber(-2, 2),
+  frequency_penalty: boundedNumber(-2, 2),
+  logit_bias: z
+    .record(z.string().regex(/^\d{1,9}$/, "must be token ids"), z.number().min(-100).max(100), {
+      error: "must be an object of token ids and numbers from -100 to 100",
+    })
+    .nullish(),
+  logprobs: z.boolean({ error: "must be true or false" }).nullish(),
+  seed: z.int({ error: "must be a whole number" }).nullish(),
+  tools: toolList(z.strictObject({ type: toolType, function: z.strictObject(functionFields) })),
+  tool_choice: z
+    .union(
+      [
+        toolChoiceWord,
+        z.strictObject({ type: toolType, function: z.object({ name: z.string() }) }),
+      ],
+      { error: "must be none, auto, required or a function" },
+    )
+    .nullish(),
+  response_format: responseFormat.nullish(),
+  modalities: z.array(z.literal("text", { error: "must be text" })).nullish(),
+  reasoning_effort: z.unknown().optional(),
+  verbosity: z.unknown().optional(),
+});
+
+type ChatBody = z.infer<typeof chatBody>;
+
+export interface ChatRequest extends GenerationRequest {
+  /** Whether a stream ends with a chunk of usage. */
+  readonly includeUsage: boolean;
+}
+
+/** The parsed body with its defaults; contradictions and schemas that cannot be held are refused. */
+export async function parseChatBody(value: unknown): Promise<ChatRequest> {
+  const body = parseBody(chatBody, value);
+  checkToolMessages(body.messages);
+  const request = {
+    ...sharedRequest(body, body.seed),
+    messages: body.messages.map(toMessage),
+    tools: (body.tools ?? []).map((tool) => toFunctionTool(tool.function)),
+    toolChoice: toolChoice(body),
+    format: answerFormat(body.response_format),
+    maxTokens: maxTokens(body),
+    n: body.n ?? 1,
+    frequencyPenalty: body.frequency_penalty ?? 0,
+    presencePenalty: body.presence_penalty ?? 0,
+    stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []),
+    logitBias: body.logit_bias ?? {},
+    logprobs: logprobs(body),
+    truncate: false,
+    includeUsage: includeUsage(body),
+  };
+  checkTools(request.tools, request.toolChoice);
+  await checkSchemas(request, "response_format");
+  return request;
+}
+
+function toMessage(body: ChatBody["messages"][number]): ConversationMessage {
+  const content = textOf(body.content);
+  if (body.role === "tool") return { role: "tool", content, toolCallId: body.tool_call_id };
+  const name = body.name === undefined ? {} : { name: body.name };
+  if (body.role !== "assistant") return { role: body.role, content, ...name };
+  const calls = body.tool_calls?.map((call) => ({ id: call.id, ...call.function })) ?? [];
+  return { role: "assistant", content, ...name, ...(calls.length > 0 && { toolCalls: calls }) };
+}
+
+/** A tool's message answers a call that an earlier message made. */
+function checkToolMessages(messages: ChatBody["messages"]): void {
+  const calls = new Set<string>();
+  for (const [index, body] of messages.entries()) {
+    if (body.role === "assistant") for (const { id } of body.tool_calls ?? []) calls.add(id);
+    if (body.role !== "tool" || calls.has(body.tool_call_id)) continue;
+    const param = `messages.${index}.tool_call_id`;
+    throw new JobError("invalid_value", `${param} must be the id of an earlier tool call`, {
+      param,
+    });
+  }
+}
+
+function toolChoice({ tool_choice: choice, tools }: ChatBody): ToolChoice {
+  if (choice === null || choice === undefined) return tools?.length ? "auto" : "none";
+  return typeof choice === "string" ? choice : { name: choice.function.name };
+}
+
+function answerFormat(format: ChatBody["response_format"]): AnswerFormat {
+  if (format?.type !== "json_schema") return format ?? { type: "text" };
+  return toSchemaFormat(format.json_schema);
+}
+
+function maxTokens({ max_tokens: old, max_completion_tokens: current }: ChatBody): number | null {
+  if (typeof old === "number" && typeof current === "number" && old !== current) {
+    const message = `max_tokens and max_completion_tokens are the same limit: got ${old} and ${current}`;
+    throw new JobError("invalid_value", message, { param: "max_tokens" });
+  }
+  return current ?? old ?? null;
+}
+
+function logprobs({ logprobs: wanted, top_logprobs: top }: ChatBody): number | null {
+  if (wanted) return top ?? 0;
+  if (typeof top !== "number") return null;
+  throw new JobError("invalid_value", "top_logprobs needs logprobs to be true", {
+    param: "top_logprobs",
+  });
+}
+
+function includeUsage({ stream, stream_options: options }: ChatBody): boolean {
+  if (!options || stream) return options?.include_usage ?? false;
+  throw new JobError("invalid_value", "stream_options needs stream to be true", {
+    param: "stream_options",
+  });
+}

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { defineModality } from "../../core/modality.js";
+import { answerEmbeddings, embeddingsReply } from "./render.js";
+import {
+  type EmbeddingsOutput,
+  type EmbeddingsRequest,
+  embeddingsBody,
+  parseEmbeddingsBody,
+} from "./request.js";
+
+export const embeddings = defineModality<"embeddings", EmbeddingsRequest, EmbeddingsOutput>({
+  name: "embeddings",
+  endpoint: {
+    path: "/v1/embeddings",
+    delivery: "reply",
+    object: "embedding",
+    idPrefix: "embd_",
+    variants: [],
+  },
+  example: () => ({ input: "a red boat on a calm lake" }),
+  requestSchema: () => z.toJSONSchema(embeddingsBody, { io: "input", unrepresentable: "any" }),
+  responseSchema: () => z.toJSONSchema(embeddingsReply),
+  admit: async (body, { model }) => parseEmbeddingsBody(body, model),
+  mostUnits: ({ inputs }) => ({
+    inputTokens: inputs.reduce((sum, input) => sum + mostTokens(input), 0),
+  }),
+  countUnits: (_request, { inputTokens }) => ({ inputTokens }),
+  answer: answerEmbeddings,
+  loadPipeline: async () => (await import("./pipeline.js")).createEmbeddingsPipeline,
+});
+
+/** A token has at least one byte; two more are the model's own. */
+function mostTokens(input: string | readonly number[]): number {
+  if (typeof input !== "string") return input.length + 2;
+  // Tokenizers may unfold a character (U+FDFA is one of three bytes) before they count.
+  return Math.max(Buffer.byteLength(input), Buffer.byteLength(input.normalize("NFKC"))) + 2;
+}

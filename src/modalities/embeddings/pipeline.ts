@@ -1,0 +1,92 @@
+import { JobError } from "../../core/errors.js";
+import type { PipelineEvent } from "../../core/events.js";
+import type { Pipeline, PipelineSetup } from "../../core/modality.js";
+import { openTextEmbedder } from "../../inference/encoder/open-text-embedder.js";
+import { normalised } from "../../inference/encoder/pooling.js";
+import type { TextEmbedder } from "../../inference/encoder/text-embedder.js";
+import type { TokenSequence } from "../../inference/encoder/token-template.js";
+import { MOST_CHARACTERS_PER_TOKEN, takeTurns } from "../../inference/encoder/turns.js";
+import { loadModelPackage } from "../../inference/model-package.js";
+import {
+  checkTotal,
+  type EmbeddingsOutput,
+  type EmbeddingsRequest,
+  tooManyTokens,
+} from "./request.js";
+
+type Input = EmbeddingsRequest["inputs"][number];
+
+/** Tokens of each input → one vector each, from batches shared with the jobs that run beside. */
+export async function createEmbeddingsPipeline(
+  setup: PipelineSetup,
+): Promise<Pipeline<EmbeddingsRequest, EmbeddingsOutput>> {
+  const embedder = await openTextEmbedder(await loadModelPackage(setup.modelPath), setup);
+  return {
+    run: (request, { signal }) => embed(embedder, request, signal),
+    close: () => embedder.close(),
+  };
+}
+
+async function* embed(
+  embedder: TextEmbedder,
+  { inputs, dimensions }: EmbeddingsRequest,
+  signal: AbortSignal,
+): AsyncGenerator<PipelineEvent<EmbeddingsOutput>> {
+  const sequences = await tokenise(embedder, inputs, signal);
+  const inputTokens = sequences.reduce((sum, { length }) => sum + length, 0);
+  const rows = await embedder.embed(sequences, signal);
+  const length = checkDimensions(dimensions, rows[0]?.length ?? 0);
+  const vectors = joinRows(rows, length);
+  yield { type: "output", output: { dimensions: length, vectors, inputTokens } };
+}
+
+async function tokenise(
+  embedder: TextEmbedder,
+  inputs: readonly Input[],
+  signal: AbortSignal,
+): Promise<TokenSequence[]> {
+  const sequences: TokenSequence[] = [];
+  let total = 0;
+  const nextTurn = takeTurns(signal);
+  for (const [index, input] of inputs.entries()) {
+    await nextTurn();
+    const sequence = sequenceOf(embedder, input, index);
+    total += sequence.length;
+    checkTotal(total);
+    sequences.push(sequence);
+  }
+  return sequences;
+}
+
+function sequenceOf(embedder: TextEmbedder, input: Input, index: number): TokenSequence {
+  const { maxTokens: limit, vocabSize } = embedder;
+  if (typeof input === "string" && input.length > limit * MOST_CHARACTERS_PER_TOKEN) {
+    const message = `input ${index} has ${input.length} characters, more than the model's ${limit} tokens can hold`;
+    throw new JobError("context_length_exceeded", message, { param: "input" });
+  }
+  const wrong = typeof input === "string" ? undefined : input.find((id) => id >= vocabSize);
+  if (wrong !== undefined) {
+    const message = `input ${index} must have token ids below ${vocabSize}, got ${wrong}`;
+    throw new JobError("invalid_value", message, { param: "input" });
+  }
+  const sequence =
+    typeof input === "string" ? embedder.sequenceOfText(input) : embedder.sequenceOfIds(input);
+  if (sequence.length > limit) throw tooManyTokens({ index, count: sequence.length, limit });
+  return sequence;
+}
+
+function checkDimensions(wanted: number | null, own: number): number {
+  if (wanted === null || wanted <= own) return wanted ?? own;
+  const message = `dimensions must be at most ${own} for this model, got ${wanted}`;
+  throw new JobError("invalid_value", message, { param: "dimensions" });
+}
+
+/** Rows one after the other in base64; shortened ones have unit length again (Matryoshka). */
+function joinRows(rows: readonly Float32Array[], dimensions: number): string {
+  const joined = new Float32Array(rows.length * dimensions);
+  for (const [index, row] of rows.entries()) {
+    const kept = row.length === dimensions ? row : normalised(row.subarray(0, dimensions));
+    joined.set(kept, index * dimensions);
+  }
+  return Buffer.from(joined.buffer).toString("base64");
+}

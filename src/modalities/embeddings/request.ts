@@ -1,0 +1,138 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { ModelInfo } from "../../core/modality.js";
+import { describe, parseBody, wholeNumber } from "../request-body.js";
+
+const MAX_INPUTS = 2_048;
+/** Tokens of all inputs together, as OpenAI has it. */
+const MAX_TOTAL_TOKENS = 300_000;
+
+const INPUT_FORMS =
+  "a string, an array of strings, an array of token ids or an array of such arrays";
+const text = z.string().min(1, "must not be empty");
+const token = z
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1);
+const tokens = z.array(token).min(1, "must not be empty");
+const input = z
+  .union([text, z.array(text), z.array(token), z.array(tokens)])
+  .describe(`${INPUT_FORMS}; at most ${MAX_INPUTS} items, none of them empty`);
+
+/** Body of `POST /v1/embeddings`. */
+export const embeddingsBody = z.strictObject({
+  model: z.string().min(1),
+  input,
+  dimensions: wholeNumber("dimensions", 1, 65_536).optional(),
+  encoding_format: z
+    .enum(["float", "base64"], {
+      error: (issue) => `encoding_format must be float or base64, got ${describe(issue.input)}`,
+    })
+    .optional(),
+  user: z.string().optional(),
+});
+
+/** The same with an input that is checked by hand: a union's issues do not say which item is wrong. */
+const looseBody = embeddingsBody.extend({ input: z.unknown() });
+
+/** An admitted request, as it is stored and travels on the queue. */
+export interface EmbeddingsRequest {
+  readonly model: string;
+  /** 1 to 2048 texts, or token ids of the model's own vocabulary. */
+  readonly inputs: readonly (string | readonly number[])[];
+  /** Length of the vectors; null for the model's own. */
+  readonly dimensions: number | null;
+  readonly encodingFormat: "float" | "base64";
+}
+
+/** What the pipeline found, as plain JSON. */
+export interface EmbeddingsOutput {
+  readonly dimensions: number;
+  /** Little-endian float32 [inputs, dimensions] in base64. */
+  readonly vectors: string;
+  /** Tokens of all inputs, special ones included. */
+  readonly inputTokens: number;
+}
+
+/** Throws `invalid_value` with the parameter at fault. */
+export function parseEmbeddingsBody(body: unknown, model: ModelInfo): EmbeddingsRequest {
+  const parsed = parseBody(looseBody, body);
+  const inputs = parseInputs(parsed.input);
+  checkTokens(inputs, model);
+  checkDimensions(parsed.dimensions, model);
+  return {
+    model: parsed.model,
+    inputs,
+    dimensions: parsed.dimensions ?? null,
+    encodingFormat: parsed.encoding_format ?? "float",
+  };
+}
+
+function parseInputs(value: unknown): EmbeddingsRequest["inputs"] {
+  if (value === undefined)
+    throw new JobError("missing_required_parameter", "input is required", { param: "input" });
+  const list = Array.isArray(value) && !isTokenList(value) ? value : [value];
+  if (list.length > MAX_INPUTS)
+    throw refuse("input", `must have at most ${MAX_INPUTS} items`, `${list.length}`);
+  if (list.length === 0) throw refuse("input", "must not be empty", "an empty array");
+  const isBatch = list[0] !== value;
+  const kind = typeof list[0];
+  return list.map((item: unknown, index) => {
+    const param = isBatch ? `input.${index}` : "input";
+    if (typeof item !== kind) throw refuse(param, `must be ${INPUT_FORMS}`, describe(item));
+    return parseItem(item, param);
+  });
+}
+
+function parseItem(item: unknown, param: string): string | number[] {
+  if (typeof item === "string") {
+    if (item === "") throw refuse(param, "must not be empty", "an empty string");
+    return item;
+  }
+  const ids = tokens.safeParse(item);
+  if (ids.success) return ids.data;
+  if (Array.isArray(item) && item.length === 0)
+    throw refuse(param, "must not be empty", "an empty array");
+  throw refuse(param, `must be ${INPUT_FORMS}`, describe(item));
+}
+
+function isTokenList(list: readonly unknown[]): boolean {
+  return list.length > 0 && typeof list[0] === "number";
+}
+
+/** Token counts that are known before the text is tokenised. */
+function checkTokens(inputs: EmbeddingsRequest["inputs"], { contextTokens }: ModelInfo): void {
+  let total = 0;
+  for (const [index, ids] of inputs.entries()) {
+    if (typeof ids === "string") continue;
+    total += ids.length;
+    if (contextTokens === undefined || ids.length <= contextTokens) continue;
+    throw tooManyTokens({ index, count: ids.length, limit: contextTokens });
+  }
+  checkTotal(total);
+}
+
+/** Throws `context_length_exceeded` naming the item, its tokens and the model's limit. */
+export function tooManyTokens(found: {
+  readonly index: number;
+  readonly count: number;
+  readonly limit: number;
+}): JobError {
+  const { index, count, limit } = found;
+  const message = `This model's maximum context length is ${limit} tokens, however input ${index} has ${count} tokens`;
+  return new JobError("context_length_exceeded", message, { param: "input" });
+}
+
+export function checkTotal(total: number): void {
+  if (total <= MAX_TOTAL_TOKENS) return;
+  throw refuse("input", `must have at most ${MAX_TOTAL_TOKENS} tokens in all`, `${total}`);
+}
+
+function checkDimensions(wanted: number | undefined, { id, dimensions }: ModelInfo): void {
+  if (wanted === undefined || dimensions === undefined || wanted <= dimensions) return;
+  throw refuse("dimensions", `must be at most ${dimensions} for ${id}`, `${wanted}`);
+}
+
+function refuse(param: string, rule: string, got: string): JobError {
+  return new JobError("invalid_value", `${param} ${rule}, got ${got}`, { param });
+}

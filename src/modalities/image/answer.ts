@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
+import type { Exchange, Finished } from "../../core/modality.js";
+import { readPartials } from "./partial-chunks.js";
+import type { ImageOutput, ImageRequest } from "./request.js";
+
+const usageObject = z.object({
+  input_tokens: z.int(),
+  input_tokens_details: z.object({ text_tokens: z.int(), image_tokens: z.int() }),
+  output_tokens: z.int().describe("squares of 16 × 16 pixels"),
+  output_tokens_details: z.object({ text_tokens: z.int(), image_tokens: z.int() }),
+  total_tokens: z.int(),
+});
+
+/** The answer to `POST /v1/images/generations`, where it does not stream. */
+export const imagesObject = z.object({
+  created: z.int().describe("Unix time in seconds"),
+  background: z.literal("opaque"),
+  data: z.array(
+    z.object({
+      b64_json: z.string().optional(),
+      url: z.string().optional().describe("works for an hour, without a key"),
+    }),
+  ),
+  output_format: z.enum(["png", "jpeg", "webp"]),
+  quality: z.enum(["low", "medium", "high"]),
+  size: z.string(),
+  usage: usageObject,
+});
+
+type ImageExchange = Exchange<ImageRequest, ImageOutput>;
+
+export async function answerImages(exchange: ImageExchange): Promise<Answer> {
+  if (exchange.request.stream) return { mediaType: EVENT_STREAM, body: imageEvents(exchange) };
+  return { json: await renderImages(exchange) };
+}
+
+async function renderImages(exchange: ImageExchange): Promise<z.infer<typeof imagesObject>> {
+  const { request } = exchange;
+  const { output, completedAtMs } = await exchange.finished();
+  const render = async (variant: string) =>
+    request.delivery === "url"
+      ? { url: exchange.fileUrl(variant) }
+      : { b64_json: toBase64(await exchange.readFile(variant)) };
+  return {
+    created: Math.floor(completedAtMs / 1_000),
+    ...commonFields(request),
+    data: await Promise.all(output.images.map(({ variant }) => render(variant))),
+    size: sizeOf(output.images[0]),
+    usage: renderUsage(output.usage),
+  };
+}
+
+/** Unfinished pictures as they come, then each finished one; the shape of OpenAI's stream. */
+async function* imageEvents(exchange: ImageExchange): AsyncGenerator<string> {
+  const { request } = exchange;
+  for await (const { bytes, partial, index, ...size } of readPartials(exchange.chunks)) {
+    yield event("image_generation.partial_image", {
+      ...commonFields(request),
+      b64_json: toBase64(bytes),
+      created_at: Math.floor(exchange.createdAtMs / 1_000),
+      partial_image_index: partial,
+      image_index: index,
+      size: sizeOf(size),
+    });
+  }
+  yield* completedEvents(exchange, await exchange.finished());
+}
+
+async function* completedEvents(
+  exchange: ImageExchange,
+  { output, completedAtMs }: Finished<ImageOutput>,
+): AsyncGenerator<string> {
+  for (const [index, image] of output.images.entries()) {
+    yield event("image_generation.completed", {
+      ...commonFields(exchange.request),
+      b64_json: toBase64(await exchange.readFile(image.variant)),
+      created_at: Math.floor(completedAtMs / 1_000),
+      image_index: index,
+      size: sizeOf(image),
+      usage: renderUsage(shareOf(output)),
+    });
+  }
+}
+
+/** One picture's part of the usage; each of them read the whole prompt. */
+function shareOf({ images, usage }: ImageOutput): ImageOutput["usage"] {
+  return { ...usage, outputTokens: usage.outputTokens / images.length };
+}
+
+function event(type: string, data: Record<string, unknown>): string {
+  return serverSentEvent({ type, ...data }, type);
+}
+
+function commonFields({ format, quality }: ImageRequest) {
+  return { background: "opaque", output_format: format, quality } as const;
+}
+
+function renderUsage({ inputTokens, outputTokens }: ImageOutput["usage"]) {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { text_tokens: inputTokens, image_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { text_tokens: 0, image_tokens: outputTokens },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
+function sizeOf(image: { readonly width: number; readonly height: number } | undefined): string {
+  return `${image?.width ?? 0}x${image?.height ?? 0}`;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+}

@@ -1,0 +1,112 @@
+import { guide } from "../../inference/diffusion/flow-euler.js";
+import type { Planes } from "../../inference/diffusion/autoencoder.js";
+import { type DenoiserRole, findOutput } from "../../inference/diffusion/graph-ports.js";
+import { float32, floatsOf, type Tensor } from "../../inference/tensor.js";
+import type { Condition } from "./families/family.js";
+import type { ImageModel } from "./image-model.js";
+import { concatFloats, stack } from "./matrices.js";
+import { packSquares, unpackSquares } from "./packing.js";
+
+export interface DenoiserInput {
+  readonly model: ImageModel;
+  /** The prompt, then, where the model is guided by a second run, what it is to move away from. */
+  readonly conditions: readonly Condition[];
+  readonly guidance: number;
+  /** Latents: channels, rows, columns. */
+  readonly grid: Omit<Planes, "values">;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What the model says of latents [channels, rows, columns] at a timestep of the scheduler. */
+export type Denoise = (sample: Float32Array, timestep: number) => Promise<Float32Array>;
+
+type Branch = Readonly<Partial<Record<DenoiserRole, Tensor>>>;
+
+const OUTPUTS = ["out_sample", "out_hidden_states", "sample", "latent", "noise_pred"];
+
+export function createDenoiser(input: DenoiserInput): Denoise {
+  const { model, grid, guidance } = input;
+  const { sessions, family } = model;
+  const output = findOutput(sessions.info["denoiser"] ?? { inputs: [], outputs: [] }, OUTPUTS);
+  const branches = branchesOf(input);
+  const packs = family.packing === "squares";
+  const runBatch = async (batch: readonly Branch[], latents: Tensor, timestep: number) => {
+    const feeds = { ...joinBranches(batch), sample: stack(batch.map(() => latents)) };
+    const named = nameFeeds(model, {
+      ...feeds,
+      timestep: timesteps(model, timestep, batch.length),
+    });
+    return floatsOf(await sessions.run("denoiser", named, { fetch: [output] }), output);
+  };
+  return async (sample, timestep) => {
+    const { channels, height, width } = grid;
+    const latents = packs
+      ? float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4])
+      : float32(sample, [1, channels, height, width]);
+    const scaled = timestep * family.timestepScale;
+    const parts: Float32Array[] = [];
+    for (const batch of batches(model, branches))
+      parts.push(await runBatch(batch, latents, scaled));
+    const guided = branches.length > 1 ? guide(concatFloats(parts), guidance) : concatFloats(parts);
+    return packs ? unpackSquares(guided, grid) : guided;
+  };
+}
+
+function branchesOf({ model, conditions, grid, guidance, width, height }: DenoiserInput): Branch[] {
+  return conditions.map(({ context, pooled }) => {
+    const constants = model.family.constants({
+      width,
+      height,
+      rows: grid.height,
+      columns: grid.width,
+      guidance,
+      contextTokens: context.dims[1] ?? 0,
+    });
+    return { ...constants, context, ...(pooled && { pooled }) };
+  });
+}
+
+/** Both branches in one run, or, where the graph is fixed to a batch of one, one after the other. */
+function batches({ ports }: ImageModel, branches: readonly Branch[]): (readonly Branch[])[] {
+  const declared = ports.sample?.dims[0];
+  const isFixed = typeof declared === "number" && declared > 0 && declared < branches.length;
+  return isFixed ? branches.map((branch) => [branch]) : [branches];
+}
+
+/** Positions are the same for every sample of a batch. */
+const SHARED: readonly string[] = ["imageIds", "textIds"] satisfies DenoiserRole[];
+
+function joinBranches(batch: readonly Branch[]): Branch {
+  const [first = {}] = batch;
+  const joined = Object.entries(first).map(([role, tensor]) => [
+    role,
+    SHARED.includes(role) ? tensor : stack(batch.flatMap((branch) => find(branch, role) ?? [])),
+  ]);
+  return Object.fromEntries(joined);
+}
+
+function find(branch: Branch, role: string): Tensor | undefined {
+  return Object.entries(branch).find(([name]) => name === role)?.[1];
+}
+
+/** A scalar, one value, or one a sample, as the graph declares it. */
+function timesteps({ ports }: ImageModel, timestep: number, count: number): Tensor {
+  const dims = ports.timestep?.dims ?? [];
+  if (dims.length === 0) return float32(Float32Array.of(timestep), []);
+  const length = typeof dims[0] === "number" && dims[0] > 0 ? dims[0] : count;
+  return float32(new Float32Array(length).fill(timestep), [length]);
+}
+
+/** Feeds under the graph's names; what it does not declare is left out. */
+function nameFeeds({ ports }: ImageModel, feeds: Branch): Record<string, Tensor> {
+  const named = Object.entries(ports).flatMap(([role, port]) => {
+    const tensor = find(feeds, role);
+    if (tensor === undefined || port === undefined) return [];
+    const missing = port.dims.length - tensor.dims.length;
+    const dims = missing > 0 && SHARED.includes(role) ? [1, ...tensor.dims] : tensor.dims;
+    return [[port.name, { ...tensor, dims }] as const];
+  });
+  return Object.fromEntries(named);
+}

@@ -1,0 +1,27 @@
+import { randomInt } from "node:crypto";
+import { z } from "zod";
+import { defineModality } from "../../core/modality.js";
+import { answerImages, imagesObject } from "./answer.js";
+import { imageBody, type ImageOutput, type ImageRequest, parseImageRequest } from "./request.js";
+
+export const image = defineModality<"image", ImageRequest, ImageOutput>({
+  name: "image",
+  endpoint: {
+    path: "/v1/images/generations",
+    delivery: "reply",
+    object: "image",
+    idPrefix: "img_",
+    variants: [],
+    modelOptional: true,
+  },
+  example: () => ({ prompt: "a red boat on a calm sea" }),
+  requestSchema: () => z.toJSONSchema(imageBody, { io: "input", unrepresentable: "any" }),
+  responseSchema: () => z.toJSONSchema(imagesObject),
+  admit: async (body, { model }) => parseImageRequest(body, model, () => randomInt(2 ** 47)),
+  tier: ({ quality }) => quality,
+  mostUnits: ({ n }) => ({ images: n }),
+  countUnits: (_request, { images }) => ({ images: images.length }),
+  promptsOf: ({ prompt }) => [prompt],
+  answer: answerImages,
+  loadPipeline: async () => (await import("./pipeline.js")).createImagePipeline,
+});

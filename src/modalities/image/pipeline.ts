@@ -1,0 +1,160 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { JobError } from "../../core/errors.js";
+import type { PipelineEvent } from "../../core/events.js";
+import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
+import type { Planes } from "../../inference/diffusion/autoencoder.js";
+import { createNoiseSource } from "../../inference/diffusion/noise.js";
+import { encodePicture, rgbOfPlanes } from "../../media/encode-picture.js";
+import { diffuse, type DiffuseInput } from "./diffuse.js";
+import type { Condition } from "./families/family.js";
+import { type ImageModel, openImageModel } from "./image-model.js";
+import { zeros } from "./matrices.js";
+import { partialChunks } from "./partial-chunks.js";
+import type { ImageOutput, ImageRequest, ImageSize } from "./request.js";
+
+/** Share of a picture's time that the steps take; the rest decodes and encodes. */
+const STEPS_FRACTION = 0.9;
+
+/** Steps of a quality, as a share of the model's own. */
+const STEP_SHARES = { low: 0.6, medium: 1, high: 1.5 } as const;
+
+/** Side of the square that counts as one token of a picture, in pixels. */
+const TOKEN_SIDE = 16;
+
+type ImageEvent = PipelineEvent<ImageOutput>;
+type ImageEntry = ImageOutput["images"][number];
+
+interface ImageTask {
+  readonly model: ImageModel;
+  readonly request: ImageRequest;
+  readonly context: PipelineContext;
+  readonly size: ImageSize;
+  readonly plan: Omit<DiffuseInput, "noise">;
+}
+
+/** Text encoders → denoising steps → decoder → a file for each picture, one picture at a time. */
+export async function createImagePipeline(
+  setup: PipelineSetup,
+): Promise<Pipeline<ImageRequest, ImageOutput>> {
+  const model = await openImageModel(setup);
+  return {
+    run: (request, context) => makeImages(model, request, context),
+    close: () => model.close(),
+  };
+}
+
+async function* makeImages(
+  model: ImageModel,
+  request: ImageRequest,
+  context: PipelineContext,
+): AsyncGenerator<ImageEvent> {
+  const task = await planImages(model, request, context);
+  const images: ImageEntry[] = [];
+  for (let index = 0; index < request.n; index += 1) images.push(yield* makeImage(task, index));
+  yield { type: "output", output: { images, usage: countTokens(task) } };
+}
+
+/** Settles what the request leaves to the model, and encodes the prompts once for all pictures. */
+export async function planImages(
+  model: ImageModel,
+  request: ImageRequest,
+  context: PipelineContext,
+): Promise<ImageTask> {
+  const { traits, factor } = model;
+  const size = request.size ?? model.native;
+  checkSize(model, size);
+  const guidance = request.guidance ?? traits.guidance;
+  const share = STEP_SHARES[request.quality];
+  const steps = request.steps ?? Math.max(1, Math.round(traits.steps * share));
+  const conditions = await encodePrompts(model, request, guidance);
+  context.signal.throwIfAborted();
+  const grid = {
+    channels: traits.latentChannels,
+    height: size.height / factor,
+    width: size.width / factor,
+  };
+  const { signal } = context;
+  const plan = { model, conditions, guidance, steps, grid, signal, ...size };
+  return { model, request, context, size, plan };
+}
+
+function checkSize({ factor, traits }: ImageModel, { width, height }: ImageSize): void {
+  const multiple = factor * traits.latentMultiple;
+  if (width % multiple === 0 && height % multiple === 0) return;
+  const message = `size must have sides that are multiples of ${multiple} pixels for this model, got ${width}x${height}`;
+  throw new JobError("invalid_value", message, { param: "size" });
+}
+
+/** The prompt, and the negative prompt where the model is guided by it. */
+async function encodePrompts(
+  model: ImageModel,
+  { prompt, negativePrompt }: ImageRequest,
+  guidance: number,
+): Promise<Condition[]> {
+  const { family, encoders, traits, zeroesEmptyPrompt } = model;
+  const wanted = await family.encode(encoders, prompt);
+  if (!traits.usesNegativePrompt || guidance <= 1) return [wanted];
+  if (negativePrompt === null && zeroesEmptyPrompt) return [wanted, zeroed(wanted)];
+  return [wanted, await family.encode(encoders, negativePrompt ?? "")];
+}
+
+function zeroed({ context, pooled }: Condition): Condition {
+  return { context: zeros(context.dims), ...(pooled && { pooled: zeros(pooled.dims) }) };
+}
+
+async function* makeImage(task: ImageTask, index: number): AsyncGenerator<ImageEvent, ImageEntry> {
+  const { request, context, size } = task;
+  const seed = request.seed + index;
+  const latents = yield* diffuseWithProgress(task, index, seed);
+  const bytes = await renderPicture(task, latents);
+  const variant = `image-${index}`;
+  const mediaType = `image/${request.format}`;
+  const path = join(context.scratchPath, `${variant}.${request.format}`);
+  await writeFile(path, bytes);
+  yield { type: "file", variant, path, mediaType };
+  const { width, height } = size;
+  return { variant, mediaType, width, height, seed };
+}
+
+async function* diffuseWithProgress(
+  task: ImageTask,
+  index: number,
+  seed: number,
+): AsyncGenerator<ImageEvent, Planes> {
+  const { request, plan, size } = task;
+  const stepping = diffuse({ ...plan, noise: createNoiseSource(seed) });
+  let partial = 0;
+  let result = await stepping.next();
+  for (; !result.done; result = await stepping.next()) {
+    const { step, steps, clean } = result.value;
+    const fraction = (index + (step / steps) * STEPS_FRACTION) / request.n;
+    yield { type: "progress", stage: "steps", fraction };
+    if (!partialSteps(steps, request.partialImages).includes(step)) continue;
+    const bytes = await renderPicture(task, clean);
+    for (const chunk of partialChunks({ partial, index, ...size, bytes }))
+      yield { type: "chunk", chunk };
+    partial += 1;
+  }
+  return result.value;
+}
+
+/** Steps after which an unfinished picture is shown: evenly spread, never after the last. */
+export function partialSteps(steps: number, count: number): number[] {
+  const spread = Array.from({ length: count }, (_, index) =>
+    Math.floor(((index + 1) * steps) / (count + 1)),
+  );
+  return [...new Set(spread)].filter((step) => step >= 1 && step < steps);
+}
+
+async function renderPicture({ model, request }: ImageTask, latents: Planes): Promise<Uint8Array> {
+  const { values, width, height } = await model.autoencoder.decode(latents);
+  return encodePicture(rgbOfPlanes(values, width, height), request.format, request.compression);
+}
+
+function countTokens({ model, request, size }: ImageTask): ImageOutput["usage"] {
+  const { encoders } = model;
+  const each = Math.ceil(size.width / TOKEN_SIDE) * Math.ceil(size.height / TOKEN_SIDE);
+  const inputTokens = encoders.count(request.prompt) + encoders.count(request.negativePrompt ?? "");
+  return { inputTokens, outputTokens: each * request.n };
+}

@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { ModelInfo } from "../../core/modality.js";
+import { booleanWord, boundedText, describe, parseBody, wholeNumber } from "../request-body.js";
+
+const MAX_PROMPT_CHARACTERS = 32_000;
+const MAX_IMAGES = 10;
+const MAX_STEPS = 100;
+
+/** Side lengths of models that do not list their sizes, in pixels. */
+const MIN_SIDE = 64;
+const MAX_SIDE = 2_048;
+/** Eight latents of eight pixels: what the narrowest level of every denoiser read can hold. */
+const SIDE_MULTIPLE = 64;
+
+const QUALITIES = {
+  auto: "medium",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  standard: "medium",
+  hd: "high",
+} as const;
+
+export type ImageTier = (typeof QUALITIES)[keyof typeof QUALITIES];
+const FORMATS = ["png", "jpeg", "webp"] as const;
+export type ImageFormat = (typeof FORMATS)[number];
+
+const choice = <const T extends readonly [string, ...string[]]>(param: string, words: T) =>
+  z
+    .enum(words, {
+      error: (issue) => `${param} must be one of ${words.join(", ")}, got ${describe(issue.input)}`,
+    })
+    .nullish();
+
+const guidanceError = (issue: { readonly input?: unknown }) =>
+  `guidance must be a number from 0 to 30, got ${describe(issue.input)}`;
+
+/** Body of `POST /v1/images/generations`: OpenAI's, and seed, negative_prompt, steps, guidance. */
+export const imageBody = z.strictObject({
+  prompt: boundedText("prompt", MAX_PROMPT_CHARACTERS).refine(
+    (prompt) => prompt.trim().length > 0,
+    "prompt must not be empty",
+  ),
+  model: z.string().min(1).nullish(),
+  n: wholeNumber("n", 1, MAX_IMAGES).nullish(),
+  size: z.string().nullish().describe("auto, or WIDTHxHEIGHT in pixels"),
+  quality: choice("quality", ["auto", "low", "medium", "high", "standard", "hd"]),
+  response_format: choice("response_format", ["url", "b64_json"]).describe("b64_json by default"),
+  output_format: choice("output_format", FORMATS),
+  output_compression: wholeNumber("output_compression", 0, 100)
+    .nullish()
+    .describe("quality of JPEG and WebP, 100 by default"),
+  background: choice("background", ["auto", "opaque", "transparent"]).describe(
+    "transparent is refused: the models make opaque pictures",
+  ),
+  moderation: choice("moderation", ["low", "auto"]),
+  style: choice("style", ["vivid", "natural"]),
+  user: z.string().max(512).nullish(),
+  stream: booleanWord("stream").nullish(),
+  partial_images: wholeNumber("partial_images", 0, 3).nullish(),
+  seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER - MAX_IMAGES).nullish(),
+  negative_prompt: boundedText("negative_prompt", MAX_PROMPT_CHARACTERS).nullish(),
+  steps: wholeNumber("steps", 1, MAX_STEPS).nullish(),
+  guidance: z
+    .union([z.number(), z.string().regex(/^\d{1,2}(\.\d{1,6})?$/)], { error: guidanceError })
+    .transform(Number)
+    .refine((value) => value >= 0 && value <= 30, { error: guidanceError })
+    .nullish(),
+});
+
+export type ImageBody = z.infer<typeof imageBody>;
+
+export interface ImageSize {
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/** An admitted request, as it is stored and travels on the queue. */
+export interface ImageRequest {
+  readonly prompt: string;
+  /** What the picture must not show; null where nothing was said of it. */
+  readonly negativePrompt: string | null;
+  /** Pictures to make, 1 to 10. */
+  readonly n: number;
+  /** Null: the model's own. */
+  readonly size: ImageSize | null;
+  readonly quality: ImageTier;
+  readonly format: ImageFormat;
+  /** Quality of JPEG and WebP, 0 to 100. */
+  readonly compression: number;
+  readonly delivery: "url" | "b64_json";
+  readonly stream: boolean;
+  /** Unfinished pictures to send of each one, 0 to 3; only where it streams. */
+  readonly partialImages: number;
+  /** Of the first picture; each further one adds 1. Same seed, same model, same inputs: same picture. */
+  readonly seed: number;
+  /** Denoising steps; null: the model's own for the quality. */
+  readonly steps: number | null;
+  /** How strongly the prompt pulls; null: the model's own. */
+  readonly guidance: number | null;
+}
+
+/** What the pipeline says of finished pictures. */
+export interface ImageOutput {
+  readonly images: readonly {
+    /** Name of its file. */
+    readonly variant: string;
+    readonly mediaType: string;
+    readonly width: number;
+    readonly height: number;
+    readonly seed: number;
+  }[];
+  readonly usage: {
+    /** Tokens of prompt and negative prompt. */
+    readonly inputTokens: number;
+    /** Squares of 16 × 16 pixels. */
+    readonly outputTokens: number;
+  };
+}
+
+/** The request of a body; contradictions and what the model cannot make are refused. */
+export function parseImageRequest(
+  body: unknown,
+  model: ModelInfo,
+  drawSeed: () => number,
+): ImageRequest {
+  const parsed = parseBody(imageBody, body);
+  const stream = parsed.stream ?? false;
+  refuseContradictions(parsed, stream);
+  return {
+    prompt: parsed.prompt,
+    negativePrompt: parsed.negative_prompt ?? null,
+    n: parsed.n ?? 1,
+    size: parseSize(parsed.size ?? "auto", model),
+    quality: QUALITIES[parsed.quality ?? "auto"],
+    ...deliveryOf(parsed, stream),
+    // Drawn here and not by the worker: a second attempt must make the same pictures.
+    seed: parsed.seed ?? drawSeed(),
+    steps: parsed.steps ?? null,
+    guidance: parsed.guidance ?? null,
+  };
+}
+
+function deliveryOf(body: ImageBody, stream: boolean) {
+  return {
+    format: body.output_format ?? "png",
+    compression: body.output_compression ?? 100,
+    delivery: body.response_format ?? "b64_json",
+    stream,
+    partialImages: stream ? (body.partial_images ?? 0) : 0,
+  };
+}
+
+function refuseContradictions(body: ImageBody, stream: boolean): void {
+  const refuse = (param: keyof ImageBody, message: string): never => {
+    throw new JobError("invalid_value", message, { param });
+  };
+  if (body.background === "transparent")
+    refuse("background", "background must be auto or opaque: the models make opaque pictures");
+  if ((body.output_format ?? "png") === "png" && (body.output_compression ?? 100) !== 100)
+    refuse("output_compression", "output_compression is for jpeg and webp: png keeps every pixel");
+  if (stream && body.response_format === "url")
+    refuse("response_format", "response_format must be b64_json where stream is true, got url");
+  if (!stream && (body.partial_images ?? 0) > 0)
+    refuse("partial_images", "partial_images needs stream true");
+}
+
+function parseSize(size: string, model: ModelInfo): ImageSize | null {
+  if (size === "auto") return null;
+  const [, width = "", height = ""] = /^(\d{1,5})x(\d{1,5})$/.exec(size) ?? [];
+  const refuse = (limit: string): never => {
+    const message = `size must be auto or ${limit}, got ${describe(size)}`;
+    throw new JobError("invalid_value", message, { param: "size" });
+  };
+  if (model.sizes && model.sizes.length > 0 && !model.sizes.includes(size))
+    refuse(`one of ${model.sizes.join(", ")} for ${model.id}`);
+  const sides = [Number(width), Number(height)];
+  const isUsable = (side: number) =>
+    side >= MIN_SIDE && side <= MAX_SIDE && side % SIDE_MULTIPLE === 0;
+  if (!model.sizes?.includes(size) && !sides.every(isUsable))
+    refuse(
+      `WIDTHxHEIGHT with sides of ${MIN_SIDE} to ${MAX_SIDE} pixels, multiples of ${SIDE_MULTIPLE}`,
+    );
+  return { width: Number(width), height: Number(height) };
+}

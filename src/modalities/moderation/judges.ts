@@ -1,0 +1,131 @@
+import type { PipelineSetup } from "../../core/modality.js";
+import { openBagOfWords, type WordCounts } from "../../inference/encoder/bag-of-words.js";
+import {
+  openPictureClassifier,
+  type PicturePixels,
+  toPlanes,
+} from "../../inference/encoder/picture-classifier.js";
+import { openTextClassifier } from "../../inference/encoder/text-classifier.js";
+import { takeTurns } from "../../inference/encoder/turns.js";
+import type { ModelPackage } from "../../inference/model-package.js";
+import { fitPicture } from "../../media/fit-picture.js";
+import type { Category } from "./categories.js";
+import { createLabelScorer, type ModerationShapes } from "./judge-settings.js";
+import { coveredBy, mapLabels, scoreCategories } from "./label-map.js";
+import { cutPieces, cutWindows } from "./windows.js";
+
+export interface Verdict {
+  /** In the order of `CATEGORIES`, 0 to 1. */
+  readonly scores: readonly number[];
+  readonly tokens: number;
+}
+
+/** Judges texts (strings) or pictures (PNG bytes), with the jobs that run beside. */
+export interface PartJudge<Input> {
+  readonly covered: readonly Category[];
+  judge(inputs: readonly Input[], signal: AbortSignal): Promise<Verdict[]>;
+  close(): Promise<void>;
+}
+
+/** Pipeline `encoder`. A text that is longer than the model reads is judged window by window. */
+export async function openTextJudge(
+  model: ModelPackage,
+  setup: PipelineSetup,
+  shapes: ModerationShapes,
+): Promise<PartJudge<string>> {
+  const classifier = await openTextClassifier(model, setup);
+  const { tokens, maxTokens, labels, config } = classifier;
+  const { template, contentOf } = tokens;
+  const scorer = createLabelScorer(labels, shapes, config);
+  const room = maxTokens - template.singleAdded;
+  return {
+    covered: scorer.covered,
+    async judge(texts, signal) {
+      const nextTurn = takeTurns(signal);
+      const windows: { readonly text: number; readonly content: Int32Array }[] = [];
+      for (const [text, whole] of texts.entries()) {
+        for (const piece of cutPieces(whole)) {
+          await nextTurn();
+          windows.push(...cutWindows(contentOf(piece), room).map((content) => ({ text, content })));
+        }
+      }
+      const sequences = windows.map(({ content }) => template.single(content));
+      const rows = await classifier.run(sequences, signal);
+      const judged = rows.map((row, at) => ({
+        text: windows[at]?.text,
+        scores: scorer.score(row),
+        tokens: sequences[at]?.length ?? 0,
+      }));
+      return texts.map((_, text) => worst(judged.filter((window) => window.text === text)));
+    },
+    close: () => classifier.close(),
+  };
+}
+
+/** The greatest score of each category over the parts of one input. */
+export function worst(verdicts: readonly Verdict[]): Verdict {
+  const [first, ...more] = verdicts;
+  if (first === undefined) return { scores: [], tokens: 0 };
+  return more.reduce<Verdict>(
+    (sum, { scores, tokens }) => ({
+      scores: sum.scores.map((score, at) => Math.max(score, scores[at] ?? 0)),
+      tokens: sum.tokens + tokens,
+    }),
+    first,
+  );
+}
+
+/** What the probability of profanity-check and its like stands for. */
+const WORD_LABELS = ["toxic"];
+
+/** Pipeline `bag-of-words`: the graph gives probabilities. A word counts as a token. */
+export async function openWordJudge(
+  model: ModelPackage,
+  setup: PipelineSetup,
+  shapes: ModerationShapes,
+): Promise<PartJudge<string>> {
+  const map = mapLabels(WORD_LABELS, shapes.labels);
+  const bag = await openBagOfWords(model, setup);
+  return {
+    covered: coveredBy(map),
+    async judge(texts, signal) {
+      const nextTurn = takeTurns(signal);
+      const counts: WordCounts[] = [];
+      for (const text of texts) {
+        await nextTurn();
+        counts.push(bag.count(text));
+      }
+      const rows = await bag.run(counts, signal);
+      return rows.map((row, at) => ({
+        scores: scoreCategories(map, Array.from(row)),
+        tokens: [...(counts[at]?.counts.values() ?? [])].reduce((sum, count) => sum + count, 0),
+      }));
+    },
+    close: () => bag.close(),
+  };
+}
+
+/** Pipeline `image-classifier`. */
+export async function openPictureJudge(
+  model: ModelPackage,
+  setup: PipelineSetup,
+  shapes: ModerationShapes,
+): Promise<PartJudge<Uint8Array>> {
+  const classifier = await openPictureClassifier(model, setup);
+  const { labels, config, settings, size } = classifier;
+  const scorer = createLabelScorer(labels, shapes, config);
+  const fit = { resize: settings.resize, filter: settings.filter, size };
+  return {
+    covered: scorer.covered,
+    async judge(pictures, signal) {
+      const planes: PicturePixels[] = [];
+      for (const picture of pictures) {
+        signal.throwIfAborted();
+        planes.push(toPlanes(await fitPicture(picture, fit), settings));
+      }
+      const rows = await classifier.run(planes, signal);
+      return rows.map((row) => ({ scores: scorer.score(row), tokens: 0 }));
+    },
+    close: () => classifier.close(),
+  };
+}

@@ -1,0 +1,100 @@
+import { z } from "zod";
+import type { Artifact } from "../../core/artifact.js";
+import { JobError } from "../../core/errors.js";
+import { describe, parseBody } from "../request-body.js";
+
+export const MAX_INPUTS = 1_024;
+const MAX_PICTURES = 8;
+/** Of one text. Long texts are judged window by window. */
+export const MAX_CHARACTERS = 1_000_000;
+
+const text = z.string().max(MAX_CHARACTERS);
+const textPart = z.strictObject({ type: z.literal("text"), text });
+const picturePart = z.strictObject({
+  type: z.literal("image_url"),
+  image_url: z.strictObject({ url: z.string().describe("a data URL of a PNG, JPEG or WebP") }),
+});
+const part = z.discriminatedUnion("type", [textPart, picturePart]);
+
+/** Body of `POST /v1/moderations`. */
+export const moderationBody = z.strictObject({
+  model: z.string().min(1).optional(),
+  input: z
+    .union([text, z.array(text).max(MAX_INPUTS), z.array(part)])
+    .describe("a text, texts that are judged one by one, or parts that are judged together"),
+});
+
+/** Checked by hand: a union's issues do not say which item is wrong. */
+const looseBody = moderationBody.extend({ input: z.unknown() });
+
+/** A part as the caller sent it. */
+export type SentPart = z.infer<typeof part>;
+
+export type ModerationPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly image: Artifact };
+
+/** An admitted request, as it is stored and travels on the queue. */
+export interface ModerationRequest {
+  /** Each has one result; its parts are judged together. */
+  readonly inputs: readonly (readonly ModerationPart[])[];
+}
+
+export type InputType = "text" | "image";
+
+/** What the pipeline found, as plain JSON; scores and thresholds are in the order of `CATEGORIES`. */
+export interface ModerationOutput {
+  readonly results: readonly {
+    readonly scores: readonly number[];
+    /** For each category the kinds of input that its score speaks for. */
+    readonly appliedTypes: readonly (readonly InputType[])[];
+  }[];
+  /** A category is flagged from its threshold on. */
+  readonly thresholds: readonly number[];
+  readonly inputTokens: number;
+}
+
+/** The parts of each input. Throws `invalid_value` with the item at fault. */
+export function parseModerationBody(body: unknown): SentPart[][] {
+  const { input } = parseBody(looseBody, body);
+  if (input === undefined)
+    throw new JobError("missing_required_parameter", "input is required", { param: "input" });
+  if (typeof input === "string") return [[textPartOf(input, "input")]];
+  if (!Array.isArray(input))
+    throw refuse(
+      "input",
+      `must be a string, an array of strings or an array of parts, got ${describe(input)}`,
+    );
+  if (input.length === 0 || input.length > MAX_INPUTS)
+    throw refuse("input", `must have 1 to ${MAX_INPUTS} items, got ${input.length}`);
+  if (typeof input[0] === "string")
+    return input.map((item: unknown, index) => [textPartOf(item, `input.${index}`)]);
+  return [parseParts(input)];
+}
+
+function parseParts(input: readonly unknown[]): SentPart[] {
+  const parts = input.map((item, index) => {
+    const parsed = part.safeParse(item);
+    if (parsed.success) return parsed.data;
+    const at = [`input.${index}`, ...(parsed.error.issues[0]?.path ?? [])].join(".");
+    throw refuse(
+      at,
+      `must be a text part or an image_url part: ${parsed.error.issues[0]?.message}`,
+    );
+  });
+  const pictures = parts.filter(({ type }) => type === "image_url").length;
+  if (pictures > MAX_PICTURES)
+    throw refuse("input", `must have at most ${MAX_PICTURES} pictures, got ${pictures}`);
+  return parts;
+}
+
+function textPartOf(item: unknown, param: string): SentPart {
+  if (typeof item !== "string") throw refuse(param, `must be a string, got ${describe(item)}`);
+  if (item.length > MAX_CHARACTERS)
+    throw refuse(param, `must be at most ${MAX_CHARACTERS} characters, got ${item.length}`);
+  return { type: "text", text: item };
+}
+
+function refuse(param: string, rule: string): JobError {
+  return new JobError("invalid_value", `${param} ${rule}`, { param });
+}

@@ -1,0 +1,40 @@
+import { randomInt } from "node:crypto";
+import { z } from "zod";
+import { type AdmitContext, defineModality } from "../../core/modality.js";
+import { musicObject, renderMusic } from "./render.js";
+import { type MusicOutput, type MusicRequest, musicBody, parseMusicBody } from "./request.js";
+
+export const music = defineModality<"music", MusicRequest, MusicOutput>({
+  name: "music",
+  endpoint: {
+    path: "/v1/music",
+    delivery: "poll",
+    object: "music",
+    idPrefix: "music_",
+    variants: [],
+  },
+  example: () => ({ prompt: "a calm piano melody over soft strings", seconds: 1 }),
+  requestSchema: () => z.toJSONSchema(musicBody, { io: "input", unrepresentable: "any" }),
+  responseSchema: () => z.toJSONSchema(musicObject),
+  admit,
+  mostUnits: ({ seconds }) => ({ audioSeconds: seconds }),
+  countUnits: (_request, { audioSeconds }) => ({ audioSeconds }),
+  promptsOf: ({ prompt, lyrics }) => (lyrics === null ? [prompt] : [prompt, lyrics]),
+  render: renderMusic,
+  loadPipeline: async () => (await import("./pipeline.js")).createMusicPipeline,
+});
+
+async function admit(body: unknown, context: AdmitContext): Promise<MusicRequest> {
+  const parsed = parseMusicBody(body, context.model);
+  return {
+    model: parsed.model,
+    prompt: parsed.prompt,
+    lyrics: parsed.lyrics,
+    instrumental: parsed.instrumental,
+    seconds: parsed.seconds,
+    format: parsed.response_format,
+    // Drawn here and not by the worker: a second attempt must make the same piece.
+    seed: parsed.seed ?? randomInt(2 ** 47),
+    metadata: parsed.metadata ?? null,
+  };
+}

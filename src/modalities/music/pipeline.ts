@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
+import { JobError } from "../../core/errors.js";
+import type { PipelineEvent } from "../../core/events.js";
+import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
+import type { Sound } from "../../inference/musicgen/piece.js";
+import { writeAudioFile } from "../../media/audio-encoder.js";
+import { type Composer, openComposer } from "./composer.js";
+import { finishSound } from "./finish-sound.js";
+import type { MusicOutput, MusicRequest } from "./request.js";
+import { verifySound } from "./sound-file.js";
+
+/** Shares of a piece's time: they turn stages into one true progress. */
+const PARTS = {
+  codes: { stage: "steps", from: 0, to: 0.92 },
+  sound: { stage: "decoding", from: 0.92, to: 0.97 },
+} as const;
+const ENCODING_FRACTION = 0.97;
+const CHECKING_FRACTION = 0.99;
+
+interface PieceTask {
+  readonly composer: Composer;
+  readonly setup: PipelineSetup;
+  readonly request: MusicRequest;
+  readonly context: PipelineContext;
+}
+
+/** Text encoder → codes step by step → sound → one file of the format ordered. */
+export async function createMusicPipeline(
+  setup: PipelineSetup,
+): Promise<Pipeline<MusicRequest, MusicOutput>> {
+  const composer = await openComposer(setup);
+  return {
+    run: (request, context) => makePiece({ composer, setup, request, context }),
+    close: () => composer.close(),
+  };
+}
+
+async function* makePiece(task: PieceTask): AsyncGenerator<PipelineEvent<MusicOutput>> {
+  const { composer, request, context } = task;
+  let sound: Sound | undefined;
+  yield { type: "progress", stage: PARTS.codes.stage, fraction: 0 };
+  for await (const event of composer.compose(request, context.signal)) {
+    if (event.type === "sound") sound = event.sound;
+    else {
+      const { stage, from, to } = PARTS[event.part];
+      yield { type: "progress", stage, fraction: from + event.fraction * (to - from) };
+    }
+  }
+  if (sound === undefined) throw new JobError("invalid_output", "the model made no sound");
+  yield* writePiece(task, finishSound(sound));
+  const { samples, channels, sampleRateHz } = sound;
+  const audioSeconds = samples.length / channels / sampleRateHz;
+  yield { type: "output", output: { audioSeconds } };
+}
+
+/** Encodes the sound, probes the file and names it. */
+async function* writePiece(
+  { setup, request, context }: PieceTask,
+  { samples, channels, sampleRateHz }: Sound,
+): AsyncGenerator<PipelineEvent<MusicOutput>> {
+  const { format, seconds } = request;
+  const { signal, scratchPath } = context;
+  const { ffmpegPath, ffprobePath } = setup;
+  const path = join(scratchPath, `content.${format}`);
+  yield { type: "progress", stage: "encoding", fraction: ENCODING_FRACTION };
+  await writeAudioFile(path, samples, { format, channels, sampleRateHz, ffmpegPath, signal });
+  yield { type: "progress", stage: "checking", fraction: CHECKING_FRACTION };
+  await verifySound(path, { format, seconds, sampleRateHz, channels, ffprobePath, signal });
+  yield { type: "file", variant: "content", path, mediaType: AUDIO_MEDIA_TYPES[format] };
+}

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { ModelInfo } from "../../core/modality.js";
+import { booleanWord, boundedText, describe, parseBody, wholeNumber } from "../request-body.js";
+
+const MAX_TEXT_CHARACTERS = 4_096;
+/** No model may offer more: a piece is held whole in memory until it is encoded. */
+const MAX_SECONDS = 300;
+const DEFAULT_MAX_SECONDS = 30;
+
+export const MUSIC_FORMATS = ["mp3", "wav", "flac", "opus"] as const;
+export type MusicFormat = (typeof MUSIC_FORMATS)[number];
+
+/** Body of `POST /v1/music`, JSON or multipart. */
+export const musicBody = z.strictObject({
+  model: z.string().min(1),
+  prompt: boundedText("prompt", MAX_TEXT_CHARACTERS).refine(
+    (prompt) => prompt.trim().length > 0,
+    "prompt must not be empty",
+  ),
+  lyrics: boundedText("lyrics", MAX_TEXT_CHARACTERS)
+    .nullable()
+    .optional()
+    .describe("Words to sing; only for models that sing."),
+  instrumental: booleanWord("instrumental")
+    .optional()
+    .describe("Without voices; false only for models that sing."),
+  seconds: wholeNumber("seconds", 1, MAX_SECONDS),
+  response_format: z
+    .enum(MUSIC_FORMATS, {
+      error: (issue) =>
+        `response_format must be one of ${MUSIC_FORMATS.join(", ")}, got ${describe(issue.input)}`,
+    })
+    .default("mp3"),
+  seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER).optional(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullable().optional(),
+});
+
+export type MusicBody = z.infer<typeof musicBody>;
+
+/** An admitted request, as it is stored and travels on the queue. */
+export interface MusicRequest {
+  readonly model: string;
+  readonly prompt: string;
+  /** Words to sing; null for an instrumental piece. */
+  readonly lyrics: string | null;
+  readonly instrumental: boolean;
+  /** Length of the piece. */
+  readonly seconds: number;
+  readonly format: MusicFormat;
+  /** Same seed, same model, same inputs: same bytes. */
+  readonly seed: number;
+  readonly metadata: Readonly<Record<string, string>> | null;
+}
+
+/** What the pipeline says of a finished piece. */
+export interface MusicOutput {
+  readonly audioSeconds: number;
+}
+
+/** The parsed body with voices settled; what the model cannot do is refused, not left out. */
+export function parseMusicBody(
+  body: unknown,
+  model: ModelInfo,
+): MusicBody & { lyrics: string | null; instrumental: boolean } {
+  const parsed = parseBody(musicBody, body);
+  checkLength(parsed.seconds, model);
+  return { ...parsed, ...settleVoices(parsed, model) };
+}
+
+function checkLength(
+  seconds: number,
+  { id, minSeconds = 1, maxSeconds = DEFAULT_MAX_SECONDS }: ModelInfo,
+): void {
+  if (seconds >= minSeconds && seconds <= maxSeconds) return;
+  const message = `seconds must be ${minSeconds} to ${maxSeconds} for ${id}, got ${seconds}`;
+  throw new JobError("invalid_value", message, { param: "seconds" });
+}
+
+function settleVoices(
+  body: MusicBody,
+  { id, lyrics: canSing = false }: ModelInfo,
+): { lyrics: string | null; instrumental: boolean } {
+  const lyrics = body.lyrics?.trim() ? body.lyrics : null;
+  if (lyrics !== null && body.instrumental)
+    throw refusal("lyrics", "lyrics must be absent when instrumental is true");
+  if (lyrics !== null && !canSing)
+    throw refusal("lyrics", `lyrics cannot be sung by ${id}: it makes instrumental music`);
+  if (body.instrumental === false && !canSing)
+    throw refusal("instrumental", `instrumental must be true for ${id}: it does not sing`);
+  return { lyrics, instrumental: body.instrumental ?? lyrics === null };
+}
+
+function refusal(param: string, message: string): JobError {
+  return new JobError("invalid_value", message, { param });
+}

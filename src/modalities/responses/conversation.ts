@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { AdmitContext, Earlier } from "../../core/modality.js";
+import type {
+  ConversationMessage,
+  GenerationOutput,
+  GenerationRequest,
+  ToolCall,
+} from "../../inference/text/generation-request.js";
+import { functionFields } from "../generation-body.js";
+import { textContent, textOf } from "../text-content.js";
+
+const status = z.string().nullish();
+const messageFields = {
+  id: z.string().nullish(),
+  role: z.enum(["user", "assistant", "system", "developer"]),
+  content: textContent,
+  status,
+  phase: z.unknown().optional(),
+};
+
+/** An item of the input: a message, a call of a function or its result; reasoning is passed over. */
+export const inputItem = z.union(
+  [
+    z.object({ type: z.literal("message"), ...messageFields }),
+    z.object({ type: z.undefined().optional(), ...messageFields }),
+    z.object({
+      type: z.literal("function_call"),
+      id: z.string().nullish(),
+      call_id: z.string().min(1).max(128),
+      name: functionFields.name,
+      arguments: z.string(),
+      status,
+    }),
+    z.object({
+      type: z.literal("function_call_output"),
+      id: z.string().nullish(),
+      call_id: z.string().min(1),
+      output: textContent,
+      status,
+    }),
+    z.object({ type: z.literal("reasoning") }),
+  ],
+  { error: "must be a message, a function_call or a function_call_output" },
+);
+
+type InputItem = z.infer<typeof inputItem>;
+
+/** What was said up to the end of an earlier response, without its instructions. */
+export async function findConversation(
+  id: string,
+  { findEarlier }: Pick<AdmitContext, "findEarlier">,
+): Promise<ConversationMessage[]> {
+  const earlier = await findEarlier(id);
+  if (earlier !== undefined) return conversationOf(earlier);
+  const message = `no completed response has the id ${JSON.stringify(id.slice(0, 80))}`;
+  throw new JobError("response_not_found", message, { param: "previous_response_id" });
+}
+
+interface Said {
+  readonly request: GenerationRequest & { readonly instructions: string | null };
+  readonly output: GenerationOutput;
+}
+
+function conversationOf(earlier: Earlier): ConversationMessage[] {
+  // The ledger holds what this modality admitted and what its pipeline answered.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const { request, output } = earlier as Said;
+  const said = request.instructions === null ? request.messages : request.messages.slice(1);
+  const parts = output.choices[0]?.parts ?? [];
+  const content = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const calls = parts.flatMap((part) => (part.type === "call" ? [part.call] : []));
+  return [...said, toAssistant(content, calls)];
+}
+
+/** The messages with those of the input behind them. Throws where a result has no call. */
+export function continueConversation(
+  earlier: readonly ConversationMessage[],
+  input: string | readonly InputItem[],
+): ConversationMessage[] {
+  if (typeof input === "string") return [...earlier, { role: "user", content: input }];
+  const messages = [...earlier];
+  for (const [index, item] of input.entries()) addItem(messages, item, index);
+  return messages;
+}
+
+function addItem(messages: ConversationMessage[], item: InputItem, index: number): void {
+  if (item.type === "reasoning") return;
+  if (item.type === "function_call") {
+    addCall(messages, { id: item.call_id, name: item.name, arguments: item.arguments });
+  } else if (item.type === "function_call_output") {
+    checkCall(messages, item.call_id, `input.${index}.call_id`);
+    messages.push({ role: "tool", content: textOf(item.output), toolCallId: item.call_id });
+  } else messages.push({ role: item.role, content: textOf(item.content) });
+}
+
+/** Calls belong to the assistant's message that they follow. */
+function addCall(messages: ConversationMessage[], call: ToolCall): void {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") {
+    messages.push(toAssistant("", [call]));
+    return;
+  }
+  messages[messages.length - 1] = toAssistant(last.content, [...(last.toolCalls ?? []), call]);
+}
+
+function toAssistant(content: string, calls: readonly ToolCall[]): ConversationMessage {
+  return { role: "assistant", content, ...(calls.length > 0 && { toolCalls: calls }) };
+}
+
+function checkCall(messages: readonly ConversationMessage[], id: string, param: string): void {
+  const isKnown = messages.some(
+    (message) => message.role === "assistant" && message.toolCalls?.some((call) => call.id === id),
+  );
+  if (isKnown) return;
+  throw new JobError("invalid_value", `${param} must be the id of an earlier function call`, {
+    param,
+  });
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { defineModality } from "../../core/modality.js";
+import type { GenerationOutput } from "../../inference/text/generation-request.js";
+import { countTokens, mostTokens, promptTexts } from "../generation-body.js";
+import { answerResponses } from "./answer.js";
+import { renderResponse, responseObject } from "./render.js";
+import { parseResponsesBody, responsesBody, type ResponsesRequest } from "./request.js";
+
+export const responses = defineModality<"responses", ResponsesRequest, GenerationOutput>({
+  name: "responses",
+  endpoint: {
+    path: "/v1/responses",
+    delivery: "reply",
+    object: "response",
+    idPrefix: "resp_",
+    variants: [],
+    isResource: true,
+  },
+  modelsOf: "chat",
+  example: () => ({ input: "Once upon a time", max_output_tokens: 8 }),
+  requestSchema: () => z.toJSONSchema(responsesBody, { io: "input", unrepresentable: "any" }),
+  responseSchema: () => z.toJSONSchema(responseObject),
+  admit: parseResponsesBody,
+  mostUnits: mostTokens,
+  countUnits: countTokens,
+  promptsOf: promptTexts,
+  answer: answerResponses,
+  render: renderResponse,
+  isStored: ({ isStored }) => isStored,
+  loadPipeline: async () => {
+    // Models belong to the chat modality, and so does the pipeline that runs them.
+    throw new Error("responses run in the pipeline of chat models");
+  },
+});

@@ -1,0 +1,230 @@
+import { z } from "zod";
+import type { JobFailure } from "../../core/job.js";
+import type { JobView } from "../../core/modality.js";
+import type {
+  AnswerPart,
+  FunctionTool,
+  GenerationChoice,
+  GenerationOutput,
+  ToolCall,
+} from "../../inference/text/generation-request.js";
+import { type PublicLogprob, tokenLogprobs } from "../generation-answer.js";
+import type { ResponsesRequest } from "./request.js";
+
+const outputItem = z.discriminatedUnion("type", [
+  z.object({
+    id: z.string(),
+    type: z.literal("message"),
+    status: z.enum(["in_progress", "completed", "incomplete"]),
+    role: z.literal("assistant"),
+    content: z.array(
+      z.object({
+        type: z.literal("output_text"),
+        text: z.string(),
+        annotations: z.array(z.never()),
+        logprobs: z.array(z.record(z.string(), z.unknown())),
+      }),
+    ),
+  }),
+  z.object({
+    id: z.string(),
+    type: z.literal("function_call"),
+    status: z.enum(["in_progress", "completed", "incomplete"]),
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+  }),
+]);
+
+export type OutputItem = z.infer<typeof outputItem>;
+export type ItemStatus = OutputItem["status"];
+
+const anyObject = z.record(z.string(), z.unknown());
+
+/** The public response object. */
+export const responseObject = z.object({
+  id: z.string().describe("resp_ and 32 hexadecimal digits"),
+  object: z.literal("response"),
+  created_at: z.int().describe("Unix time in seconds"),
+  completed_at: z.int().nullable(),
+  status: z.enum(["queued", "in_progress", "completed", "failed", "incomplete", "cancelled"]),
+  background: z.literal(false),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  incomplete_details: z.object({ reason: z.literal("max_output_tokens") }).nullable(),
+  instructions: z.string().nullable(),
+  max_output_tokens: z.int().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  model: z.string(),
+  output: z.array(outputItem),
+  parallel_tool_calls: z.boolean(),
+  previous_response_id: z.string().nullable(),
+  reasoning: z.object({ effort: z.null(), summary: z.null() }),
+  service_tier: z.literal("default"),
+  store: z.boolean(),
+  temperature: z.number(),
+  text: z.object({ format: anyObject }),
+  tool_choice: z.union([z.string(), anyObject]),
+  tools: z.array(anyObject),
+  top_logprobs: z.int(),
+  top_p: z.number(),
+  truncation: z.enum(["auto", "disabled"]),
+  usage: z
+    .object({
+      input_tokens: z.int(),
+      input_tokens_details: z.object({ cached_tokens: z.int() }),
+      output_tokens: z.int(),
+      output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+      total_tokens: z.int(),
+    })
+    .nullable(),
+  user: z.null(),
+});
+
+export type ResponseObject = z.infer<typeof responseObject>;
+
+/** What a response is made of, whether it is being answered or read afterwards. */
+export interface ResponseState {
+  readonly id: string;
+  readonly model: string;
+  readonly request: ResponsesRequest;
+  readonly createdAtMs: number;
+  readonly completedAtMs: number | null;
+  readonly status: "queued" | "in_progress" | "completed" | "failed";
+  readonly output: GenerationOutput | null;
+  readonly failure: JobFailure | null;
+}
+
+export function renderResponse(job: JobView<ResponsesRequest>): ResponseObject {
+  // A completed job of this modality has its pipeline's output, no other has any.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const output = job.state === "completed" ? (job.output as GenerationOutput) : null;
+  return toResponse({ ...job, status: job.state, output });
+}
+
+export function toResponse(state: ResponseState): ResponseObject {
+  const { id, model, request, output, failure } = state;
+  const choice = output?.choices[0];
+  const isCut = choice?.finishReason === "length";
+  return {
+    id,
+    object: "response",
+    created_at: toUnixSeconds(state.createdAtMs),
+    completed_at: state.completedAtMs === null ? null : toUnixSeconds(state.completedAtMs),
+    status: publicStatus(state, isCut),
+    background: false,
+    error: failure && { code: failure.code, message: failure.message },
+    incomplete_details: isCut ? { reason: "max_output_tokens" } : null,
+    ...echo(request),
+    model,
+    output: choice ? outputItems(id, choice) : [],
+    reasoning: { effort: null, summary: null },
+    service_tier: "default",
+    usage: output && toUsage(output),
+    user: null,
+  };
+}
+
+function publicStatus({ status, failure }: ResponseState, isCut: boolean) {
+  if (failure?.code === "cancelled") return "cancelled";
+  return status === "completed" && isCut ? "incomplete" : status;
+}
+
+/** What the request asked for, in its own words. */
+function echo(request: ResponsesRequest) {
+  const { toolChoice, format } = request;
+  return {
+    instructions: request.instructions,
+    max_output_tokens: request.maxTokens,
+    metadata: { ...request.metadata },
+    parallel_tool_calls: request.parallelToolCalls,
+    previous_response_id: request.previousResponseId,
+    store: request.isStored,
+    temperature: request.temperature,
+    text: { format: { ...format } },
+    tool_choice:
+      typeof toolChoice === "string" ? toolChoice : { type: "function", name: toolChoice.name },
+    tools: request.tools.map(toTool),
+    top_logprobs: request.logprobs ?? 0,
+    top_p: request.topP,
+    truncation: request.truncate ? ("auto" as const) : ("disabled" as const),
+  };
+}
+
+function toTool({ name, description, parameters, strict }: FunctionTool) {
+  return { type: "function", name, description, parameters, strict };
+}
+
+function toUnixSeconds(unixMs: number): number {
+  return Math.floor(unixMs / 1_000);
+}
+
+function toUsage({ usage: { promptTokens, completionTokens } }: GenerationOutput) {
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: promptTokens + completionTokens,
+  };
+}
+
+/** Probabilities are told with the first text. */
+function outputItems(
+  id: string,
+  { parts, finishReason, logprobs }: GenerationChoice,
+): OutputItem[] {
+  const firstText = parts.findIndex(({ type }) => type === "text");
+  const shown: readonly AnswerPart[] = parts.length > 0 ? parts : [{ type: "text", text: "" }];
+  return shown.map((part, index) => {
+    const isLast = index === shown.length - 1;
+    const status = isLast && finishReason === "length" ? "incomplete" : "completed";
+    if (part.type === "call") return callItem(id, index, { ...part.call, status });
+    const told = index === firstText ? tokenLogprobs(logprobs ?? []) : [];
+    return messageItem(id, index, { content: [outputText(part.text, told)], status });
+  });
+}
+
+type MessageItem = Extract<OutputItem, { type: "message" }>;
+type CallItem = Extract<OutputItem, { type: "function_call" }>;
+export type OutputText = MessageItem["content"][number];
+
+export function outputText(
+  text: string,
+  logprobs: (PublicLogprob & { top_logprobs: PublicLogprob[] })[] = [],
+): OutputText {
+  return {
+    type: "output_text",
+    text,
+    annotations: [],
+    logprobs: logprobs.map((logprob) => ({ ...logprob })),
+  };
+}
+
+/** Items are numbered within their response, so that a stream and a later reading name them alike. */
+export function messageItem(
+  responseId: string,
+  index: number,
+  { content, status }: Pick<MessageItem, "content" | "status">,
+): MessageItem {
+  const id = `msg_${itemKey(responseId)}${index}`;
+  return { id, type: "message", status, role: "assistant", content };
+}
+
+export function callItem(
+  responseId: string,
+  index: number,
+  call: ToolCall & { readonly status: ItemStatus },
+): CallItem {
+  return {
+    id: `fc_${itemKey(responseId)}${index}`,
+    type: "function_call",
+    status: call.status,
+    call_id: call.id,
+    name: call.name,
+    arguments: call.arguments,
+  };
+}
+
+function itemKey(responseId: string): string {
+  return responseId.replace(/^resp_/, "");
+}

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { AdmitContext } from "../../core/modality.js";
+import type {
+  AnswerFormat,
+  ConversationMessage,
+  GenerationRequest,
+  ToolChoice,
+} from "../../inference/text/generation-request.js";
+import {
+  boundedInteger,
+  checkSchemas,
+  checkTools,
+  functionFields,
+  jsonSchema,
+  schemaFormatFields,
+  sharedFields,
+  sharedRequest,
+  toFunctionTool,
+  toolChoiceWord,
+  toolList,
+  toolType,
+  toSchemaFormat,
+} from "../generation-body.js";
+import { parseBody } from "../request-body.js";
+import { continueConversation, findConversation, inputItem } from "./conversation.js";
+
+const LOGPROBS = "message.output_text.logprobs";
+
+const textFormat = z.discriminatedUnion(
+  "type",
+  [
+    z.strictObject({ type: z.literal("text") }),
+    z.strictObject({ type: z.literal("json_object") }),
+    z.strictObject({ type: z.literal("json_schema"), ...schemaFormatFields, schema: jsonSchema }),
+  ],
+  { error: "must have the type text, json_object or json_schema" },
+);
+
+/** Body of `POST /v1/responses`. */
+export const responsesBody = z.strictObject({
+  ...sharedFields,
+  input: z.union([z.string().min(1, "must not be empty"), z.array(inputItem).min(1)], {
+    error: "must be a string or an array of items",
+  }),
+  instructions: z.string({ error: "must be a string" }).nullish(),
+  previous_response_id: z.string({ error: "must be a string" }).nullish(),
+  max_output_tokens: boundedInteger(1, 1_000_000),
+  truncation: z.enum(["auto", "disabled"], { error: "must be auto or disabled" }).nullish(),
+  include: z.array(z.string()).nullish(),
+  text: z
+    .strictObject({ format: textFormat.optional(), verbosity: z.unknown().optional() })
+    .nullish(),
+  tools: toolList(z.strictObject({ type: toolType, ...functionFields })),
+  tool_choice: z
+    .union([toolChoiceWord, z.strictObject({ type: toolType, name: z.string() })], {
+      error: "must be none, auto, required or a function",
+    })
+    .nullish(),
+  stream_options: z.strictObject({ include_obfuscation: z.unknown().optional() }).nullish(),
+  background: z
+    .literal(false, { error: "must be false: stream, or wait for the answer" })
+    .nullish(),
+  reasoning: z.unknown().optional(),
+});
+
+type ResponsesBody = z.infer<typeof responsesBody>;
+
+export interface ResponsesRequest extends GenerationRequest {
+  /** The first message, where given; the conversation that a later response continues has none. */
+  readonly instructions: string | null;
+  readonly previousResponseId: string | null;
+  readonly isStored: boolean;
+}
+
+/** The parsed body with its defaults, after the conversation that it continues. */
+export async function parseResponsesBody(
+  value: unknown,
+  context: Pick<AdmitContext, "findEarlier">,
+): Promise<ResponsesRequest> {
+  const body = parseBody(responsesBody, value);
+  const previous = body.previous_response_id ?? null;
+  const earlier = previous === null ? [] : await findConversation(previous, context);
+  const instructions = body.instructions ?? null;
+  const system: ConversationMessage[] =
+    instructions === null ? [] : [{ role: "system", content: instructions }];
+  const request = {
+    ...sharedRequest(body),
+    messages: [...system, ...continueConversation(earlier, body.input)],
+    tools: (body.tools ?? []).map(toFunctionTool),
+    toolChoice: toolChoice(body),
+    format: answerFormat(body),
+    maxTokens: body.max_output_tokens ?? null,
+    n: 1,
+    frequencyPenalty: 0,
+    presencePenalty: 0,
+    stop: [],
+    logitBias: {},
+    logprobs: logprobs(body),
+    truncate: body.truncation === "auto",
+    instructions,
+    previousResponseId: previous,
+    isStored: body.store ?? true,
+  };
+  checkTools(request.tools, request.toolChoice);
+  await checkSchemas(request, "text.format");
+  return request;
+}
+
+function toolChoice({ tool_choice: choice, tools }: ResponsesBody): ToolChoice {
+  if (choice === null || choice === undefined) return tools?.length ? "auto" : "none";
+  return typeof choice === "string" ? choice : { name: choice.name };
+}
+
+function answerFormat({ text }: ResponsesBody): AnswerFormat {
+  const format = text?.format ?? { type: "text" };
+  return format.type === "json_schema" ? toSchemaFormat(format) : format;
+}
+
+function logprobs({ include, top_logprobs: top }: ResponsesBody): number | null {
+  const unknown = include?.find((name) => name !== LOGPROBS && !name.startsWith("reasoning."));
+  if (unknown !== undefined) {
+    const message = `include must be ${LOGPROBS}, got ${JSON.stringify(unknown.slice(0, 60))}`;
+    throw new JobError("invalid_value", message, { param: "include" });
+  }
+  const isWanted = include?.includes(LOGPROBS) ?? false;
+  return isWanted ? (top ?? 0) : (top ?? null);
+}

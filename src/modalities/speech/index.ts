@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { defineModality } from "../../core/modality.js";
+import { answerSpeech, speechEvent } from "./answer.js";
+import {
+  countCharacters,
+  parseSpeechBody,
+  speechBody,
+  type SpeechOutput,
+  type SpeechRequest,
+} from "./request.js";
+
+export const speech = defineModality<"speech", SpeechRequest, SpeechOutput>({
+  name: "speech",
+  endpoint: {
+    path: "/v1/audio/speech",
+    delivery: "reply",
+    object: "audio.speech",
+    idPrefix: "speech_",
+    variants: [],
+  },
+  example: () => ({ input: "Hello there.", voice: "alloy", response_format: "wav" }),
+  requestSchema: () => z.toJSONSchema(speechBody, { io: "input", unrepresentable: "any" }),
+  responseSchema: () => z.toJSONSchema(speechEvent),
+  admit: async (body, { model }) => parseSpeechBody(body, model),
+  mostUnits: ({ input }) => ({ characters: countCharacters(input) }),
+  countUnits: ({ input }) => ({ characters: countCharacters(input) }),
+  promptsOf: ({ input }) => [input],
+  answer: answerSpeech,
+  loadPipeline: async () => (await import("./pipeline.js")).createSpeechPipeline,
+});

@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { AUDIO_FORMATS, type AudioFormat } from "../../core/audio-format.js";
+import type { ModelInfo } from "../../core/modality.js";
+import { describe, parseBody } from "../request-body.js";
+import { findVoice } from "./voice-names.js";
+
+const MAX_CHARACTERS = 4_096;
+const STREAM_FORMATS = ["audio", "sse"] as const;
+
+const text = (param: string) =>
+  z
+    .string({ error: (issue) => `${param} must be a string, got ${describe(issue.input)}` })
+    .refine((value) => countCharacters(value) <= MAX_CHARACTERS, {
+      error: (issue) =>
+        `${param} must be at most ${MAX_CHARACTERS} characters, got ${countCharacters(String(issue.input))}`,
+    });
+
+const oneOf = <const Names extends readonly string[]>(param: string, names: Names) =>
+  z.enum(names, {
+    error: (issue) => `${param} must be one of ${names.join(", ")}, got ${describe(issue.input)}`,
+  });
+
+const voiceName = z.string().min(1).max(128);
+const voiceError = { error: "voice must be a name or {id}" };
+
+/** Body of `POST /v1/audio/speech`. */
+export const speechBody = z.strictObject({
+  model: z.string().min(1),
+  input: text("input")
+    .refine((input) => input.trim() !== "", "input must not be empty")
+    .describe("What to say, at most 4096 characters."),
+  voice: z
+    .union([voiceName, z.strictObject({ id: voiceName })], voiceError)
+    .describe("A voice of the model, or a standard name, which stands for one of them."),
+  response_format: oneOf("response_format", AUDIO_FORMATS).optional(),
+  speed: z
+    .number({ error: (issue) => `speed must be a number, got ${describe(issue.input)}` })
+    .min(0.25, { error: (issue) => `speed must be 0.25 to 4, got ${describe(issue.input)}` })
+    .max(4, { error: (issue) => `speed must be 0.25 to 4, got ${describe(issue.input)}` })
+    .optional(),
+  stream_format: oneOf("stream_format", STREAM_FORMATS).optional(),
+  instructions: text("instructions")
+    .optional()
+    .describe("Accepted and not used: no model takes any."),
+  language: z
+    .string({ error: (issue) => `language must be a string, got ${describe(issue.input)}` })
+    .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i, {
+      error: (issue) => `language must be a code such as en-GB, got ${describe(issue.input)}`,
+    })
+    .max(32)
+    .optional()
+    .describe("BCP 47 code of the text's language, where it is not the voice's own."),
+});
+
+/** An admitted request, as it travels on the queue. */
+export interface SpeechRequest {
+  readonly model: string;
+  readonly input: string;
+  /** As the model calls it; as it was asked for, where the model lists no voices. */
+  readonly voice: string;
+  readonly format: AudioFormat;
+  /** 0.25 to 4. */
+  readonly speed: number;
+  /** Whether the answer is events that hold the sound, or the sound itself. */
+  readonly isEventStream: boolean;
+  readonly language: string | null;
+}
+
+/** What the pipeline says of a finished speech. */
+export interface SpeechOutput {
+  readonly audioSeconds: number;
+  /** Sounds and marks that the model read. */
+  readonly inputTokens: number;
+}
+
+/** The parsed body, its voice one of the model's. */
+export function parseSpeechBody(body: unknown, { voices = [] }: ModelInfo): SpeechRequest {
+  const parsed = parseBody(speechBody, body);
+  const asked = typeof parsed.voice === "string" ? parsed.voice : parsed.voice.id;
+  return {
+    model: parsed.model,
+    input: parsed.input,
+    voice: voices.length > 0 ? findVoice(asked, voices) : asked,
+    format: parsed.response_format ?? "mp3",
+    speed: parsed.speed ?? 1,
+    isEventStream: parsed.stream_format === "sse",
+    language: parsed.language ?? null,
+  };
+}
+
+/** Unicode code points: what is sold. */
+export function countCharacters(value: string): number {
+  return Array.from(value).length;
+}

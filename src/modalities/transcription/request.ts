@@ -1,0 +1,162 @@
+import { z } from "zod";
+import type { Artifact } from "../../core/artifact.js";
+import { JobError } from "../../core/errors.js";
+import type { UploadedFile } from "../../core/modality.js";
+import { booleanWord, describe, parseBody, wholeNumber } from "../request-body.js";
+import { findLanguage } from "./languages.js";
+
+const MAX_FILE_BYTES = 25 * 1024 * 1024;
+/** Longest sound where the model sets no bound, seconds. */
+export const MAX_SECONDS = 7_200;
+const MAX_PROMPT_CHARACTERS = 8_192;
+
+const FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
+export type TranscriptFormat = (typeof FORMATS)[number];
+const GRANULARITIES = ["word", "segment"] as const;
+export type Granularity = (typeof GRANULARITIES)[number];
+
+/** One of some words; multipart forms send a list of one as the word alone. */
+const words = <const Word extends string>(param: string, allowed: readonly Word[]) => {
+  const word = z.enum(allowed, {
+    error: (issue) => `${param} must be of ${allowed.join(", ")}, got ${describe(issue.input)}`,
+  });
+  return z.union([z.array(word).max(allowed.length), word.transform((one): Word[] => [one])], {
+    error: (issue) => `${param} must be of ${allowed.join(", ")}, got ${describe(issue.input)}`,
+  });
+};
+
+/** A number, or the same as multipart forms send it. */
+const amount = (param: string, minimum: number, maximum: number) => {
+  const error = (issue: { readonly input?: unknown }) =>
+    `${param} must be a number from ${minimum} to ${maximum}, got ${describe(issue.input)}`;
+  return z
+    .union([z.number(), z.string().regex(/^\d{1,3}(\.\d{0,9})?$/)], { error })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, { error });
+};
+
+const uploadedFile = z.custom<UploadedFile>(
+  (value) => z.object({ bytes: z.instanceof(Uint8Array) }).safeParse(value).success,
+  { error: (issue) => `file must be a file part, got ${describe(issue.input)}` },
+);
+
+const voiceDetection = z.strictObject({
+  type: z.literal("server_vad"),
+  prefix_padding_ms: wholeNumber("chunking_strategy.prefix_padding_ms", 0, 5_000).optional(),
+  silence_duration_ms: wholeNumber("chunking_strategy.silence_duration_ms", 0, 10_000).optional(),
+  threshold: amount("chunking_strategy.threshold", 0, 1).optional(),
+});
+
+/** Body of `POST /v1/audio/transcriptions`, multipart. */
+export const transcriptionBody = z.strictObject({
+  file: uploadedFile.meta({ type: "string", format: "binary" }),
+  model: z.string().min(1),
+  language: z.string().max(40).optional().describe("ISO 639-1 code or English name."),
+  prompt: z
+    .string()
+    .max(MAX_PROMPT_CHARACTERS, {
+      error: `prompt must be at most ${MAX_PROMPT_CHARACTERS} characters`,
+    })
+    .optional(),
+  response_format: z
+    .enum(FORMATS, {
+      error: (issue) =>
+        `response_format must be one of ${FORMATS.join(", ")}, got ${describe(issue.input)}`,
+    })
+    .optional(),
+  temperature: amount("temperature", 0, 1).optional(),
+  timestamp_granularities: words("timestamp_granularities", GRANULARITIES).optional(),
+  include: words("include", ["logprobs"]).optional(),
+  stream: booleanWord("stream").optional(),
+  chunking_strategy: z.union([z.literal("auto"), voiceDetection]).nullish(),
+});
+
+export type TranscriptionBody = z.infer<typeof transcriptionBody>;
+
+/** When voice counts as speech; absent parts are the pipeline's own. */
+export interface VoiceDetection {
+  readonly paddingMs?: number;
+  readonly silenceMs?: number;
+  /** Probability, 0 to 1. */
+  readonly threshold?: number;
+}
+
+/** An admitted request, as it is stored and travels on the queue. */
+export interface TranscriptionRequest {
+  readonly model: string;
+  readonly audio: Artifact;
+  /** ISO 639 code; null to detect it. */
+  readonly language: string | null;
+  readonly prompt: string;
+  readonly format: TranscriptFormat;
+  /** 0 to 1; 0 raises itself where the text is doubtful. */
+  readonly temperature: number;
+  readonly granularities: readonly Granularity[];
+  readonly logprobs: boolean;
+  readonly stream: boolean;
+  /** Null to cut long sound only. */
+  readonly voiceDetection: VoiceDetection | null;
+}
+
+/** Everything of an admitted request but its stored sound. */
+export type TranscriptionSettings = Omit<TranscriptionRequest, "audio">;
+
+/** The parsed body: the file, and the settings with their defaults. Contradictions are refused. */
+export function parseTranscriptionBody(body: unknown): {
+  readonly file: UploadedFile;
+  readonly settings: TranscriptionSettings;
+} {
+  const parsed = parseBody(transcriptionBody, body);
+  const format = parsed.response_format ?? "json";
+  refuseContradictions(parsed, format);
+  return {
+    file: parsed.file,
+    settings: {
+      model: parsed.model,
+      language: readLanguage(parsed.language),
+      prompt: parsed.prompt ?? "",
+      format,
+      temperature: parsed.temperature ?? 0,
+      granularities: parsed.timestamp_granularities ?? ["segment"],
+      logprobs: parsed.include !== undefined && parsed.include.length > 0,
+      stream: parsed.stream ?? false,
+      voiceDetection: readVoiceDetection(parsed.chunking_strategy),
+    },
+  };
+}
+
+function refuseContradictions(body: TranscriptionBody, format: TranscriptFormat): void {
+  const refuse = (param: string, needs: string) => {
+    const message = `${param} needs response_format ${needs}, got "${format}"`;
+    throw new JobError("invalid_value", message, { param });
+  };
+  if (body.timestamp_granularities !== undefined && format !== "verbose_json")
+    refuse("timestamp_granularities", "verbose_json");
+  if (body.include?.length && format !== "json") refuse("include", "json");
+  if (body.stream && format !== "json" && format !== "text") refuse("stream", "json or text");
+  const { byteLength } = body.file.bytes;
+  if (byteLength <= MAX_FILE_BYTES) return;
+  const message = `file must be at most ${MAX_FILE_BYTES} bytes, got ${byteLength}`;
+  throw new JobError("payload_too_large", message, { param: "file" });
+}
+
+function readLanguage(value: string | undefined): string | null {
+  if (value === undefined || value === "") return null;
+  const code = findLanguage(value);
+  if (code !== undefined) return code;
+  const message = `language must be an ISO 639-1 code or an English name, got ${describe(value)}`;
+  throw new JobError("invalid_value", message, { param: "language" });
+}
+
+function readVoiceDetection(
+  strategy: TranscriptionBody["chunking_strategy"],
+): VoiceDetection | null {
+  if (strategy === undefined || strategy === null) return null;
+  if (strategy === "auto") return {};
+  const { prefix_padding_ms: paddingMs, silence_duration_ms: silenceMs, threshold } = strategy;
+  return {
+    ...(paddingMs !== undefined && { paddingMs }),
+    ...(silenceMs !== undefined && { silenceMs }),
+    ...(threshold !== undefined && { threshold }),
+  };
+}

@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { PipelineEvent } from "#framemill/core/events.js";
+import type { PipelineSetup } from "#framemill/core/modality.js";
+import { createSpeechPipeline } from "#framemill/modalities/speech/pipeline.js";
+import type { SpeechOutput, SpeechRequest } from "#framemill/modalities/speech/request.js";
+
+/** A folder of the fixtures: graphs whose sound tells what they were fed. */
+export const fixture = (name: string) =>
+  fileURLToPath(new URL(`../fixtures/speech/${name}`, import.meta.url));
+const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "espeak-ng" };
+export const setupOf = (modelPath: string): PipelineSetup => ({
+  modelPath,
+  threads: 1,
+  ...programs,
+});
+/** Two sentences in the first voice. */
+export const request: SpeechRequest = {
+  model: "voice",
+  input: "Hello, world! Hello again to all the world.",
+  voice: "alloy",
+  format: "pcm",
+  speed: 1,
+  isEventStream: false,
+  language: null,
+};
+
+export interface Said {
+  readonly bytes: Buffer;
+  readonly output: SpeechOutput;
+}
+
+export async function collect(events: AsyncIterable<PipelineEvent<SpeechOutput>>): Promise<Said> {
+  const parts: Uint8Array[] = [];
+  let output: SpeechOutput | undefined;
+  for await (const event of events) {
+    if (event.type === "output") ({ output } = event);
+    if (event.type === "chunk" && event.chunk.type === "bytes") parts.push(event.chunk.bytes);
+  }
+  if (output === undefined) throw new Error("the pipeline gave no output");
+  return { bytes: Buffer.concat(parts), output };
+}
+
+export const contextOf = (signal: AbortSignal = new AbortController().signal) => ({
+  signal,
+  scratchPath: tmpdir(),
+  readInput: () => Promise.reject(new Error("speech has no inputs")),
+});
+
+export async function say(
+  modelPath: string,
+  changes: Partial<SpeechRequest> = {},
+  setup = setupOf(modelPath),
+): Promise<Said> {
+  const pipeline = await createSpeechPipeline(setup);
+  try {
+    return await collect(pipeline.run({ ...request, ...changes }, contextOf()));
+  } finally {
+    await pipeline.close();
+  }
+}
+
+/** Whatever a test did to its ffmpeg and espeak-ng, none may be left of this process. */
+export async function expectNoChildren(): Promise<void> {
+  const { stdout } = await promisify(execFile)("ps", ["-o", "comm=", "--ppid", `${process.pid}`]);
+  if (/ffmpeg|espeak/.test(stdout)) throw new Error(`processes are left: ${stdout}`);
+}

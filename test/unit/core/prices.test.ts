@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
+import { priceOf, quote } from "#framemill/core/usage.js";
+import { TIERS } from "#framemill/core/tiers.js";
+
+describe("findPrices", () => {
+  it("takes the row that says most of the job", () => {
+    const table = {
+      video: { videoSeconds: 1 },
+      "video/fast": { videoSeconds: 2 },
+      "video:m": { videoSeconds: 3 },
+      "video/fast:m": { videoSeconds: 4 },
+    };
+    const price = (model: string, tier?: string) =>
+      findPrices(table, { modality: "video", model, ...(tier !== undefined && { tier }) })
+        .videoSeconds;
+    expect([price("m", "fast"), price("m", "high"), price("m")]).toEqual([4, 3, 3]);
+    expect([price("x", "fast"), price("x", "high"), price("x")]).toEqual([2, 1, 1]);
+  });
+
+  it("throws where no row fits: nothing is given away by accident", () => {
+    const job = { modality: "video", tier: "ultra", model: "m" };
+    expect(() => findPrices(LIST_PRICES, job)).toThrow(/no row for video/);
+    expect(() => findPrices({}, { modality: "constructor", model: "m" })).toThrow(/no row/);
+  });
+
+  it("lists every video tier at the price of the interface specification", () => {
+    const prices = Object.keys(TIERS).map(
+      (tier) => findPrices(LIST_PRICES, { modality: "video", tier, model: "m" }).videoSeconds,
+    );
+    expect(prices).toEqual([80_000, 180_000, 350_000]);
+  });
+});
+
+describe("priceOf", () => {
+  it("adds all units and rounds once, to whole micro-dollars", () => {
+    const prices = { inputTokens: 0.15, outputTokens: 0.6 };
+    // 3 × 0.15 + 1 × 0.6 = 1.05; each rounded by itself would give 0 + 1.
+    expect(priceOf(prices, { inputTokens: 3, outputTokens: 1 })).toBe(1);
+    expect(priceOf(prices, { inputTokens: 3, outputTokens: 2 })).toBe(2);
+    expect(priceOf(prices, { inputTokens: 1_000_000 })).toBe(150_000);
+    expect(priceOf({ videoSeconds: 180_000 }, { videoSeconds: 4 })).toBe(720_000);
+  });
+
+  it("takes nothing for units without a price, nor for prices without units", () => {
+    expect(priceOf({ images: 10_000 }, { inputTokens: 50 })).toBe(0);
+    expect(quote({}, { inputTokens: 50 })).toEqual({
+      prices: {},
+      units: { inputTokens: 50 },
+      amountMicroUsd: 0,
+    });
+  });
+});

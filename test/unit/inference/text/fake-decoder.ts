@@ -1,0 +1,196 @@
+import type { Graphs } from "#framemill/inference/graphs.js";
+import { TextBatch } from "#framemill/inference/text/batch.js";
+import type { Decoder, DecoderInput } from "#framemill/inference/text/decoder.js";
+import type { CacheTensor, DecoderLayout } from "#framemill/inference/text/decoder-layout.js";
+import { createGeneration } from "#framemill/inference/text/generation.js";
+import { type Alignment, keptName } from "#framemill/inference/text/kv-cache.js";
+import type { PromptQueueSetup } from "#framemill/inference/text/prompt-queue.js";
+import type { StepItem, TextJob } from "#framemill/inference/text/request.js";
+import { TokenSampler } from "#framemill/inference/text/sampling.js";
+import { byteCharacters } from "#framemill/inference/text/token-bytes.js";
+import type { Tensor } from "#framemill/inference/tensor.js";
+import { createTextTokenizer } from "#framemill/inference/text-tokenizer.js";
+
+/** Ids are bytes; 0 is special and ends an answer. */
+export const tokenizer = createTextTokenizer({
+  added_tokens: [{ id: 0, content: "<end>", special: true }],
+  decoder: { type: "ByteLevel" },
+  model: {
+    type: "BPE",
+    vocab: Object.fromEntries(byteCharacters().map((token, id) => [token, id])),
+    merges: [],
+  },
+});
+const VOCABULARY = 256;
+
+const CACHE: CacheTensor = {
+  past: "past",
+  present: "present",
+  type: "float32",
+  dims: ["batch", 2, "length", 1],
+  batchAxis: 0,
+  lengthAxis: 2,
+};
+
+const LAYOUT: DecoderLayout = {
+  inputIds: { name: "ids", type: "int64", rank: 2 },
+  attentionMask: undefined,
+  positionIds: undefined,
+  tokenTypes: undefined,
+  logitsToKeep: undefined,
+  useCacheBranch: undefined,
+  logits: "logits",
+  vocabSize: VOCABULARY,
+  caches: [CACHE],
+};
+
+/** Token whose reading makes the logits NaN. */
+export const POISON = 255;
+
+/** Kept tensors of a decoder without graphs. */
+export function createKeptTensors(): Graphs & { readonly names: ReadonlyMap<string, Tensor> } {
+  const names = new Map<string, Tensor>();
+  return {
+    names,
+    info: {},
+    run: () => Promise.reject(new Error("there is no graph")),
+    kept(name) {
+      const tensor = names.get(name);
+      if (tensor === undefined) throw new Error(`nothing is kept as ${name}`);
+      return tensor;
+    },
+    put: (name, tensor) => void names.set(name, tensor),
+    drop(list) {
+      for (const name of list) names.delete(name);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A decoder whose next token depends on every token in its memory and on their order. */
+function createFakeDecoder() {
+  const graphs = createKeptTensors();
+  const runs: { readonly rows: number; readonly width: number }[] = [];
+  const forward: Decoder["forward"] = async (input) => {
+    const rows = input.cache.lengths.length;
+    runs.push({ rows, width: input.width });
+    const histories = input.cache.lengths.map((_, row) => readHistory(graphs, input, row));
+    writeHistories(graphs, input, histories);
+    const logits = new Float32Array(rows * VOCABULARY);
+    for (const [row, history] of histories.entries()) {
+      const next = history.reduce((hash, token) => (hash * 31 + token + 7) % 251, 1);
+      logits[row * VOCABULARY + 33 + (next % 90)] = 5;
+      if (history.includes(POISON))
+        logits.fill(Number.NaN, row * VOCABULARY).fill(0, (row + 1) * VOCABULARY);
+    }
+    const { id, lengths, span } = input.cache;
+    const cache = {
+      id,
+      lengths: lengths.map((one) => one + input.width),
+      span: span + input.width,
+    };
+    return {
+      cache,
+      logits: input.wantsLogits ? logits : new Float32Array(0),
+      vocabSize: VOCABULARY,
+    };
+  };
+  const decoder: Decoder = { graphs, layout: LAYOUT, forward };
+  return { decoder, runs, kept: graphs.names };
+}
+
+/** What a row has in memory, then what is fed to it. */
+function readHistory(graphs: Graphs, input: DecoderInput, row: number): number[] {
+  const { cache, alignment, tokens, width } = input;
+  const { data } = graphs.kept(keptName(cache, CACHE));
+  const length = cache.lengths[row] ?? 0;
+  // The second of two heads, so that strides matter.
+  const start = (row * 2 + 1) * cache.span + (alignment === "start" ? 0 : cache.span - length);
+  const past = Array.from({ length }, (_, index) => Number(data[start + index]));
+  return [
+    ...past,
+    ...Array.from({ length: width }, (_, index) => tokens[row * width + index] ?? 0),
+  ];
+}
+
+function writeHistories(graphs: Graphs, input: DecoderInput, histories: readonly number[][]) {
+  const span = input.cache.span + input.width;
+  const data = new Float32Array(histories.length * 2 * span).fill(-1);
+  for (const [row, history] of histories.entries()) {
+    const skip = input.alignment === "start" ? 0 : span - history.length;
+    for (const head of [0, 1])
+      data.set(
+        history.map((token) => (head === 1 ? token : -token)),
+        (row * 2 + head) * span + skip,
+      );
+  }
+  const dims = [histories.length, 2, span, 1];
+  graphs.put(keptName(input.cache, CACHE), { type: "float32", data, dims });
+}
+
+const JOB: TextJob = {
+  prompt: "",
+  addSpecialTokens: false,
+  maxTokens: 8,
+  n: 1,
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  seed: 1,
+  stop: [],
+  logitBias: {},
+  logprobs: null,
+  mask: null,
+};
+
+export function createFakeBatch(alignment: Alignment, setup: Partial<PromptQueueSetup> = {}) {
+  const { decoder, runs, kept } = createFakeDecoder();
+  const batch = new TextBatch({
+    decoder,
+    abilities: { alignment, readsInParts: true },
+    maxRows: 32,
+    maxCacheBytes: 2 ** 30,
+    ...setup,
+  });
+  const config = {
+    stopTokenIds: [0],
+    contextTokens: 4_096,
+    repetitionPenalty: 1,
+    firstPosition: 0,
+    names: { inputs: {}, outputs: {} },
+  } as const;
+  const sampler = new TokenSampler(VOCABULARY);
+  const loadMasks = () => Promise.reject(new Error("no grammars here"));
+  return {
+    batch,
+    runs,
+    kept,
+    async add(id: number, job: Partial<TextJob>) {
+      const tools = { tokenizer, config, sampler, loadMasks };
+      batch.add(await createGeneration(id, { ...JOB, ...job }, tools));
+    },
+  };
+}
+
+/** Tokens and ends by request and choice, e.g. `3.0`. */
+export function createReader() {
+  const tokens: Record<string, number[]> = {};
+  const ended = new Map<number, string>();
+  return {
+    tokens,
+    ended,
+    read(items: readonly StepItem[]) {
+      for (const item of items) {
+        if ("failure" in item) ended.set(item.id, item.failure.code);
+        else
+          for (const event of item.events) {
+            if (event.type === "end") ended.set(item.id, "end");
+            else (tokens[`${item.id}.${event.choice}`] ??= []).push(...event.tokenIds);
+          }
+      }
+    },
+  };
+}

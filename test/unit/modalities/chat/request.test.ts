@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { parseChatBody } from "#framemill/modalities/chat/request.js";
+
+const messages = [{ role: "user", content: "Hi" }];
+const admit = (body: object) => parseChatBody({ model: "m", messages, ...body });
+const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+const image = { role: "user", content: [{ type: "image_url", image_url: { url: "data:" } }] };
+
+describe("a chat body", () => {
+  test("has the defaults of the OpenAI API, and a seed of its own", async () => {
+    const request = await admit({});
+    expect(request).toMatchObject({
+      temperature: 1,
+      topP: 1,
+      n: 1,
+      maxTokens: null,
+      stream: false,
+    });
+    expect(request.toolChoice).toBe("none");
+    expect((await admit({})).seed).not.toBe(request.seed);
+    expect(JSON.parse(JSON.stringify(request))).toEqual(request);
+  });
+
+  test("takes what clients send without meaning it", async () => {
+    const ignored = {
+      user: "u",
+      store: true,
+      service_tier: "auto",
+      reasoning_effort: "low",
+      modalities: ["text"],
+      temperature: null,
+      stop: null,
+      seed: null,
+      prompt_cache_key: "k",
+    };
+    await expect(admit(ignored)).resolves.toMatchObject({ temperature: 1, stop: [] });
+  });
+
+  test("reads parts of text, calls and their results", async () => {
+    const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+    const request = await admit({
+      tools: [tool],
+      messages: [
+        { role: "developer", content: "x" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "a" },
+            { type: "input_text", text: "b" },
+          ],
+        },
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", content: "done", tool_call_id: "c" },
+      ],
+    });
+    expect(request.toolChoice).toBe("auto");
+    expect(request.messages).toEqual([
+      { role: "developer", content: "x" },
+      { role: "user", content: "a\nb" },
+      { role: "assistant", content: "", toolCalls: [{ id: "c", name: "f", arguments: "{}" }] },
+      { role: "tool", content: "done", toolCallId: "c" },
+    ]);
+  });
+
+  test.each([
+    [{ temperature: 3 }, "temperature", "invalid_value"],
+    [{ n: 9 }, "n", "invalid_value"],
+    [{ stop: ["a", "b", "c", "d", "e"] }, "stop", "invalid_value"],
+    [{ top_logprobs: 2 }, "top_logprobs", "invalid_value"],
+    [{ stream_options: { include_usage: true } }, "stream_options", "invalid_value"],
+    [{ max_tokens: 1, max_completion_tokens: 2 }, "max_tokens", "invalid_value"],
+    [{ tool_choice: "required" }, "tool_choice", "invalid_value"],
+    [
+      { tools: [tool], tool_choice: { type: "function", function: { name: "g" } } },
+      "tool_choice",
+      "invalid_value",
+    ],
+    [{ tools: [tool, tool] }, "tools", "invalid_value"],
+    [{ messages: [] }, "messages", "invalid_value"],
+    [{ messages: [image] }, "messages.0.content.0.type", "invalid_value"],
+    [
+      { messages: [{ role: "tool", content: "x", tool_call_id: "c" }] },
+      "messages.0.tool_call_id",
+      "invalid_value",
+    ],
+    [{ messages: [{ role: "robot", content: "x" }] }, "messages.0.role", "invalid_value"],
+    [{ messages: [{ role: "user" }] }, "messages.0.content", "missing_required_parameter"],
+    [{ functions: [] }, "functions", "unknown_parameter"],
+    [{ response_format: { type: "xml" } }, "response_format.type", "invalid_value"],
+    [
+      { response_format: { type: "json_schema", json_schema: { name: "x", schema: { not: {} } } } },
+      "response_format",
+      "invalid_value",
+    ],
+  ])("with %j is refused for %s", async (body, param, code) => {
+    await expect(admit(body)).rejects.toMatchObject({ param, code });
+  });
+
+  test("says plainly that pictures are not read", async () => {
+    await expect(admit({ messages: [image] })).rejects.toThrow(/do not read image_url parts/);
+  });
+});
