@@ -22,7 +22,7 @@ export async function encoderRows(setup: PipelineSetup, rounds: number): Promise
   const texts = createTexts();
   try {
     const subjects = { ours: embedBy(pipeline), against: (text: string) => peer.embed(text) };
-    await measureRound(subjects, texts(CLIENTS * 4), CLIENTS);
+    await measureRound(subjects, texts(REQUESTS), CLIENTS);
     const many: Pair[] = [];
     const lone: Pair[] = [];
     for (let round = 0; round < rounds; round += 1) {

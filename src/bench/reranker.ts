@@ -24,8 +24,8 @@ export async function rerankRows(setup: PipelineSetup, rounds: number): Promise<
     await serve(([query = "", ...documents]) => rank(query, documents), sent, CLIENTS);
   try {
     const ours = rankBy(pipeline);
-    await measure(ours, requests(CLIENTS));
-    await measure(peer.rank, requests(CLIENTS));
+    await measure(ours, requests(REQUESTS));
+    await measure(peer.rank, requests(REQUESTS));
     const pairs: Pair[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const sent = requests(REQUESTS);

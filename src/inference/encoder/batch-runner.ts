@@ -5,6 +5,8 @@ export interface BatchRunnerOptions<Item> {
   readonly limits: BatchLimits;
   /** One row of numbers an item, in order. */
   runBatch(items: readonly Item[]): Promise<readonly Float32Array[]>;
+  /** Batches that are computed side by side; 1 where absent. */
+  readonly lanes?: number;
   /** Longest time that an idle runner collects requests that keep arriving; 3 ms where absent. */
   readonly maxWaitMs?: number;
 }
@@ -34,21 +36,28 @@ interface Entry<Item> extends Sized {
 /** A second batch is prepared while one runs, if it is full: an unfilled one may still grow. */
 const MAX_IN_FLIGHT = 2;
 const MAX_WAIT_MS = 3;
+/** Fewer rows than this are not shared out among lanes. */
+const SHARED_ROWS = 4;
 
 export function createBatchRunner<Item extends Sized>(
   options: BatchRunnerOptions<Item>,
 ): BatchRunner<Item> {
-  const { limits, maxWaitMs = MAX_WAIT_MS } = options;
+  const { limits, lanes = 1, maxWaitMs = MAX_WAIT_MS } = options;
   const queue = createFairQueue<Entry<Item>>(limits);
   const open = new Set<BatchJob>();
   let inFlight = 0;
   let isClosed = false;
 
   const isFull = () => queue.totalLength >= limits.maxPadded || queue.size >= limits.maxRows;
+  const mayStart = () =>
+    queue.size > 0 && (inFlight < lanes || (inFlight < lanes - 1 + MAX_IN_FLIGHT && isFull()));
+  const shareOf = () =>
+    Math.max(SHARED_ROWS, Math.ceil(queue.size / Math.max(1, lanes - inFlight)));
   const pump = () => {
-    while (queue.size > 0 && inFlight < MAX_IN_FLIGHT && (inFlight === 0 || isFull())) {
+    while (mayStart()) {
+      const batch = queue.takeBatch(shareOf());
       inFlight += 1;
-      void runAlive(queue.takeBatch(), options).finally(() => {
+      void runAlive(batch, options).finally(() => {
         inFlight -= 1;
         pump();
       });
@@ -68,7 +77,7 @@ export function createBatchRunner<Item extends Sized>(
         const job = createJob({ count: items.length, signal, resolve, reject, onEnd: endJob });
         open.add(job);
         queue.add(items.map((item, index) => ({ item, index, job, length: item.length })));
-        if (inFlight > 0 || queue.totalLength >= limits.worthwhile) pump();
+        if (inFlight >= lanes || queue.totalLength >= lanes * limits.worthwhile) pump();
         else collect();
       });
     },

@@ -72,7 +72,7 @@ function positionsOf(config: EncoderConfig): number | undefined {
 /** Most rows × tokens of a batch: `execution.maxBatchTokens` of model.json, else by its devices. */
 export function maxPaddedTokens({ execution }: ModelPackage): number {
   const given = z.int().positive().optional().parse(execution["maxBatchTokens"]);
-  return given ?? (execution.providers.every((provider) => provider === "cpu") ? 4_096 : 32_768);
+  return given ?? (execution.providers.every((provider) => provider === "cpu") ? 1_024 : 32_768);
 }
 
 const poolingFlags = {

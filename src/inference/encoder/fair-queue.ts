@@ -20,8 +20,8 @@ export interface FairQueue<Item extends Sized> {
   readonly totalLength: number;
   /** Adds the items of one job. */
   add(items: readonly Item[]): void;
-  /** Removes and returns the next batch, shortest first; empty when nothing waits. */
-  takeBatch(): Item[];
+  /** Removes and returns the next batch of at most `maxRows`, shortest first; empty when nothing waits. */
+  takeBatch(maxRows: number): Item[];
   /** Drops the items that do not pass. */
   keep(isWanted: (item: Item) => boolean): void;
 }
@@ -68,7 +68,7 @@ export function createFairQueue<Item extends Sized>(limits: BatchLimits): FairQu
       }
       isSorted = false;
     },
-    takeBatch() {
+    takeBatch(maxRows) {
       if (!isSorted) waiting.sort((a, b) => a.due - b.due);
       isSorted = true;
       const [first] = waiting;
@@ -76,7 +76,12 @@ export function createFairQueue<Item extends Sized>(limits: BatchLimits): FairQu
       now = first.due;
       const pool = takePool();
       const sorted = pool.toSorted((a, b) => a.item.length - b.item.length);
-      const taken = new Set(neighbours(sorted, sorted.indexOf(first), limits));
+      const taken = new Set(
+        neighbours(sorted, sorted.indexOf(first), {
+          ...limits,
+          maxRows: Math.min(maxRows, limits.maxRows),
+        }),
+      );
       waiting = [...pool.filter((one) => !taken.has(one)), ...waiting.slice(pool.length)];
       for (const { item } of taken) totalLength -= item.length;
       return [...taken].map(({ item }) => item);

@@ -1,7 +1,8 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { threadsFor } from "../graph-threads.js";
 import { graphPaths, type ModelPackage } from "../model-package.js";
-import { openSessions, type SessionThread } from "../session.js";
+import type { SessionThread } from "../session.js";
+import { openSessionLanes } from "../session-lanes.js";
 import { type BatchRunner, createBatchRunner } from "./batch-runner.js";
 import {
   type EncoderConfig,
@@ -47,12 +48,12 @@ export async function openEncoder(
     openSequenceTokenizer(model),
   ]);
   const { providers } = model.execution;
-  const session = await openSessions(
-    { graphs: graphPaths(model, [ROLE]), threads: threadsFor(model, ROLE, threads), providers },
-    onRun,
-  );
+  const each = threadsFor(model, ROLE, threads);
+  const lanes = Math.floor(threads / each);
+  const setup = { graphs: graphPaths(model, [ROLE]), threads: each, providers };
+  const session = await openSessionLanes(setup, lanes, onRun);
   try {
-    return await createEncoder({ model, config, tokens, session, chooseReader });
+    return await createEncoder({ model, config, tokens, session, lanes, chooseReader });
   } catch (thrown) {
     await session.close();
     throw thrown;
@@ -63,10 +64,11 @@ async function createEncoder(parts: {
   readonly model: ModelPackage;
   readonly config: EncoderConfig;
   readonly tokens: SequenceTokenizer;
-  readonly session: SessionThread;
+  readonly session: Pick<SessionThread, "info" | "run" | "close">;
+  readonly lanes: number;
   readonly chooseReader: (info: GraphInfo) => RowReader;
 }): Promise<OpenEncoder> {
-  const { model, config, tokens, session, chooseReader } = parts;
+  const { model, config, tokens, session, lanes, chooseReader } = parts;
   const info = session.info[ROLE] ?? { inputs: [], outputs: [] };
   const padId = config.pad_token_id ?? tokens.padId;
   const graph = createTokenGraph(info, { role: ROLE, padId, maxPadded: maxPaddedTokens(model) });
@@ -79,6 +81,7 @@ async function createEncoder(parts: {
   });
   const runner = createBatchRunner<TokenSequence>({
     limits: graph.limits,
+    lanes,
     async runBatch(sequences) {
       const batch = graph.pack(sequences);
       const outputs = await session.run(ROLE, batch.feeds, { fetch: [reader.output] });

@@ -40,6 +40,30 @@ describe("the batch runner", () => {
     expect(batches).toHaveLength(1);
   });
 
+  test("shares what waits out among its lanes, which compute side by side", async () => {
+    let running = 0;
+    let most = 0;
+    const sizes: number[] = [];
+    const runner = createBatchRunner<Item>({
+      limits,
+      lanes: 2,
+      async runBatch(list) {
+        sizes.push(list.length);
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        running -= 1;
+        return list.map(({ value }) => Float32Array.of(value));
+      },
+    });
+    const values = Array.from({ length: 12 }, (_, value) => value);
+    const jobs = values.map((value) => runner.run([item(value)], never));
+    const rows = (await Promise.all(jobs)).map(([row]) => row?.[0]);
+    expect(rows).toEqual(values);
+    expect(most).toBe(2);
+    expect(sizes).toEqual([6, 6]);
+  });
+
   test("fails only the job whose numbers are not finite", async () => {
     const { run } = createSubject();
     const [good, bad] = await Promise.allSettled([run([1]), run([2, 13])]);

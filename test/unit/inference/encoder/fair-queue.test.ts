@@ -6,9 +6,9 @@ const LIMITS = { maxPadded: 64, maxRows: 8, worthwhile: 8, equalLengths: false }
 const items = (job: string, lengths: readonly number[]) =>
   lengths.map((length, index) => ({ job, index, length }));
 
-function batchesOf<Item>(queue: { takeBatch(): Item[] }): Item[][] {
+function batchesOf<Item>(queue: { takeBatch(maxRows: number): Item[] }): Item[][] {
   const batches: Item[][] = [];
-  for (let batch = queue.takeBatch(); batch.length > 0; batch = queue.takeBatch())
+  for (let batch = queue.takeBatch(Infinity); batch.length > 0; batch = queue.takeBatch(Infinity))
     batches.push(batch);
   return batches;
 }
@@ -54,9 +54,9 @@ describe("the fair queue", () => {
   test("serves a small job beside a big one, not after it", () => {
     const queue = createFairQueue<ReturnType<typeof items>[number]>(LIMITS);
     queue.add(items("big", Array(200).fill(8)));
-    queue.takeBatch();
+    queue.takeBatch(Infinity);
     queue.add(items("small", [8]));
-    const next = [queue.takeBatch(), queue.takeBatch()].flat();
+    const next = [queue.takeBatch(Infinity), queue.takeBatch(Infinity)].flat();
     expect(next.map(({ job }) => job)).toContain("small");
   });
 });
