@@ -11,6 +11,8 @@ export interface TextService {
 
 const PROMPT = "Once upon a time";
 const REQUESTS = 10;
+/** Long enough that the end does not compete with the beginning. */
+const TOKENS = 32;
 /** Requests until the code of every hop is compiled. */
 const WARM_UP = 100;
 /** How much later than the bare loop's the first streamed token may come, in milliseconds. */
@@ -52,7 +54,7 @@ async function firstThrough({ baseUrl, apiKey, model }: TextService): Promise<nu
     body: JSON.stringify({
       model,
       messages: [{ role: "user", content: PROMPT }],
-      max_tokens: 4,
+      max_tokens: TOKENS,
       temperature: 0,
       stream: true,
     }),
@@ -82,7 +84,7 @@ async function firstBare(engine: TextEngine): Promise<number> {
 
 const JOB: Omit<TextJob, "prompt"> = {
   addSpecialTokens: true,
-  maxTokens: 4,
+  maxTokens: TOKENS,
   n: 1,
   temperature: 0,
   topP: 1,
