@@ -149,7 +149,7 @@ export class ReportStream {
     this.#call = null;
     call.cancel();
     if (this.#closed) return;
-    const waitMs = this.#reopenMs * (1 + Math.random() / 4);
+    const waitMs = this.#reopenMs * (1 - Math.random() / 4);
     this.#reopenMs = Math.min(this.#reopenMs * 2, LONGEST_REOPEN_MS);
     this.#reopenTimer = setTimeout(() => {
       this.#reopenTimer = null;

@@ -62,7 +62,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   "grpc.keepalive_permit_without_calls": 1,
   // With the default back-off a front that was away for 60 s is found 40 s late.
   "grpc.initial_reconnect_backoff_ms": 200,
-  "grpc.max_reconnect_backoff_ms": 3_000,
+  "grpc.max_reconnect_backoff_ms": 2_000,
   "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
   "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
   // Each reporter closes its own connection.
@@ -174,7 +174,7 @@ class Client implements GrpcReporter {
     return pRetry(() => this.#callOnce(invoke), {
       retries: Number.POSITIVE_INFINITY,
       minTimeout: 200,
-      maxTimeout: 1_000,
+      maxTimeout: 500,
       randomize: true,
       maxRetryTime: retryMs,
       signal: this.#closed.signal,
