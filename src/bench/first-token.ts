@@ -1,5 +1,5 @@
 import type { TextEngine } from "../inference/text/engine.js";
-import type { TextJob } from "../inference/text/request.js";
+import { greedyJob } from "./greedy-job.js";
 import { median, type BenchRow } from "./measure.js";
 
 export interface TextService {
@@ -46,7 +46,6 @@ export async function firstTokenRow(
 }
 
 async function firstThrough({ baseUrl, apiKey, model }: TextService): Promise<number> {
-  const abort = new AbortController();
   const startedAt = performance.now();
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: "POST",
@@ -58,7 +57,6 @@ async function firstThrough({ baseUrl, apiKey, model }: TextService): Promise<nu
       temperature: 0,
       stream: true,
     }),
-    signal: abort.signal,
   });
   let text = "";
   let firstMs: number | undefined;
@@ -75,26 +73,9 @@ async function firstThrough({ baseUrl, apiKey, model }: TextService): Promise<nu
 async function firstBare(engine: TextEngine): Promise<number> {
   const startedAt = performance.now();
   let firstMs = 0;
-  const job = { ...JOB, prompt: PROMPT };
+  const job = greedyJob(PROMPT, TOKENS);
   for await (const event of engine.generate(job, new AbortController().signal))
     if (event.type === "text" && event.text !== "" && firstMs === 0)
       firstMs = performance.now() - startedAt;
   return firstMs;
 }
-
-const JOB: Omit<TextJob, "prompt"> = {
-  addSpecialTokens: true,
-  maxTokens: TOKENS,
-  n: 1,
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  seed: 1,
-  stop: [],
-  logitBias: {},
-  logprobs: null,
-  mask: null,
-};

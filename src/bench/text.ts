@@ -2,8 +2,8 @@ import { gaussianNoise } from "../inference/diffusion/noise.js";
 import { loadModelPackage } from "../inference/model-package.js";
 import { openTextEngine, type TextEngine } from "../inference/text/engine.js";
 import { randomStream } from "../inference/text/random.js";
-import type { TextJob } from "../inference/text/request.js";
 import { TokenSampler } from "../inference/text/sampling.js";
+import { greedyJob } from "./greedy-job.js";
 import { type BenchRow, compare, type Pair, timed } from "./measure.js";
 import { openPeerWriter, type PeerWriter } from "./peer-writer.js";
 
@@ -63,27 +63,12 @@ async function measureRound(engine: TextEngine, peer: PeerWriter) {
   return { lone: await pair(1), many: await pair(STREAMS) };
 }
 
-const JOB: TextJob = {
-  prompt: PROMPT,
-  addSpecialTokens: true,
-  maxTokens: TOKENS,
-  n: 1,
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  seed: 1,
-  stop: [],
-  logitBias: {},
-  logprobs: null,
-  mask: null,
-};
-
 async function write(engine: TextEngine): Promise<void> {
   let tokens = 0;
-  for await (const event of engine.generate(JOB, new AbortController().signal))
+  for await (const event of engine.generate(
+    greedyJob(PROMPT, TOKENS),
+    new AbortController().signal,
+  ))
     if (event.type === "text") tokens += event.tokenIds.length;
   if (tokens !== TOKENS) throw new Error(`the model ended after ${tokens} of ${TOKENS} tokens`);
 }

@@ -6,6 +6,7 @@ import type { Endpoint } from "../core/modality.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import { chooseRange, type RangeChoice } from "./byte-range.js";
 import { resourceCode } from "./errors.js";
+import { getArtifact } from "./job-output.js";
 import type { JobRecord } from "./job-record.js";
 
 /** Seconds between two polls, as the usage samples have it. */
@@ -26,10 +27,7 @@ export function chooseArtifact(endpoint: Endpoint, job: JobRecord, variant: unkn
       resourceCode(object, "expired"),
       `the content of ${job.id} was available for 24 hours`,
     );
-  const artifact = job.artifacts.find((candidate) => candidate.variant === name);
-  if (artifact === undefined)
-    throw new JobError("not_found", `${job.id} has no ${name}`, { param: "variant" });
-  return artifact;
+  return getArtifact(job, name);
 }
 
 /** Answers 200, 206, 304 or 416, without the bytes for HEAD. */

@@ -1,9 +1,13 @@
+import { serverSentEvent } from "../core/answer.js";
 import { isEndState } from "../core/job.js";
 import type { Changes } from "./changes.js";
 import type { JobRecord } from "./job-record.js";
 import { POLL_MS } from "./wait.js";
 
-const KEEP_ALIVE_MS = 15_000;
+/** Longest silence of a stream of events, in milliseconds: proxies close what says nothing. */
+export const KEEP_ALIVE_MS = 15_000;
+/** Says that the stream lives, and nothing else. */
+export const KEEP_ALIVE = ": keep-alive\n\n";
 
 export interface EventsOptions {
   readonly jobId: string;
@@ -29,10 +33,10 @@ export async function* jobEvents(changes: Changes, options: EventsOptions): Asyn
       if (state !== shown) {
         shown = state;
         sentAtMs = now();
-        yield `data: ${JSON.stringify(render(record))}\n\n`;
+        yield serverSentEvent(render(record));
       } else if (now() - sentAtMs >= KEEP_ALIVE_MS) {
         sentAtMs = now();
-        yield ": keep-alive\n\n";
+        yield KEEP_ALIVE;
       }
       if (isEndState(record.state)) return;
       await watch.next(POLL_MS, signal);

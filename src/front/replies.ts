@@ -8,6 +8,7 @@ import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Changes, Watch } from "./changes.js";
 import type { Database } from "./database.js";
 import { renderError, toRequestError } from "./errors.js";
+import { KEEP_ALIVE, KEEP_ALIVE_MS } from "./events.js";
 import type { Exchanges, OpenExchange } from "./exchanges.js";
 import type { FileLinks } from "./file-links.js";
 import { getArtifact, readOutput } from "./job-output.js";
@@ -200,9 +201,6 @@ function isStream(body: Body): body is StreamBody {
   return typeof body === "object" && Symbol.asyncIterator in body;
 }
 
-/** Longest silence of a stream of events, in milliseconds: proxies close what says nothing. */
-const KEEP_ALIVE_MS = 15_000;
-
 /**
  * Waits for the first piece: what fails before it is answered with a status. A stream of events begins
  * without it when it is long in coming, and says that it lives.
@@ -220,7 +218,7 @@ async function begin(
     try {
       let next = first;
       for (;;) {
-        while (isPaced && !(await isSettledIn(next, KEEP_ALIVE_MS))) yield ": keep-alive\n\n";
+        while (isPaced && !(await isSettledIn(next, KEEP_ALIVE_MS))) yield KEEP_ALIVE;
         const { done = false, value } = await next;
         if (done) return;
         yield value;

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { EVENT_STREAM } from "../core/answer.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
@@ -198,7 +199,7 @@ async function follow(resource: Resource, { id, request, reply }: JobExchange): 
     render: (job) => renderJob(modality, job, estimates),
   });
   reply.headers({
-    "content-type": "text/event-stream; charset=utf-8",
+    "content-type": EVENT_STREAM,
     "cache-control": "no-store",
     "x-accel-buffering": "no",
   });
