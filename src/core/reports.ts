@@ -3,7 +3,7 @@ import type { Chunk } from "./events.js";
 import type { JobFailure, Lease } from "./job.js";
 import type { Prices, Usage } from "./usage.js";
 
-/** Answer to a claim. Only `leased` lets the worker run the job. */
+/** Answer to a claim. Only `leased` lets the worker tell anything of the job. */
 export type ClaimResult =
   | { readonly outcome: "leased"; readonly lease: Lease; readonly checkpoint: Artifact | null }
   /** Another worker holds a live lease: publish to a retry queue, then acknowledge. */

@@ -11,11 +11,13 @@ export interface Attempt {
   /** Why the signal aborted. */
   readonly stopReason: JobError | undefined;
   elapsedMs(): number;
+  /** Keeps the lease from now on, and hears what the front says of it. */
+  hold(lease: Lease): void;
+  /** Aborts what still runs. */
   end(): void;
 }
 
 export interface AttemptOptions {
-  readonly lease: Lease;
   readonly delivery: Delivery;
   readonly reporter: Reporter;
   readonly deps: Pick<
@@ -24,7 +26,7 @@ export interface AttemptOptions {
   >;
 }
 
-export function startAttempt({ lease, delivery, reporter, deps }: AttemptOptions): Attempt {
+export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Attempt {
   const startedAt = performance.now();
   const abort = new AbortController();
   let stopReason: JobError | undefined;
@@ -33,8 +35,7 @@ export function startAttempt({ lease, delivery, reporter, deps }: AttemptOptions
     abort.abort(stopReason);
   };
   const { workerId, directives, onDrain, preempted, jobTimeoutMs } = deps;
-  const keeper = keepLease({ lease, reporter, workerId, directives, onDrain, onExpired: stop });
-  const endListening = directives.listen(lease, stop);
+  let letGo = () => {};
   const overdue = () =>
     stop(new JobError("deadline_exceeded", `the job ran longer than ${jobTimeoutMs} ms`));
   const timer = setTimeout(overdue, jobTimeoutMs);
@@ -48,12 +49,20 @@ export function startAttempt({ lease, delivery, reporter, deps }: AttemptOptions
       return stopReason;
     },
     elapsedMs: () => performance.now() - startedAt,
+    hold(lease) {
+      const keeper = keepLease({ lease, reporter, workerId, directives, onDrain, onExpired: stop });
+      const endListening = directives.listen(lease, stop);
+      letGo = () => {
+        keeper.stop();
+        endListening();
+      };
+    },
     end() {
-      keeper.stop();
-      endListening();
+      letGo();
       clearTimeout(timer);
       preempted.removeEventListener("abort", onPreempted);
       delivery.signal.removeEventListener("abort", onChannelLost);
+      abort.abort(stopReason);
     },
   };
 }

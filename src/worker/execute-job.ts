@@ -5,10 +5,11 @@ import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
 import type { Modality } from "../core/modality.js";
-import type { Reporter } from "../core/reports.js";
+import type { ClaimResult, Reporter } from "../core/reports.js";
 import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/broker.js";
 import { startAttempt, type Attempt } from "./attempt.js";
+import { startRun, type Run } from "./run.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
 /** Pause before a message whose job another worker holds, or whose front is away, comes again. */
@@ -37,18 +38,40 @@ interface Made {
 /** One delivery, start to end: claim, run, upload, report; returns what the queue should do. */
 export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<Settlement> {
   const { job } = delivery;
-  const { workerId, log } = deps;
   const reporter = deps.reporterOf(job);
-  const claim = await reporter.claim(job.id, workerId).catch((thrown: unknown) => {
-    log.warn({ jobId: job.id, reason: toJobError(thrown).message }, "claim not answered");
-    return { outcome: "busy", retryAfterMs: RETRY_MS } as const;
+  const claiming = claimJob(job, reporter, deps);
+  return await deps.scratch.use(job.id, async (scratchPath) => {
+    const attempt = startAttempt({ delivery, reporter, deps });
+    const run = startRun({ delivery, scratchPath, attempt, deps });
+    try {
+      const claim = await claiming;
+      if (claim.outcome === "already-done") return { type: "ack" };
+      if (claim.outcome === "busy") return { type: "retry", delayMs: claim.retryAfterMs };
+      attempt.hold(claim.lease);
+      return await runLeased({ lease: claim.lease, run, attempt, reporter, deps }, job);
+    } finally {
+      attempt.end();
+      await run.end();
+    }
   });
-  if (claim.outcome === "already-done") return { type: "ack" };
-  if (claim.outcome === "busy") return { type: "retry", delayMs: claim.retryAfterMs };
+}
 
-  const { lease } = claim;
-  const attempt = startAttempt({ lease, delivery, reporter, deps });
-  const running = { lease, attempt, reporter, deps };
+async function claimJob(
+  { id: jobId }: Job,
+  reporter: Reporter,
+  { workerId, log }: WorkerDeps,
+): Promise<ClaimResult> {
+  try {
+    return await reporter.claim(jobId, workerId);
+  } catch (thrown) {
+    log.warn({ jobId, reason: toJobError(thrown).message }, "claim not answered");
+    return { outcome: "busy", retryAfterMs: RETRY_MS };
+  }
+}
+
+async function runLeased(running: Running, job: Job): Promise<Settlement> {
+  const { lease, attempt, reporter, deps } = running;
+  const { log } = deps;
   log.info({ jobId: job.id, attempt: lease.attempt, token: lease.token }, "job started");
   try {
     const modality = getModality(job, deps);
@@ -61,13 +84,12 @@ export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<
       "attempt failed",
     );
     return await settleFailure(lease, { error, gpuMs: attempt.elapsedMs(), reporter });
-  } finally {
-    attempt.end();
   }
 }
 
 interface Running {
   readonly lease: Lease;
+  readonly run: Run;
   readonly attempt: Attempt;
   readonly reporter: Reporter;
   readonly deps: WorkerDeps;
@@ -84,39 +106,35 @@ async function readRequest({ request, requestFile }: Job, { store }: WorkerDeps)
   return JSON.parse(new TextDecoder().decode(await store.readBytes(requestFile.id)));
 }
 
-/** Runs the pipeline in a scratch folder and uploads what it made. */
-function make(job: Job, modality: Modality, running: Running): Promise<Made> {
-  const { lease, attempt, reporter, deps } = running;
-  const { inference, store, scratch } = deps;
+/** Reads what the pipeline yields and uploads what it made. */
+async function make(job: Job, modality: Modality, running: Running): Promise<Made> {
+  const { lease, run, attempt, reporter, deps } = running;
   const { token } = lease;
-  return scratch.use(job.id, async (scratchPath) => {
-    const files: MadeFile[] = [];
-    let output: unknown;
-    let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
-    // The front learns whom to tell that its caller has gone.
-    if (modality.endpoint.delivery === "reply") reporter.progress(progress);
-    const readInput = (artifact: Artifact) => store.readBytes(artifact.id);
-    for await (const event of inference.run({ job, scratchPath, readInput }, attempt.signal)) {
-      if (event.type === "progress") {
-        progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
-        reporter.progress(progress);
-      } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
-      else if (event.type === "file") files.push(event);
-      else output = event.output;
-    }
-    if (output === undefined)
-      throw new JobError("invalid_output", "the pipeline ended without an output");
-    attempt.signal.throwIfAborted();
-    const long = await spillOutput(output, scratchPath);
-    const made = long === undefined ? files : [...files, long];
-    const artifacts = await Promise.all(
-      made.map(({ variant, path, mediaType }) => {
-        const id = `${job.id}/${token}/${variant}.${extensionOf(path)}`;
-        return store.putFile({ id, variant, mediaType }, path, attempt.signal);
-      }),
-    );
-    return { output, reported: long === undefined ? output : null, artifacts };
-  });
+  const files: MadeFile[] = [];
+  let output: unknown;
+  let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
+  // The front learns whom to tell that its caller has gone.
+  if (modality.endpoint.delivery === "reply") reporter.progress(progress);
+  for await (const event of run.events(job)) {
+    if (event.type === "progress") {
+      progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
+      reporter.progress(progress);
+    } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
+    else if (event.type === "file") files.push(event);
+    else output = event.output;
+  }
+  if (output === undefined)
+    throw new JobError("invalid_output", "the pipeline ended without an output");
+  attempt.signal.throwIfAborted();
+  const long = await spillOutput(output, run.scratchPath);
+  const made = long === undefined ? files : [...files, long];
+  const artifacts = await Promise.all(
+    made.map(({ variant, path, mediaType }) => {
+      const id = `${job.id}/${token}/${variant}.${extensionOf(path)}`;
+      return deps.store.putFile({ id, variant, mediaType }, path, attempt.signal);
+    }),
+  );
+  return { output, reported: long === undefined ? output : null, artifacts };
 }
 
 /** An output too long for a report goes as a file. */

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,7 +70,12 @@ async function* makeClip({ scratchPath }: InferenceJob): AsyncGenerator<Pipeline
   yield { type: "output", output: { frameCount: 96 } };
 }
 
-async function execute(reporter: Reporter, run: Run, preempted = new AbortController().signal) {
+interface Sent {
+  readonly job?: Job;
+  readonly preempted?: AbortSignal;
+}
+
+async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   const inference: InferenceHost = {
     ready: async () => {},
     run,
@@ -78,7 +84,8 @@ async function execute(reporter: Reporter, run: Run, preempted = new AbortContro
   };
   const scratch = await openScratch(join(folder, "scratch"));
   const store = createLocalStore(join(folder, "artifacts"));
-  const delivery = { job, redelivered: false, signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  const delivery = { job: sent.job ?? job, redelivered: false, signal };
   const settlement = await executeJob(delivery, {
     workerId: "worker-1",
     reporterOf: () => reporter,
@@ -89,7 +96,7 @@ async function execute(reporter: Reporter, run: Run, preempted = new AbortContro
     findModality,
     jobTimeoutMs: 60_000,
     onDrain() {},
-    preempted,
+    preempted: sent.preempted ?? signal,
     log: silent,
   });
   const attempts = await readdir(join(folder, "scratch"));
@@ -172,6 +179,32 @@ describe("one delivery", () => {
     expect(settlement.type).toBe("retry");
   });
 
+  test("of a replied job runs while its claim is on the way, and is stopped untold where another holds it", async () => {
+    const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
+    const begun = new EventEmitter();
+    const told: unknown[] = [];
+    const { reporter, failures, completions } = frontDouble({
+      async claim() {
+        await once(begun, "run");
+        return { outcome: "busy", retryAfterMs: 30_000 };
+      },
+      progress: (report) => void told.push(report),
+    });
+    let wasStopped = false;
+    const run: Run = async function* (_task, signal) {
+      begun.emit("run");
+      try {
+        yield { type: "chunk", chunk: { type: "json", value: "first" } };
+      } finally {
+        wasStopped = signal.aborted;
+      }
+    };
+    const { settlement } = await execute(reporter, run, { job: chat });
+    expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
+    expect([told, failures, completions]).toEqual([[], [], []]);
+    expect(wasStopped).toBe(true);
+  });
+
   test("goes back to the queue without blame when the worker must leave", async () => {
     const { reporter, failures } = frontDouble();
     const leaving = new AbortController();
@@ -182,7 +215,7 @@ describe("one delivery", () => {
         leaving.abort();
         signal.throwIfAborted();
       },
-      leaving.signal,
+      { preempted: leaving.signal },
     );
     expect(settlement).toEqual({ type: "return" });
     expect(failures).toEqual([]);

@@ -1,0 +1,57 @@
+import type { Artifact } from "../core/artifact.js";
+import type { PipelineEvent } from "../core/events.js";
+import type { Job } from "../core/job.js";
+import type { Delivery } from "../queue/broker.js";
+import type { Attempt } from "./attempt.js";
+import type { WorkerDeps } from "./worker-deps.js";
+
+/** The pipeline's work on one delivery. */
+export interface Run {
+  /** Folder of the attempt. */
+  readonly scratchPath: string;
+  /** What the pipeline yields for the job; read once. */
+  events(job: Job): AsyncIterable<PipelineEvent>;
+  /** Waits, once the attempt has ended, for what nobody read to its end. */
+  end(): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly delivery: Delivery;
+  readonly scratchPath: string;
+  readonly attempt: Attempt;
+  readonly deps: Pick<WorkerDeps, "inference" | "store" | "findModality">;
+}
+
+/**
+ * A replied job that came for the first time begins before its claim is answered, which takes as long
+ * as a first token; nothing of it is told before. Any other begins when its events are asked for.
+ */
+export function startRun({ delivery, scratchPath, attempt, deps }: RunOptions): Run {
+  const { inference, store, findModality } = deps;
+  const readInput = (artifact: Artifact) => store.readBytes(artifact.id);
+  const begin = (job: Job) => inference.run({ job, scratchPath, readInput }, attempt.signal);
+  const { job, redelivered } = delivery;
+  const isReplied = findModality(job.modality)?.endpoint.delivery === "reply";
+  if (!isReplied || redelivered || job.requestFile !== undefined)
+    return { scratchPath, events: begin, end: async () => {} };
+  const events = begin(job)[Symbol.asyncIterator]();
+  const first = events.next();
+  // Whoever reads sees the rejection; of a job that another has, nobody reads.
+  const over = first.catch(() => {});
+  return {
+    scratchPath,
+    events: () => following(first, events),
+    async end() {
+      await over;
+      await events.return?.();
+    },
+  };
+}
+
+/** A sequence whose first item is already under way. */
+async function* following<T>(
+  first: Promise<IteratorResult<T>>,
+  rest: AsyncIterator<T>,
+): AsyncGenerator<T> {
+  for (let next = await first; next.done !== true; next = await rest.next()) yield next.value;
+}
