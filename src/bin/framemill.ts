@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, Option, InvalidArgumentError } from "commander";
 import { type Config, loadConfig } from "../config.js";
 
 const DEMO_PROMPT = "a red boat sails across the ocean at sunset";
@@ -113,6 +113,21 @@ models
   .action(async (ids: string[], options) =>
     (await import("./commands/models.js")).checkModels(ids, options, config()),
   );
+models
+  .command("evaluate")
+  .argument("[ids...]", "packages; all that state numbers when left out")
+  .option("--limit <count>", "most cases of each set; decides nothing", parseCount)
+  .option("--json", "print as JSON")
+  .description("recomputes the numbers of model cards through the real pipeline")
+  .action(async (ids: string[], options) =>
+    (await import("./commands/models-evaluate.js")).evaluateModels(ids, options, config()),
+  );
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new InvalidArgumentError(`must be a whole number above 0, got ${text}`);
+}
 
 function packageOptions(command: Command): Command {
   return command
@@ -167,7 +182,7 @@ program
   .argument("[suites...]", "media, video, queue; all when left out")
   .description("measures and prints ratios; writes JSON")
   .option("--out <folder>", "where the JSON goes", "bench-results")
-  .option("--rounds <number>", "repetitions of each", Number, 3)
+  .option("--rounds <number>", "repetitions of each", parseCount, 3)
   .action(async (suites: string[], options) =>
     (await import("./commands/bench.js")).bench(suites, options, config()),
   );

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import type { CanaryParts } from "#framemill/bin/canary.js";
-import { canaryParts, runCanary } from "#framemill/bin/canary.js";
+import { type RunnerParts, runnerParts } from "#framemill/bin/package-runner.js";
+import { runCanary } from "#framemill/bin/canary.js";
 import { loadConfig } from "#framemill/config.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Modality } from "#framemill/core/modality.js";
@@ -140,7 +140,7 @@ describeWithModels("a published model", () => {
     "of $name answers its canary",
     async ({ name, extra = [], shapes = {} }) => {
       const model = await addedModel(name, { extra, shapes });
-      expect(await runCanary(model, canaryParts(loadConfig({ threads: 2 })))).toBeGreaterThan(0);
+      expect(await runCanary(model, runnerParts(loadConfig({ threads: 2 })))).toBeGreaterThan(0);
     },
   );
 
@@ -264,7 +264,7 @@ describe("the canary", () => {
     loadPipeline: () => Promise.reject(new Error("the host runs it")),
   };
 
-  function parts(events: readonly PipelineEvent[], requests: unknown[] = []): CanaryParts {
+  function parts(events: readonly PipelineEvent[], requests: unknown[] = []): RunnerParts {
     return {
       findModality: (name) => (name === "chat" ? modality : undefined),
       openInference: () => ({

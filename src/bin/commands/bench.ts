@@ -5,6 +5,7 @@ import type { BenchResult, BenchRow } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
 import { createOperations } from "../../front/operations.js";
 import { listModelPackages, loadModelPackage } from "../../inference/model-package.js";
+import { runnerParts } from "../package-runner.js";
 import { startStack, type Stack } from "../stack.js";
 import { printTable } from "./table.js";
 
@@ -27,10 +28,16 @@ const SUITES: Readonly<Record<string, Suite>> = {
   },
   text: runText,
   queue: runQueue,
+  async cold(config, rounds) {
+    const { benchCold } = await import("../../bench/cold.js");
+    const { openInference } = runnerParts(config);
+    const packages = await listModelPackages(config.modelsDir);
+    return benchCold({ packages, threads: config.threads, openInference }, rounds);
+  },
 };
 
 /** Suites that need no models but the repository's. */
-const OWN_MODELS: readonly string[] = ["media", "video", "queue"];
+const OWN_MODELS: readonly string[] = ["media", "video", "queue", "cold"];
 
 /** Runs suites one after the other; prints conditions and ratios, writes JSON. */
 export async function bench(

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Config } from "../../config.js";
 import { addModel, type AddModelOptions } from "../../inference/layouts/add-model.js";
 import type { ModelPackage } from "../../inference/model-package.js";
-import { canaryParts } from "../canary.js";
+import { runnerParts } from "../package-runner.js";
 import { untilInterrupted } from "./interrupt.js";
 import { tryModel } from "./models.js";
 
@@ -44,7 +44,7 @@ export async function addAndTry(
   further: Partial<AddModelOptions> & { readonly signal: AbortSignal },
 ): Promise<ModelPackage> {
   const { id, dtype, licence, as: modality, providers, shapes } = options;
-  const parts = options.canary === false ? undefined : canaryParts(config);
+  const parts = options.canary === false ? undefined : runnerParts(config);
   let found = "";
   const model = await addModel(folder, {
     modelsDir: config.modelsDir,

@@ -7,7 +7,8 @@ import {
   type ModelPackage,
   verifyModelPackage,
 } from "../../inference/model-package.js";
-import { type CanaryParts, canaryParts, runCanary } from "../canary.js";
+import { runCanary } from "../canary.js";
+import { type RunnerParts, runnerParts } from "../package-runner.js";
 import { printJson, printTable } from "./table.js";
 
 export async function listModels(
@@ -70,7 +71,7 @@ async function chosenFolders(ids: readonly string[], modelsDir: string): Promise
 async function examine(folder: string, options: CheckOptions, config: Config): Promise<string> {
   const model = await loadModelPackage(folder);
   await verifyModelPackage(model);
-  const parts = options.canary === false ? undefined : canaryParts(config);
+  const parts = options.canary === false ? undefined : runnerParts(config);
   const found = await tryModel(model, { threads: config.threads, parts });
   return `${model.id}: ${Object.keys(model.files).length} files hash as they should, ${found}`;
 }
@@ -78,7 +79,7 @@ async function examine(folder: string, options: CheckOptions, config: Config): P
 export interface Trial {
   readonly threads: number;
   /** Absent: no canary is run. */
-  readonly parts: CanaryParts | undefined;
+  readonly parts: RunnerParts | undefined;
   readonly signal?: AbortSignal;
 }
 

@@ -1,0 +1,49 @@
+"""The whole recipe, from WordNet to the package. Resumable: parts that exist are kept.
+
+python -m train.run --size cpu --folder build
+"""
+
+import argparse
+import pathlib
+
+import torch
+from training_kit.closed_form import fit_table
+from training_kit.everyday import everyday_sentences
+from training_kit.families import held_out, split_families
+from training_kit.wordnet import read_synsets
+
+from .corpus import make_pairs, make_tokenizer
+from .export import export_package
+from .sizes import SIZES, Size
+from .train_embedder import train_embedder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only", choices=("train", "export"))
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.only != "export":
+        train_parts(options.folder, SIZES[options.size])
+    if options.only != "train":
+        export_package(options.folder, SIZES[options.size], pathlib.Path(__file__).resolve().parent.parent)
+
+
+def train_parts(folder: pathlib.Path, size: Size) -> None:
+    """Everything before the export, in order."""
+    if not (folder / "tokenizer.json").exists():
+        make_tokenizer(folder, everyday_sentences())
+    if not (folder / "pairs.pt").exists():
+        make_pairs(folder, size.rounds)
+    if not (folder / "table.npy").exists():
+        fit_table(folder, size.width, held_out(split_families(read_synsets())))
+    if not (folder / "encoder.pt").exists():
+        train_embedder(folder, size)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""How much is trained: `cpu` within about a quarter of an hour of one core, `gpu` within minutes of a GPU."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Counts and rates of the recipe; batches are pairs of texts."""
+
+    rounds: int
+    """Description queries a synset."""
+    width: int
+    inner: int
+    layers: int
+    static_steps: int
+    static_batch: int
+    steps: int
+    batch: int
+    table_rate: float
+    layer_rate: float
+
+
+SIZES = {
+    "cpu": Size(2, 256, 128, 1, 1500, 1024, 260, 512, 2e-3, 1e-3),
+    "gpu": Size(6, 256, 256, 2, 10_000, 4096, 20_000, 2048, 2e-3, 1e-3),
+}

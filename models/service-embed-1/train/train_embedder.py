@@ -1,0 +1,113 @@
+"""Contrastive training: first the table of token vectors alone, then the layers over it."""
+
+import pathlib
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+from training_kit.encoder import TextEncoder, unit
+from training_kit.training import Training, save_atomically
+
+from .corpus import VOCABULARY, Pairs
+from .sizes import Size
+from .tuning import related_first
+
+START, END = 2, 3
+TEMPERATURE = 0.05
+SUBJECT_SHARE = 0.15
+DROPPED = 0.15
+"""Share of the tokens that a step leaves out, so that every token has to carry its meaning."""
+LENGTHS = ((256, 1.0), (64, 0.5))
+"""Leading numbers of the vectors that are trained to serve alone, and their share of the loss."""
+
+
+def make_encoder(size: Size) -> TextEncoder:
+    """The encoder of a size, untrained."""
+    return TextEncoder(VOCABULARY, size.width, size.inner, size.layers)
+
+
+def train_embedder(folder: pathlib.Path, size: Size, seed: int = 11) -> None:
+    """Writes words.pt, the table after its own training, and encoder.pt."""
+    torch.manual_seed(seed)
+    encoder = make_encoder(size)
+    encoder.table.weight.data = torch.from_numpy(np.load(folder / "table.npy"))
+    pairs, tuning = Pairs(folder), related_first(folder)
+    optimiser = torch.optim.Adam([{"params": [encoder.table.weight], "lr": size.table_rate}])
+    table = TableOnly(encoder.table)
+    Training(table, optimiser, folder / "static.pt", size.static_steps).run(
+        lambda step: static_loss(table, pairs, size.static_batch, (seed, step)),
+        lambda: tuning(lambda ids: unit(table.table(ids).sum(1))),
+    )
+    save_atomically(encoder.table.weight.detach(), folder / "words.pt")
+    groups = [
+        {"params": [encoder.table.weight], "lr": size.table_rate / 4},
+        {"params": list(encoder.layers.parameters()), "lr": size.layer_rate},
+    ]
+    training = Training(encoder, torch.optim.Adam(groups), folder / "layers.pt", size.steps)
+    training.run(
+        lambda step: layered_loss(encoder, pairs, size.batch, (seed + 1, step)),
+        lambda: tuning(lambda ids: encoder(ids, (ids > 0).float())),
+        25,
+    )
+    save_atomically(encoder.state_dict(), folder / "encoder.pt")
+
+
+class TableOnly(torch.nn.Module):
+    """The table as a module of its own; id 0 is padding."""
+
+    def __init__(self, table: torch.nn.Embedding) -> None:
+        super().__init__()
+        self.table = table
+
+
+def static_loss(table: TableOnly, pairs: Pairs, batch: int, at: tuple[int, int]) -> torch.Tensor:
+    """Sums of the tokens' vectors."""
+    torch.manual_seed(at[0] * 1_000_003 + at[1])
+    texts = pairs.draw(batch, *at)
+    return contrast(*(bag(table, pairs, texts[:, side]) for side in (0, 1)), texts, 0.0)
+
+
+def bag(table: TableOnly, pairs: Pairs, numbers: np.ndarray) -> torch.Tensor:
+    """[texts, width]."""
+    rows = [pairs.bank.ids(number) for number in numbers]
+    starts = np.cumsum([0, *(len(row) for row in rows[:-1])])
+    flat = torch.from_numpy(np.concatenate(rows)).long()
+    kept = (torch.rand(len(flat)) >= DROPPED).float()
+    weights = table.table.weight
+    return F.embedding_bag(flat, weights, torch.from_numpy(starts), mode="sum", per_sample_weights=kept)
+
+
+def layered_loss(encoder: TextEncoder, pairs: Pairs, batch: int, at: tuple[int, int]) -> torch.Tensor:
+    """Rows are sorted by length and read in four parts, so that little is padding."""
+    torch.manual_seed(at[0] * 1_000_003 + at[1])
+    texts = pairs.draw(batch, *at)
+    numbers, places = np.unique(texts[:, :2], return_inverse=True)
+    lengths = np.diff(pairs.bank.starts)[numbers]
+    order = np.argsort(lengths, kind="stable")
+    parts = []
+    for part in np.array_split(order, 4):
+        ids = torch.from_numpy(pairs.bank.padded(numbers[part], START, END))
+        kept = (ids > 0) & ((torch.rand(ids.shape) >= DROPPED) | (ids == START))
+        parts.append(encoder.tokens(ids, kept.float()).sum(1))
+    vectors = torch.cat(parts)[torch.from_numpy(np.argsort(order, kind="stable"))]
+    sides = (vectors[torch.from_numpy(side)] for side in places.reshape(-1, 2).T)
+    return contrast(*sides, texts, SUBJECT_SHARE)
+
+
+def contrast(left: torch.Tensor, right: torch.Tensor, texts: np.ndarray, subject_share: float) -> torch.Tensor:
+    """In-batch softmax both ways; rows that share a text with the pair are no negatives of it.
+
+    `subject_share` of the target goes to the other pairs of the same subject, so that what is far away
+    is farther than what is merely another thing of the same kind.
+    """
+    first, second, subject = (torch.from_numpy(texts[:, side].copy()) for side in (0, 1, 2))
+    same = (first[:, None] == first) | (second[:, None] == second) | (first[:, None] == second)
+    same = (same | same.T).fill_diagonal_(False)
+    near = ((subject[:, None] == subject) & ~same).float().fill_diagonal_(0)
+    target = torch.eye(len(texts)) * (1 - subject_share) + subject_share * near / near.sum(1, keepdim=True).clamp_min(1)
+    loss = torch.zeros(())
+    for length, share in LENGTHS:
+        scores = unit(left[:, :length]) @ unit(right[:, :length]).T / TEMPERATURE
+        scores = scores.masked_fill(same, -1e4)
+        loss = loss + share * (F.cross_entropy(scores, target) + F.cross_entropy(scores.T, target)) / 2
+    return loss

@@ -1,0 +1,22 @@
+"""How much is trained: `cpu` within about ten minutes of one core, `gpu` within minutes of a GPU."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Counts and rates of the recipe."""
+
+    width: int
+    inner: int
+    layers: int
+    sentences: int
+    steps: int
+    batch: int
+    rate: float
+
+
+SIZES = {
+    "cpu": Size(96, 64, 2, 90_000, 700, 128, 2e-3),
+    "gpu": Size(96, 192, 3, 1_000_000, 20_000, 512, 1e-3),
+}

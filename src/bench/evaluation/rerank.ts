@@ -1,0 +1,63 @@
+import { z } from "zod";
+import type { Evaluate, EvaluationContext } from "./evaluator.js";
+import { createBm25, ndcgAt10 } from "./ranking.js";
+import { mean, ofEachKind, readCases, rounded } from "./text-cases.js";
+
+const list = z.object({
+  kind: z.string(),
+  query: z.string(),
+  documents: z.array(z.string()),
+  answer: z.int(),
+});
+const triple = z.object({
+  kind: z.string(),
+  anchor: z.string(),
+  related: z.string(),
+  unrelated: z.string(),
+});
+const output = z.object({ scores: z.array(z.number()) });
+
+/**
+ * How well lists of candidates are ranked, beside BM25, which counts rarity over the documents of all
+ * lists; and how often a related text has the greater score.
+ */
+export const evaluateRerank: Evaluate = async (context) => {
+  const { folder, limit } = context;
+  const lists = await readCases([folder, "lists.jsonl"], list);
+  const pairs = await readCases([folder, "triples.jsonl"], triple);
+  const triples = ofEachKind(pairs, limit, ({ kind }) => kind);
+  const some = ofEachKind(lists, limit, ({ kind }) => kind);
+  const score = createScore(context, some.length + triples.length);
+  const documents = [...new Set(lists.flatMap((one) => one.documents))];
+  const place = new Map(documents.map((document, at) => [document, at]));
+  const words = createBm25(documents);
+  const ranked: number[] = [];
+  const byWords: number[] = [];
+  for (const { query, documents: candidates, answer } of some) {
+    ranked.push(ndcgAt10(await score(query, candidates), answer));
+    const all = words(query);
+    const own = candidates.map((document) => all[place.get(document) ?? -1] ?? 0);
+    byWords.push(ndcgAt10(own, answer));
+  }
+  const firsts: number[] = [];
+  for (const { anchor, related, unrelated } of triples) {
+    const [one = 0, other = 0] = await score(anchor, [related, unrelated]);
+    firsts.push(one > other ? 1 : 0);
+  }
+  return {
+    ndcg_at_10: rounded(mean(ranked)),
+    ndcg_at_10_above_bm25: rounded(mean(ranked) - mean(byWords)),
+    related_first: rounded(mean(firsts)),
+  };
+};
+
+type Score = (query: string, documents: readonly string[]) => Promise<readonly number[]>;
+
+function createScore(context: EvaluationContext, all: number): Score {
+  let done = 0;
+  return async (query, documents) => {
+    const made = await context.make({ model: context.model.id, query, documents });
+    context.progress((done += 1), all);
+    return output.parse(made.output).scores;
+  };
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Made } from "../bench/evaluation/evaluator.js";
+import type { Config } from "../config.js";
+import type { Chunk, PipelineEvent } from "../core/events.js";
+import type { Modality, ModelInfo } from "../core/modality.js";
+import type { InferenceHost } from "../inference/host.js";
+import { modelInfo, type ModelPackage } from "../inference/model-package.js";
+import { createInferenceProcess } from "../inference/process.js";
+import { findModality } from "../modalities/registry.js";
+
+/** The first run of a large model on a cold machine may be silent this long, in milliseconds. */
+const STALL_MS = 600_000;
+const CANCEL_MS = 2_000;
+
+export interface RunnerParts {
+  readonly findModality: (name: string) => Modality | undefined;
+  /** An inference process that serves these packages; closed by whoever opens it. */
+  readonly openInference: (modelPaths: readonly string[]) => InferenceHost;
+}
+
+/** The parts of the command line: every modality of this build, and a process of its own. */
+export function runnerParts(config: Config): RunnerParts {
+  const { threads, ffmpegPath, ffprobePath, espeakPath } = config;
+  const entryPath = fileURLToPath(new URL("./inference-process.js", import.meta.url));
+  const log = { info() {}, error() {} };
+  return {
+    findModality,
+    openInference(modelPaths) {
+      const setup = { modelPaths, threads, ffmpegPath, ffprobePath, espeakPath };
+      const times = { stallMs: STALL_MS, cancelMs: CANCEL_MS };
+      return createInferenceProcess({ entryPath, setup, ...times, log });
+    },
+  };
+}
+
+/** One package, served without a queue. */
+export interface PackageRunner {
+  readonly modality: Modality;
+  readonly info: ModelInfo;
+  /** Admits a request body and runs it. Throws the sentence that says why there was no output. */
+  make(body: Record<string, unknown>, signal: AbortSignal): Promise<Made>;
+  /** Ends inference and removes all files that were made. */
+  close(): Promise<void>;
+}
+
+/** Loads the package; rejects with the loader's sentence where that fails. */
+export async function openPackageRunner(
+  model: ModelPackage,
+  parts: RunnerParts,
+): Promise<PackageRunner> {
+  const modality = parts.findModality(model.modality);
+  if (modality === undefined) throw new Error(`this build serves no ${model.modality} models`);
+  const info = await modelInfo(model);
+  const root = await mkdtemp(join(tmpdir(), "framemill-run-"));
+  const inference = parts.openInference([model.path]);
+  const close = async () => {
+    await inference.close();
+    await rm(root, { recursive: true, force: true });
+  };
+  try {
+    await inference.ready();
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+  return {
+    modality,
+    info,
+    async make(body, signal) {
+      const inputs = new Map<string, Uint8Array>();
+      const request = await admit({ body: { model: model.id, ...body }, modality, info, inputs });
+      const id = `run_${randomUUID()}`;
+      const scratchPath = await mkdtemp(join(root, "job-"));
+      const job = {
+        id,
+        modality: modality.name,
+        model: model.id,
+        request,
+        expiresAtMs: Number.MAX_SAFE_INTEGER,
+        reportTo: "",
+      };
+      const readInput = async (artifact: { readonly id: string }) =>
+        inputs.get(artifact.id) ?? new Uint8Array();
+      const startedAt = performance.now();
+      const made = await collect(inference.run({ job, scratchPath, readInput }, signal));
+      const seconds = (performance.now() - startedAt) / 1_000;
+      modality.countUnits(request, made.output);
+      return { ...made, seconds };
+    },
+    close,
+  };
+}
+
+async function collect(events: AsyncIterable<PipelineEvent>): Promise<Omit<Made, "seconds">> {
+  const files = new Map<string, string>();
+  const chunks: Chunk[] = [];
+  let output: unknown;
+  for await (const event of events) {
+    if (event.type === "output") output = event.output;
+    else if (event.type === "file") files.set(event.variant, event.path);
+    else if (event.type === "chunk") chunks.push(event.chunk);
+  }
+  if (output === undefined) throw new Error("it ended without an output");
+  return { output, files, chunks };
+}
+
+interface Admission {
+  readonly body: Record<string, unknown>;
+  readonly modality: Modality;
+  readonly info: ModelInfo;
+  readonly inputs: Map<string, Uint8Array>;
+}
+
+function admit({ body, modality, info, inputs }: Admission): Promise<unknown> {
+  return modality.admit(body, {
+    model: info,
+    path: modality.endpoint.path,
+    async saveInput(bytes, mediaType) {
+      const id = randomUUID();
+      inputs.set(id, bytes);
+      return { id, variant: "input", mediaType, byteLength: bytes.byteLength, sha256: "" };
+    },
+    findEarlier: () => Promise.resolve(undefined),
+  });
+}
