@@ -24,7 +24,7 @@ export type EvaluationCard = z.infer<typeof card>;
 
 /** Folder of a package that holds its held-out cases, and the file that states what they came to. */
 export const EVALUATION_FOLDER = "evaluation";
-export const CARD_FILE = "evaluation.json";
+const CARD_FILE = "evaluation.json";
 
 /** Reads `evaluation/evaluation.json` of a package; undefined where it has none. */
 export async function readEvaluationCard(modelPath: string): Promise<EvaluationCard | undefined> {
