@@ -13,6 +13,8 @@ export async function makeReady(withServices, reaper) {
   if (ffmpegIsMissing()) packages.push("ffmpeg");
   if (withServices && !findProgram("openssl")) packages.push("openssl"); // certificates of the TLS tests
   if (withServices && !findProgram("espeak-ng")) packages.push("espeak-ng"); // phonemes of the speech tests
+  if (withServices && !findProgram("pocketsphinx_batch"))
+    packages.push("pocketsphinx", "pocketsphinx-en-us"); // hears what the starter voice says
   const installed = installSystemPackages(packages); // one apt-get for all: it locks out a second
   return Promise.all([
     installed.then(findFfmpeg),

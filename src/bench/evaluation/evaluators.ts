@@ -2,10 +2,12 @@ import { evaluateEmbeddings } from "./embeddings.js";
 import type { Evaluate } from "./evaluator.js";
 import { evaluateModeration } from "./moderation.js";
 import { evaluateRerank } from "./rerank.js";
+import { evaluateSpeech } from "./speech.js";
 
 /** How the models of each modality are measured. */
 export const evaluators: Readonly<Record<string, Evaluate>> = {
   embeddings: evaluateEmbeddings,
   moderation: evaluateModeration,
   rerank: evaluateRerank,
+  speech: evaluateSpeech,
 };

@@ -3,6 +3,7 @@ import type { PipelineSetup } from "../../core/modality.js";
 import { graphPaths, type ModelPackage, readModelText } from "../../inference/model-package.js";
 import { openSessions, type SessionThread } from "../../inference/session.js";
 import { float32, floatsOf, int64Of } from "../../inference/tensor.js";
+import { sayEnglish } from "./english-text.js";
 import { espeakVoice } from "./espeak-voices.js";
 import { cutPhonemes, phonemizeText, settleMarks } from "./phonemes.js";
 import type { SpeechModel, TextToSpeak, Utterance, UtteranceSettings } from "./speech-model.js";
@@ -74,7 +75,10 @@ async function piperPhonemes(
   { phoneme_type: type, espeak }: PiperConfig,
   espeakPath: string,
 ): Promise<string> {
-  if (type === "text") return settleMarks(text);
+  if (type === "text") {
+    const settled = settleMarks(text);
+    return (language ?? espeak?.voice ?? "").startsWith("en") ? sayEnglish(settled) : settled;
+  }
   const voice = language === null ? (espeak?.voice ?? "en-us") : espeakVoice(language);
   return phonemizeText(text, { espeakPath, voice, signal });
 }

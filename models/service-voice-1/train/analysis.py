@@ -1,0 +1,73 @@
+"""Frames of 5 ms as the vocoder plays them: log pitch, five voicing bands, 25 coefficients."""
+
+import numpy as np
+import pyworld
+import torch
+from scipy.signal import resample_poly
+
+from .flite import Spoken
+from .vocoder import HOP, ORDER, RATE, WARP, Vocoder
+
+BANDS = {
+    "slt": np.array([0.98, 0.93, 0.72, 0.58, 0.65], np.float32),
+    "kal": np.array([0.96, 0.82, 0.82, 0.66, 0.45], np.float32),
+}
+"""Voicing where a teacher does not tell: the mean of flite's own female voice, and what D4C measured."""
+FRAME = 1 + 5 + ORDER + 1
+PITCH_RANGE = {"slt": (110, 350), "kal": (60, 220)}
+LOUDNESS = 0.09
+"""Root mean square of speech, -21 dBFS."""
+
+
+def frames_of(spoken: Spoken, voice: str) -> np.ndarray:
+    """[frames, 31] of what a teacher said."""
+    if spoken.track is not None:
+        return from_track(spoken)
+    return from_wave(spoken, voice)
+
+
+def from_track(spoken: Spoken) -> np.ndarray:
+    """The parameters that flite itself plays."""
+    pitch = spoken.track[:, 0]
+    voiced = pitch > 10
+    bands = np.clip(spoken.strengths, 0, 1) * voiced[:, None]
+    return np.concatenate([smooth_pitch(pitch, voiced), bands, spoken.track[:, 2 : 2 * ORDER + 4 : 2]], 1)
+
+
+def from_wave(spoken: Spoken, voice: str) -> np.ndarray:
+    """Analysed by WORLD at 16 kHz."""
+    sound = spoken.wave.astype(np.float64)
+    if spoken.rate != RATE:
+        sound = resample_poly(sound, RATE, spoken.rate)
+    low, high = PITCH_RANGE[voice]
+    pitch, times = pyworld.dio(sound, RATE, f0_floor=low, f0_ceil=high, frame_period=1000 * HOP / RATE)
+    pitch = pyworld.stonemask(sound, pitch, times, RATE)
+    power = pyworld.cheaptrick(sound, pitch, times, RATE)
+    voiced = pitch > 10
+    bands = BANDS[voice] * voiced[:, None]
+    cepstrum = 0.5 * np.log(power + 1e-12) @ cepstral_projection(power.shape[1])
+    return np.concatenate([smooth_pitch(pitch, voiced), bands, cepstrum], 1).astype(np.float32)
+
+
+def smooth_pitch(pitch: np.ndarray, voiced: np.ndarray) -> np.ndarray:
+    """Log hertz [frames, 1], drawn through where there is no voice."""
+    if not voiced.any():
+        return np.full((len(pitch), 1), np.log(120), np.float32)
+    places = np.arange(len(pitch))
+    return np.interp(places, places[voiced], np.log(pitch[voiced]))[:, None].astype(np.float32)
+
+
+def cepstral_projection(bins: int) -> np.ndarray:
+    """[bins, 25]: log amplitudes to the mel-cepstrum nearest to them on the mel scale."""
+    angle = np.linspace(0, np.pi, bins)
+    warped = angle + 2 * np.arctan2(WARP * np.sin(angle), 1 - WARP * np.cos(angle))
+    basis = np.cos(np.arange(ORDER + 1)[None] * warped[:, None])
+    weight = np.gradient(warped)[:, None]
+    return (np.linalg.inv(basis.T @ (weight * basis)) @ (weight * basis).T).T
+
+
+def play(frames: np.ndarray, vocoder: Vocoder) -> np.ndarray:
+    """Frames as sound."""
+    values = torch.from_numpy(np.asarray(frames, np.float32))
+    with torch.no_grad():
+        return vocoder(torch.exp(values[:, 0]), values[:, 1:6].clamp(0, 1), values[:, 6:]).numpy()

@@ -1,0 +1,97 @@
+"""What the speaker learns from: sounds, durations and frames of three teachers, in shards that resume."""
+
+import pathlib
+import time
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from . import festival, flite, texts
+from .analysis import LOUDNESS, frames_of, play
+from .flite import Spoken
+from .symbols import PAUSE, SOUND_IDS, sound_id
+from .vocoder import Vocoder
+
+VOICES = ("slt", "rms", "kal")
+"""Speakers in the order of their ids."""
+FLITE_VOICES = {"rms": "rms", "kal": "kal16"}
+SHARD = 60
+SILENCE_LOSS = 1.5
+"""Nepers taken off inside pauses, where teachers hiss."""
+
+
+def make_speech(folder: pathlib.Path, sentences: int) -> None:
+    """sentences: of each voice."""
+    pool = [text for text in texts.sentences(5, 14)]
+    started, made = time.time(), 0
+    total = sentences // SHARD * len(VOICES)
+    for shard in range(sentences // SHARD):
+        for number, voice in enumerate(VOICES):
+            path = folder / "speech" / f"{voice}-{shard:03}.npz"
+            made += 1
+            if path.exists():
+                continue
+            first = (shard * len(VOICES) + number) * SHARD
+            write_shard(path, voice, pool[first : first + SHARD])
+            left = (time.time() - started) / made * (total - made)
+            print(f"speech {made} of {total} shards, {left:.0f} s left", flush=True)
+
+
+def write_shard(path: pathlib.Path, voice: str, lines: list[str]) -> None:
+    """Utterances one behind the other, with their lengths."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = [item for item in speak(voice, lines, path.parent / "waves") if item is not None]
+    examples = [example for item in said if (example := example_of(item, voice))]
+    gain = level_of([example[3] for example in examples[:6]])
+    arrays = {
+        "sounds": np.concatenate([example[0] for example in examples]).astype(np.uint8),
+        "starts": np.concatenate([example[1] for example in examples]).astype(np.uint8),
+        "durations": np.concatenate([example[2] for example in examples]).astype(np.uint8),
+        "frames": np.concatenate([example[3] for example in examples]).astype(np.float16),
+        "counts": np.array([len(example[0]) for example in examples]),
+        "gain": np.array(gain),
+    }
+    partial = path.with_suffix(".partial.npz")
+    np.savez(partial, **arrays)
+    partial.rename(path)
+
+
+def speak(voice: str, lines: list[str], folder: pathlib.Path) -> list[Spoken | None]:
+    """The lines spoken by one teacher."""
+    ended = [line if line[-1] in "?!" else f"{line}." for line in lines]
+    if voice == "slt":
+        return festival.speak_all(ended, folder)
+    return [flite.speak(line, FLITE_VOICES[voice]) for line in ended]
+
+
+def example_of(spoken: Spoken, voice: str):
+    """Sounds, word starts, durations in 10 ms, frames of 5 ms (two of each 10 ms); None if unusable."""
+    segments = spoken.segments
+    if any(segment.name not in SOUND_IDS for segment in segments):
+        return None
+    ends = np.round(np.array([segment.end for segment in segments]) * 100).astype(int)
+    for index in range(len(ends)):
+        ends[index] = max(ends[index], (ends[index - 1] if index else 0) + 1)
+    durations = np.diff(ends, prepend=0)
+    if durations.max() > 250:
+        return None
+    frames = frames_of(spoken, voice)
+    frames = np.pad(frames, ((0, max(0, 2 * ends[-1] - len(frames))), (0, 0)), "edge")[: 2 * ends[-1]]
+    sounds = np.array([sound_id(segment.name, segment.is_stressed) for segment in segments])
+    starts = np.array([segment.starts_word for segment in segments])
+    is_pause = np.repeat(np.array([segment.name == PAUSE for segment in segments]), 2 * durations)
+    frames[:, 6] -= SILENCE_LOSS * inner(is_pause)
+    return sounds, starts, durations, frames
+
+
+def inner(is_pause: np.ndarray) -> np.ndarray:
+    """1 inside pauses, falling to 0 over 40 ms towards their neighbours."""
+    padded = np.pad(is_pause.astype(float), 4, constant_values=1.0)
+    return sliding_window_view(padded, 9).min(1) * 0.5 + sliding_window_view(padded, 9).mean(1) * 0.5
+
+
+def level_of(frames: list[np.ndarray]) -> float:
+    """What must be added to the first coefficient for every voice to be equally loud."""
+    sound = np.concatenate([play(item, Vocoder()) for item in frames])
+    loud = np.abs(sound) > 0.05 * np.abs(sound).max()
+    return float(np.log(LOUDNESS / np.sqrt(np.mean(sound[loud] ** 2))))

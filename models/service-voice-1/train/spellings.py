@@ -1,0 +1,182 @@
+"""What the reader learns from: texts whose every character has the sounds it stands for."""
+
+import pathlib
+import random
+import re
+import time
+
+import numpy as np
+
+from . import flite, texts
+from .align import Aligner
+from .numbers import random_number
+from .symbols import BEGIN, CHARACTER_IDS, END, PAUSE, SLOTS, SOUND_IDS, sound_id
+
+Reading = list[tuple[str, tuple[tuple[int, bool], ...]]]
+"""Characters, and of each its sounds with whether a word starts there."""
+PAUSE_SOUND = ((SOUND_IDS[PAUSE], False),)
+MARKS = {"%": "percent", "&": "and", "+": "plus"}
+NATURAL = 6000
+"""Sentences of WordNet beside its single words."""
+
+
+def sounds_of(word: str) -> tuple[int, ...]:
+    """Ids of a single word's sounds."""
+    return tuple(sound_id(name.rstrip("012"), name.endswith("1")) for name in flite.look_up(word))
+
+
+def starting(sounds: tuple[int, ...]) -> tuple[tuple[int, bool], ...]:
+    """A word's sounds, the first marked."""
+    return tuple((sound, index == 0) for index, sound in enumerate(sounds))
+
+
+def marked(word: str, said: list[tuple[int, ...]]) -> Reading:
+    """A word's letters with their sounds, the word's first sound marked."""
+    reading, is_first = [], True
+    for letter, sounds in zip(word, said):
+        reading.append((letter, tuple((sound, is_first and i == 0) for i, sound in enumerate(sounds))))
+        is_first = is_first and not sounds
+    return reading
+
+
+class Speller:
+    """Makes readings of words, numbers, letters and sentences."""
+
+    def __init__(self, words: list[str], seed: int):
+        self.source = random.Random(seed)
+        self.words = [(word, sounds) for word in words if (sounds := sounds_of(word))]
+        self.aligner = Aligner()
+        self.aligner.fit(self.words[:9000])
+        self.source.shuffle(self.words)
+        self.letters = {letter: self.letter_name(letter) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+    def letter_name(self, letter: str) -> tuple[tuple[int, bool], ...]:
+        """As in U-S-A."""
+        said = [s for s in flite.pronounce(f"U-{letter}-S") if s.name != PAUSE]
+        places = [index for index, segment in enumerate(said) if segment.starts_word]
+        name = said[places[1] : places[-1]]
+        return starting(tuple(sound_id(s.name, s.is_stressed or s.name == "ey") for s in name))
+
+    def number(self) -> Reading:
+        digits, words = random_number(self.source)
+        joined = [tuple(pair for word in said for pair in starting(sounds_of(word))) for said in words]
+        reading = list(zip(digits, joined))
+        if self.source.random() < 0.1:
+            mark = self.source.choice("%%&+")
+            reading.append((mark, starting(sounds_of(MARKS[mark]))))
+        return reading
+
+    def letter_run(self) -> Reading:
+        """Capitals that are spelled."""
+        letters = self.source.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=self.source.choice([1, 2, 3, 3]))
+        between = self.source.random() < 0.2
+        reading = []
+        for letter in letters:
+            if between and reading:
+                reading.append(("-", ()))
+            reading.append((letter, self.letters[letter]))
+        return reading
+
+    def word(self, word: str, sounds: tuple[int, ...]) -> Reading | None:
+        said = self.aligner.align(word, sounds)
+        if said is None:
+            return None
+        chance = self.source.random()
+        shown = word.capitalize() if chance < 0.15 else word
+        if chance > 0.98 and len(word) > 4:
+            shown = word.upper()
+        return marked(shown, said)
+
+    def word_list(self, words: list[tuple[str, tuple[int, ...]]]) -> Reading:
+        """Words that mean nothing together, with numbers and capitals between."""
+        parts = [part for word in words if (part := self.word(*word))]
+        for _ in words:
+            if self.source.random() < 0.12:
+                parts.append(self.number() if self.source.random() < 0.75 else self.letter_run())
+        self.source.shuffle(parts)
+        return self.joined(parts)
+
+    def joined(self, parts: list[Reading]) -> Reading:
+        reading: Reading = [(BEGIN, PAUSE_SOUND)]
+        for index, part in enumerate(parts):
+            if index:
+                if self.source.random() < 0.12:
+                    reading.append((self.source.choice(",,,,;:.!?"), PAUSE_SOUND))
+                elif self.source.random() < 0.03:
+                    reading += [(" ", ()), (self.source.choice("—…"), PAUSE_SOUND)]
+                reading.append((" ", ()))
+            reading += part
+        if self.source.random() < 0.8:
+            reading.append((self.source.choice("....!?"), ()))
+        return [*reading, (END, PAUSE_SOUND)]
+
+    def sentence(self, text: str) -> Reading | None:
+        """A natural sentence as flite reads it; None where its words cannot be told apart."""
+        spoken: list[list] = []
+        for segment in flite.pronounce(text):
+            if segment.name == PAUSE or (segment.starts_word and segment.word != "'s"):
+                spoken.append([])
+            spoken[-1].append(segment)
+        pieces = re.findall(r"[A-Za-z']+|[ ,;:?!-]", text)
+        queue = spoken[1:-1]
+        reading: Reading = [(BEGIN, PAUSE_SOUND)]
+        for piece in pieces:
+            if not re.match(r"[A-Za-z]", piece):
+                is_pause = bool(queue) and queue[0][0].name == PAUSE and piece in ",;:?!"
+                reading.append((piece, PAUSE_SOUND if is_pause else ()))
+                queue = queue[1:] if is_pause else queue
+                continue
+            if not queue or queue[0][0].name == PAUSE:
+                return None
+            said, queue = queue[0], queue[1:]
+            if said[0].word.replace("'", "") != piece.lower().removesuffix("'s").replace("'", ""):
+                return None
+            sounds = tuple(sound_id(segment.name, segment.is_stressed) for segment in said)
+            aligned = self.aligner.align(piece.lower(), sounds)
+            if aligned is None:
+                return None
+            reading += marked(piece, aligned)
+        if queue:
+            return None
+        if reading[-1][0].isalpha() and self.source.random() < 0.85:
+            reading.append((".", ()))
+        return [*reading, (END, PAUSE_SOUND)]
+
+
+def make_spellings(folder: pathlib.Path, words: int) -> None:
+    """words: how many single ones. Writes characters, sounds and starts, and each text's length."""
+    if (folder / "spellings.npz").exists():
+        return
+    started = time.time()
+    speller = Speller(texts.words()[:words], 3)
+    # The speaker has seen the first sentences; the reader takes them all, it knows other things of them.
+    natural = [reading for text in texts.sentences(4, 14)[:NATURAL] if (reading := speller.sentence(text))]
+    print(f"spellings: {len(natural)} sentences, {time.time() - started:.0f} s", flush=True)
+    lists = []
+    place = 0
+    while place < len(speller.words):
+        size = speller.source.randint(2, 8)
+        lists.append(speller.word_list(speller.words[place : place + size]))
+        place += size
+    readings = [r for r in natural + lists if all(len(s) <= SLOTS for _, s in r)]
+    speller.source.shuffle(readings)
+    write_readings(folder / "spellings.npz", readings)
+    print(f"spellings: {len(readings)} texts, {time.time() - started:.0f} s", flush=True)
+
+
+def write_readings(path: pathlib.Path, readings: list[Reading]) -> None:
+    """Arrays [characters], [characters, SLOTS] twice, [texts]."""
+    total = sum(len(reading) for reading in readings)
+    characters = np.zeros(total, np.uint8)
+    sounds, starts = np.zeros((total, SLOTS), np.uint8), np.zeros((total, SLOTS), np.uint8)
+    place = 0
+    for reading in readings:
+        for character, said in reading:
+            characters[place] = CHARACTER_IDS[character]
+            for slot, (sound, is_start) in enumerate(said):
+                sounds[place, slot], starts[place, slot] = sound, is_start
+            place += 1
+    partial = path.with_suffix(".partial.npz")
+    counts = np.array([len(reading) for reading in readings])
+    np.savez(partial, characters=characters, sounds=sounds, starts=starts, counts=counts)
+    partial.rename(path)
