@@ -3,6 +3,7 @@ import type { Evaluate } from "./evaluator.js";
 import { evaluateModeration } from "./moderation.js";
 import { evaluateRerank } from "./rerank.js";
 import { evaluateSpeech } from "./speech.js";
+import { evaluateTranscription } from "./transcription.js";
 
 /** How the models of each modality are measured. */
 export const evaluators: Readonly<Record<string, Evaluate>> = {
@@ -10,4 +11,5 @@ export const evaluators: Readonly<Record<string, Evaluate>> = {
   moderation: evaluateModeration,
   rerank: evaluateRerank,
   speech: evaluateSpeech,
+  transcription: evaluateTranscription,
 };

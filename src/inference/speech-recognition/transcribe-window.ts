@@ -1,5 +1,5 @@
-import { deflateSync } from "node:zlib";
 import { chooseToken } from "./choose-token.js";
+import { compressionRatio } from "./compression-ratio.js";
 import { createTokenRules, logSumExp } from "./token-rules.js";
 import type { PromptLogits, WhisperDecoder } from "./whisper-decoder.js";
 import { whisperText, type WhisperModel } from "./whisper-model.js";
@@ -138,9 +138,4 @@ async function decodeOnce(task: WindowTask, attempt: Attempt): Promise<WindowTex
     compressionRatio: compressionRatio(text),
     noSpeechProbability: Math.exp((atMark[noSpeech] ?? 0) - logSumExp(atMark, 0, atMark.length)),
   };
-}
-
-function compressionRatio(text: string): number {
-  const bytes = Buffer.from(text);
-  return bytes.byteLength / deflateSync(bytes).byteLength;
 }

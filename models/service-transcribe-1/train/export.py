@@ -1,0 +1,62 @@
+"""Makes the package's files from the trained parts, and checks them."""
+
+import argparse
+import json
+import pathlib
+
+from . import language_model, texts
+from .lexicon import make_lexicon
+from .manifest import NAME, write_manifest
+from .onnx_export import export_acoustic, halved
+from .parity import check_acoustic
+from .train_acoustic import load_acoustic
+from .vocabulary import make_vocabulary, training_sentences
+
+PACKAGE = pathlib.Path(__file__).resolve().parent.parent
+
+
+def export_words(folder: pathlib.Path) -> None:
+    """Writes `lexicon.tsv` and `language-model.bin` into the folder, unless they lie there."""
+    if (folder / "language-model.bin").exists():
+        return
+    sentences = training_sentences()
+    vocabulary = make_vocabulary(sentences)
+    lines = ["\t".join([word, *forms]) for word, forms in zip(vocabulary, make_lexicon(folder, vocabulary))]
+    (folder / "lexicon.tsv").write_text("\n".join(lines) + "\n")
+    model = language_model.fit(sentences, vocabulary)
+    partial = folder / "language-model.partial"
+    language_model.write(partial, *model)
+    partial.rename(folder / "language-model.bin")
+    held_out = texts.speakable(texts.examples(), True)
+    perplexity, unknown = language_model.perplexity([texts.words_of(text) for text in held_out], vocabulary, model)
+    _, pairs, triples = model
+    print(
+        f"{len(vocabulary)} words, {len(pairs)} pairs, {len(triples)} triples; held-out examples: "
+        f"perplexity {perplexity:.0f}, unknown {unknown:.3f}",
+        flush=True,
+    )
+
+
+def export_package(folder: pathlib.Path, size: str) -> None:
+    """Writes graph, lexicon, language model and model.json."""
+    export_words(folder)
+    model = halved(load_acoustic(folder, size))
+    graph = PACKAGE / "acoustic-model.onnx"
+    export_acoustic(model, graph, NAME)
+    print(f"parity {check_acoustic(graph, model):.1e}", flush=True)
+    for name in ("lexicon.tsv", "language-model.bin"):
+        (PACKAGE / name).write_bytes((folder / name).read_bytes())
+    measured = folder / "memory.json"
+    write_manifest(PACKAGE, json.loads(measured.read_text()) if measured.exists() else {})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", default="cpu")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build"))
+    options = parser.parse_args()
+    export_package(options.folder, options.size)
+
+
+if __name__ == "__main__":
+    main()

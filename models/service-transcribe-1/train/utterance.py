@@ -1,0 +1,35 @@
+"""Spoken sentences: samples with what is said when."""
+
+import dataclasses
+
+import numpy as np
+from scipy.signal import resample_poly
+
+RATE_HZ = 16000
+
+
+@dataclasses.dataclass
+class Piece:
+    """One phone by a synthesiser's own name, seconds; `opens` marks the first of its word."""
+
+    phone: str
+    start: float
+    end: float
+    word: str | None
+    opens: bool
+
+
+@dataclasses.dataclass
+class Utterance:
+    """Mono samples in -1..1 at 16 kHz, and their phones in order."""
+
+    samples: np.ndarray
+    pieces: list[Piece]
+
+
+def from_pieces(samples: np.ndarray, rate_hz: int, pieces: list[Piece]) -> Utterance:
+    """Brings the samples to 16 kHz."""
+    if rate_hz != RATE_HZ:
+        common = int(np.gcd(rate_hz, RATE_HZ))
+        samples = resample_poly(samples, RATE_HZ // common, rate_hz // common)
+    return Utterance(np.asarray(samples, np.float32), pieces)

@@ -1,0 +1,49 @@
+"""The words that can be written, each in its usual case, and the sentences that count them."""
+
+import collections
+
+from . import texts
+
+MOST = 65000
+"""The language model has 16 bits for a word."""
+KINDS = ("examples", "fortunes", "definitions", "grammar")
+GRAMMAR_SENTENCES = 12000
+
+
+def training_sentences() -> list[list[str]]:
+    """Words of every sentence that is not held out, as written."""
+    sources = {
+        "examples": texts.examples(),
+        "definitions": texts.definitions(),
+        "fortunes": texts.fortunes(),
+        "grammar": texts.grammar_sentences(GRAMMAR_SENTENCES, seed=5),
+    }
+    kept = []
+    for name in KINDS:
+        for text in dict.fromkeys(sources[name]):
+            plain = text.replace("`", "'").strip(" .!?;:")
+            if not texts.is_held_out(" ".join(plain.split())) and not any(one.isdigit() for one in plain):
+                words = texts.words_of(plain)
+                if words:
+                    kept.append(words)
+    return kept
+
+
+def make_vocabulary(sentences: list[list[str]]) -> list[str]:
+    """Written forms, commonest first; `vocabulary[i].lower()` is unique."""
+    counts, cases = collections.Counter(), collections.defaultdict(collections.Counter)
+    for words in sentences:
+        counts.update(word.lower() for word in words)
+        for word in words[1:]:
+            cases[word.lower()][word] += 1
+    kept = [word for word, _ in counts.most_common()]
+    kept += sorted(texts.used_lemmas() - set(kept))
+    kept = [word for word in kept if len(word) > 1 or word in "aio"]
+    return [_usual_case(word, cases[word]) for word in kept][:MOST]
+
+
+def _usual_case(word: str, seen: collections.Counter) -> str:
+    if word == "i" or word.startswith("i'"):
+        return word.capitalize()
+    usual = seen.most_common(1)[0][0] if seen else word
+    return word if usual.isupper() and len(usual) > 4 else usual

@@ -1,0 +1,32 @@
+import type { PipelineSetup } from "../../core/modality.js";
+import { openCtc } from "../../inference/ctc/ctc-model.js";
+import type { ModelPackage } from "../../inference/model-package.js";
+import { createLogMel } from "../../media/mel.js";
+import type { Listener } from "./listener.js";
+import { transcribePhones } from "./transcribe-phones.js";
+
+/** A model that spells phones, read with its lexicon and language model. */
+export async function openCtcListener(
+  model: ModelPackage,
+  { threads, onRun }: PipelineSetup,
+): Promise<Listener> {
+  const opened = await openCtc(model, { threads, ...(onRun && { onRun }) });
+  const logMel = createLogMel(opened.settings.melBins);
+  return {
+    modelId: model.id,
+    languages: [opened.settings.language],
+    whyNoWordTimes: undefined,
+    maxSeconds: model.limits.maxSeconds,
+    listen: ({ prompt, voiceDetection, granularities }, { pcm, signal }) =>
+      transcribePhones({
+        model: opened,
+        logMel,
+        pcm,
+        prompt,
+        detection: voiceDetection ?? {},
+        withWords: granularities.includes("word"),
+        signal,
+      }),
+    close: () => opened.close(),
+  };
+}

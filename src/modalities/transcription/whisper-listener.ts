@@ -1,0 +1,92 @@
+import type { PipelineSetup } from "../../core/modality.js";
+import { uniformSource } from "../../inference/diffusion/noise.js";
+import { graphPaths, type ModelPackage } from "../../inference/model-package.js";
+import { openSessions, type SessionThread } from "../../inference/session.js";
+import { createWhisperDecoder } from "../../inference/speech-recognition/whisper-decoder.js";
+import {
+  openWhisper,
+  type WhisperModel,
+} from "../../inference/speech-recognition/whisper-model.js";
+import { createLogMel, type LogMel } from "../../media/mel.js";
+import type { ListenedSound, Listener } from "./listener.js";
+import type { TranscriptionRequest } from "./request.js";
+import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./sound-regions.js";
+import { type HeardWindow, type SoundTask, transcribeSound } from "./transcribe-sound.js";
+
+/** Tried until one gives plausible text, where the caller left the temperature at 0. */
+const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1];
+
+const NO_CROSS_ATTENTIONS =
+  "the model was exported without the cross attentions that tell where words are";
+
+interface Whisper {
+  readonly model: WhisperModel;
+  readonly voice: SessionThread | undefined;
+  readonly logMel: LogMel;
+}
+
+/** Whisper, with its voice detector where the package has one. */
+export async function openWhisperListener(
+  model: ModelPackage,
+  { threads, onRun }: PipelineSetup,
+): Promise<Listener> {
+  const opened = await openWhisper(model, { threads, ...(onRun && { onRun }) });
+  const voice = model.files[VOICE_ROLE]
+    ? await openSessions(
+        { graphs: graphPaths(model, [VOICE_ROLE]), threads: 1, providers: ["cpu"] },
+        onRun,
+      )
+    : undefined;
+  const whisper = { model: opened, voice, logMel: createLogMel(opened.settings.melBins) };
+  const { languages } = opened.settings.tokens;
+  return {
+    modelId: model.id,
+    languages: languages.size === 0 ? ["en"] : [...languages.keys()],
+    whyNoWordTimes: opened.crossAttentions.length > 0 ? undefined : NO_CROSS_ATTENTIONS,
+    maxSeconds: model.limits.maxSeconds,
+    listen: (request, sound) => listen(whisper, request, sound),
+    async close() {
+      await Promise.all([opened.close(), voice?.close()]);
+    },
+  };
+}
+
+async function* listen(
+  whisper: Whisper,
+  request: TranscriptionRequest,
+  sound: ListenedSound,
+): AsyncGenerator<HeardWindow> {
+  const decoder = createWhisperDecoder(whisper.model);
+  try {
+    yield* transcribeSound({ ...soundTask(whisper, request, sound), decoder });
+  } finally {
+    decoder.close();
+  }
+}
+
+function soundTask(
+  { model, voice, logMel }: Whisper,
+  request: TranscriptionRequest,
+  { pcm, signal }: ListenedSound,
+): Omit<SoundTask, "decoder"> {
+  const isLong = pcm.sampleCount > WINDOW_SAMPLES;
+  const detection = request.voiceDetection ?? (isLong ? {} : null);
+  const hasTimes = ["srt", "vtt", "verbose_json"].includes(request.format);
+  return {
+    model,
+    logMel,
+    pcm,
+    regions:
+      voice !== undefined && detection !== null
+        ? voiceRegions(pcm, { thread: voice, detection, signal })
+        : [{ start: 0, end: pcm.sampleCount }],
+    language: model.settings.tokens.languages.size === 0 ? null : request.language,
+    prompt: request.prompt,
+    temperatures: request.temperature === 0 ? TEMPERATURES : [request.temperature],
+    withTimestamps: isLong || hasTimes,
+    withWords: request.granularities.includes("word"),
+    // The same sound gives the same text.
+    random: uniformSource(0),
+    signal,
+  };
+}
