@@ -20,7 +20,10 @@ if (!isHeard) process.stderr.write("skipped: pocketsphinx is not installed\n");
 
 const modelsDir = fileURLToPath(new URL("../../models", import.meta.url));
 const packages = await listModelPackages(modelsDir);
-const starters = packages.filter(({ modality }) => isHeard || modality !== "speech");
+const cards = await Promise.all(packages.map(({ path }) => readEvaluationCard(path)));
+const starters = packages.filter(
+  ({ modality }, index) => cards[index] !== undefined && (isHeard || modality !== "speech"),
+);
 
 /** Measured beside what noise must not reach, for the measures that state it. */
 async function measure(model: ModelPackage) {
