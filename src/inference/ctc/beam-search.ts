@@ -1,16 +1,6 @@
 import { phonesTo, type LexiconTree } from "./lexicon-tree.js";
-import { Search } from "./search.js";
+import { Search, type SearchRules } from "./search.js";
 import type { WordModel } from "./word-model.js";
-
-export interface SearchRules {
-  /** Weight of the language model against what was heard. */
-  readonly languageWeight: number;
-  /** Added for each word, natural logarithm. */
-  readonly wordBonus: number;
-  /** Hypotheses this far behind the best are given up. */
-  readonly beam: number;
-  readonly maxHypotheses: number;
-}
 
 /** What sounds at each step: log probabilities [steps, phones], the first of them blank. */
 export interface Spelled {

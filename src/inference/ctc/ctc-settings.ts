@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ModelPackage } from "../model-package.js";
-import type { SearchRules } from "./beam-search.js";
+import type { SearchRules } from "./search.js";
 
 export interface CtcSettings {
   readonly melBins: number;

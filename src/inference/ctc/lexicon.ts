@@ -11,15 +11,13 @@ export interface Pronunciation {
   readonly phones: readonly number[];
 }
 
-/** Number of the first word: 0 and 1 are a sentence's beginning and end. */
-export const FIRST_WORD = 2;
-
 /**
  * Reads one word a line: its spelling, then each pronunciation after a tab, phones apart by spaces.
  * Throws a sentence that names the line with a phone that is not in `phones`.
  */
 export function parseLexicon(text: string, phones: readonly string[]): Lexicon {
   const numberOf = new Map(phones.map((phone, number) => [phone, number]));
+  // 0 and 1 are a sentence's beginning and end.
   const words = ["", ""];
   const pronunciations: Pronunciation[] = [];
   for (const [index, line] of text.split("\n").entries()) {

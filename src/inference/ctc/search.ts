@@ -1,6 +1,15 @@
-import type { SearchRules } from "./beam-search.js";
 import type { LexiconTree } from "./lexicon-tree.js";
 import type { WordModel } from "./word-model.js";
+
+export interface SearchRules {
+  /** Weight of the language model against what was heard. */
+  readonly languageWeight: number;
+  /** Added for each word, natural logarithm. */
+  readonly wordBonus: number;
+  /** Hypotheses this far behind the best are given up. */
+  readonly beam: number;
+  readonly maxHypotheses: number;
+}
 
 /** A finished word and those before it. */
 export interface Chain {
