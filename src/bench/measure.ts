@@ -88,6 +88,7 @@ export function machine(): Readonly<Record<string, string | number>> {
   };
 }
 
-function round(value: number): number {
+/** To the four digits that tables show. */
+export function round(value: number): number {
   return Number(value.toPrecision(4));
 }

@@ -6,6 +6,7 @@ import {
   readEvaluationCard,
 } from "../../bench/evaluation/evaluation-card.js";
 import type { Measures } from "../../bench/evaluation/evaluator.js";
+import { round } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
 import { listModelPackages, type ModelPackage } from "../../inference/model-package.js";
 import { evaluatePackage } from "../evaluate-package.js";
@@ -105,8 +106,4 @@ function toRow({ model, finding }: PackageFinding) {
     verdict: holds ? "holds" : "FALLS SHORT",
     bar: meets === undefined ? "" : `${meets ? "meets" : "misses"} ${sign} ${target}`,
   };
-}
-
-function round(value: number): number {
-  return Number(value.toPrecision(4));
 }

@@ -30,7 +30,6 @@ export interface CtcModel {
   read(spelling: Spelled, before: number): readonly FoundWord[];
   /** The language model's state after words; unknown ones are left out. */
   stateAfter(spellings: readonly string[]): number;
-  follow(state: number, words: readonly FoundWord[]): number;
   close(): Promise<void>;
 }
 
@@ -75,7 +74,6 @@ export async function openCtc(model: ModelPackage, { threads, onRun }: OpenCtc):
       const known = spellings.flatMap((word) => numberOf.get(word.toLowerCase()) ?? []);
       return words.stateAfter(known);
     },
-    follow: (state, found) => found.reduce((at, { word }) => words.follow(at, word).state, state),
     close: () => thread.close(),
   };
 }
