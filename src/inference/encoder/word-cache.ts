@@ -9,7 +9,6 @@ type Step = z.infer<typeof step>;
 const tokenizerJson = z.object({
   normalizer: step.nullish(),
   pre_tokenizer: step.nullish(),
-  model: z.looseObject({ type: z.string().optional(), vocab: z.unknown() }),
   added_tokens: z.array(
     z.object({
       content: z.string(),
@@ -40,15 +39,13 @@ export function cacheWords(json: unknown, read: ReadIds): (text: string) => Int3
     WRITTEN_SPACE,
     ...parsed.data.added_tokens.filter(reachesOut).map(({ content }) => content),
   ];
-  const fusedId = fusedUnknown(parsed.data);
   const idsOf = rememberWords(read);
   return (text) => {
     if (wide.some((content) => text.includes(content))) return Int32Array.from(read(text));
     const ids: number[] = [];
     for (const word of text.split(/[ \n\r\t]+/)) {
       if (word === "") continue;
-      for (const id of word.length > LONGEST_WORD ? read(word) : idsOf(word))
-        if (id !== fusedId || ids.at(-1) !== fusedId) ids.push(id);
+      for (const id of word.length > LONGEST_WORD ? read(word) : idsOf(word)) ids.push(id);
     }
     return Int32Array.from(ids);
   };
@@ -81,7 +78,7 @@ function reachesOut({
   return lstrip === true || rstrip === true || single_word === true || /\s/.test(content);
 }
 
-function isWordwise({ normalizer, pre_tokenizer, model }: TokenizerJson): boolean {
+function isWordwise({ normalizer, pre_tokenizer }: TokenizerJson): boolean {
   const normalizers = stepsOf(normalizer, "normalizers");
   const splitters = stepsOf(pre_tokenizer, "pretokenizers");
   if (!normalizers.every(keepsWordsApart)) return false;
@@ -91,7 +88,7 @@ function isWordwise({ normalizer, pre_tokenizer, model }: TokenizerJson): boolea
   if (splits) return splitters.slice(1).every(treatsWordsAlike);
   const trims =
     normalizers.some(collapsesSpace) && normalizers.some(({ type }) => type === "Strip");
-  return splitters.length === 1 && trims && treatsWordsAlike(first) && !hasPiecesOfTwoWords(model);
+  return splitters.length === 1 && trims && first["split"] !== false && treatsWordsAlike(first);
 }
 
 function stepsOf(one: Step | null | undefined, list: string): readonly Step[] {
@@ -127,18 +124,4 @@ function treatsWordsAlike({
 }: Step): boolean {
   if (type === "Metaspace") return scheme === undefined ? prefix !== false : scheme === "always";
   return type === "Punctuation" || type === "Digits";
-}
-
-/** Unigram makes one unknown token of neighbours, across words where these are not split before it. */
-function fusedUnknown({ pre_tokenizer, model }: TokenizerJson): number | undefined {
-  const [first, ...more] = stepsOf(pre_tokenizer, "pretokenizers");
-  const isSplit = first?.type !== "Metaspace" || more.length > 0 || first["split"] !== false;
-  return isSplit ? undefined : z.int().optional().catch(undefined).parse(model["unk_id"]);
-}
-
-/** A vocabulary with pieces such as `▁New▁York` cuts words by their neighbours; others cannot. */
-function hasPiecesOfTwoWords({ type, vocab }: TokenizerJson["model"]): boolean {
-  const pieces = z.array(z.tuple([z.string(), z.number()])).safeParse(vocab);
-  if (type !== "Unigram" || !pieces.success) return true;
-  return pieces.data.some(([piece]) => piece.indexOf("▁", 1) !== -1);
 }
