@@ -1,10 +1,12 @@
 // Every endpoint once, with the stock OpenAI and Cohere clients. Run `npm run framemill -- up` first, then,
-// with the base address and the key that it prints and models of `npm run framemill -- models list`:
+// with the base address and the key that it prints:
 //
-//   FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… node examples/ten-endpoints.mjs \
-//     --chat qwen3-0.6b --speech kokoro-82m --video service-motion-1
+//   FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… node examples/ten-endpoints.mjs
 //
-// Endpoints without a model are left out. Files go to --out; the exit code is 1 when a call failed.
+// Names of endpoints choose some of them; options choose other models than the starters, from those of
+// `npm run framemill -- models list`: … ten-endpoints.mjs chat speech --chat qwen3-0.6b --speech kokoro-82m
+//
+// Files go to --out; the exit code is 1 when a call failed.
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,17 +16,19 @@ import { CohereClientV2 } from "cohere-ai";
 import OpenAI from "openai";
 
 const text = { type: "string" };
-const { values: args } = parseArgs({
+const starter = (name) => ({ ...text, default: `service-${name}-1` });
+const { values: args, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
-    chat: text, // serves responses, too
-    image: text,
-    speech: text,
-    transcription: text,
-    music: text,
-    video: text,
-    embeddings: text,
-    rerank: text,
-    moderation: text,
+    chat: starter("chat"), // serves responses, too
+    image: starter("image"),
+    speech: starter("voice"),
+    transcription: starter("transcribe"),
+    music: starter("music"),
+    video: starter("motion"),
+    embeddings: starter("embed"),
+    rerank: starter("rerank"),
+    moderation: starter("moderate"),
     voice: { ...text, default: "alloy" },
     sound: text, // to transcribe; what speech said when left out
     out: { ...text, default: "." },
@@ -164,15 +168,16 @@ async function save(response, path) {
   await pipeline(response.body, createWriteStream(path));
 }
 
-const modelOf = (name) => args[name === "responses" ? "chat" : name];
-const asked = Object.entries(calls).filter(([name]) => modelOf(name) !== undefined);
-if (asked.length === 0) throw new Error("name a model of one endpoint or more, e.g. --chat ID");
+const unknown = positionals.find((name) => !(name in calls));
+if (unknown !== undefined)
+  throw new Error(`no endpoint "${unknown}": ${Object.keys(calls).join(", ")}`);
+const asked = positionals.length > 0 ? positionals : Object.keys(calls);
 
 await mkdir(args.out, { recursive: true });
-for (const [name, call] of asked) {
-  const model = modelOf(name);
+for (const name of asked) {
+  const model = args[name === "responses" ? "chat" : name];
   try {
-    process.stdout.write(`${name.padEnd(14)} ${await call(model)}\n`);
+    process.stdout.write(`${name.padEnd(14)} ${await calls[name](model)}\n`);
   } catch (error) {
     process.stdout.write(`${name.padEnd(14)} FAILED: ${error.message}\n`);
     process.exitCode = 1;

@@ -105,7 +105,14 @@ describeWithModels("the example of all endpoints", () => {
     });
 
     test("says which call failed and ends with 1", async () => {
-      const failed = runExample("--embeddings", "rerank", "--rerank", "rerank");
+      const failed = runExample(
+        "embeddings",
+        "rerank",
+        "--embeddings",
+        "rerank",
+        "--rerank",
+        "rerank",
+      );
       await expect(failed).rejects.toMatchObject({
         code: 1,
         stdout: expect.stringMatching(/^embeddings +FAILED: 404 no model "rerank".*\nrerank +near/),

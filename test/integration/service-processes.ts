@@ -36,7 +36,7 @@ interface UpOptions {
   readonly cliPath?: string;
 }
 
-/** `framemill up`: everything embedded, in one process tree. */
+/** `framemill up`: everything embedded, in one process tree; with the model for video unless told otherwise. */
 export async function startUp(
   dataDir: string,
   { environment = {}, cliPath = cli }: UpOptions = {},
@@ -138,6 +138,7 @@ function environmentOf(dataDir: string, services: Environment): NodeJS.ProcessEn
     PORT: "0",
     GRPC_PORT: "0",
     WORKER_PORT: "0",
+    ...("MODELS_DIR" in services ? {} : { MODELS: "service-motion-1" }),
     ...services,
   };
 }

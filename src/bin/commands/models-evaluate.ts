@@ -40,7 +40,7 @@ export async function evaluateModels(
     return all;
   });
   if (options.json) printJson(findings);
-  else printTable(findings.map(toRow));
+  else printTable(findings.map((finding) => toRow(finding, options.limit !== undefined)));
   if (options.limit === undefined && findings.some(({ finding }) => !finding.holds))
     process.exitCode = 1;
 }
@@ -94,7 +94,7 @@ async function measure(
   }
 }
 
-function toRow({ model, finding }: PackageFinding) {
+function toRow({ model, finding }: PackageFinding, isLimited: boolean) {
   const { name, measured, holds, meets } = finding;
   const { card, target, better } = finding.stated;
   const sign = better === "higher" ? "≥" : "≤";
@@ -103,7 +103,7 @@ function toRow({ model, finding }: PackageFinding) {
     measure: name,
     measured: round(measured),
     card: round(card),
-    verdict: holds ? "holds" : "FALLS SHORT",
-    bar: meets === undefined ? "" : `${meets ? "meets" : "misses"} ${sign} ${target}`,
+    verdict: isLimited ? "too few to say" : holds ? "holds" : "FALLS SHORT",
+    bar: meets === undefined || isLimited ? "" : `${meets ? "meets" : "misses"} ${sign} ${target}`,
   };
 }
