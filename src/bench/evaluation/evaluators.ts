@@ -1,3 +1,4 @@
+import { evaluateChat } from "./chat.js";
 import { evaluateEmbeddings } from "./embeddings.js";
 import type { Evaluate } from "./evaluator.js";
 import { evaluateModeration } from "./moderation.js";
@@ -7,6 +8,7 @@ import { evaluateTranscription } from "./transcription.js";
 
 /** How the models of each modality are measured. */
 export const evaluators: Readonly<Record<string, Evaluate>> = {
+  chat: evaluateChat,
   embeddings: evaluateEmbeddings,
   moderation: evaluateModeration,
   rerank: evaluateRerank,

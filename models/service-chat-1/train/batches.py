@@ -1,0 +1,44 @@
+"""What one step learns from: conversations made for it, in rows of like length."""
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+from .mixture import conversations
+from .sizes import CONTEXT, Size
+from .vocabulary import PAD_ID
+
+HELD_OUT_SEEDS = 1_000_000_000
+
+
+def encode(tokenizer: Tokenizer, parts: list[tuple[str, bool]]) -> tuple[list[int], list[bool]]:
+    """Ids, and whether each is to be learned; what is too long is cut."""
+    ids, learned = [], []
+    for (text, spoken), row in zip(parts, tokenizer.encode_batch([text for text, _ in parts]), strict=True):
+        del text
+        ids += row.ids
+        learned += [spoken] * len(row.ids)
+    return ids[:CONTEXT], learned[:CONTEXT]
+
+
+def batch(tokenizer: Tokenizer, seed: int, size: Size) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Parts (ids [B, S], learned [B, S]) of like length; together they are one step."""
+    rows = [encode(tokenizer, parts) for parts in conversations(seed, size.conversations)]
+    rows.sort(key=lambda row: len(row[0]))
+    parts: list[list[tuple[list[int], list[bool]]]] = [[]]
+    for row in rows:
+        if parts[-1] and (len(parts[-1]) + 1) * len(row[0]) > size.places:
+            parts.append([])
+        parts[-1].append(row)
+    return [padded(part) for part in parts]
+
+
+def padded(rows: list[tuple[list[int], list[bool]]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows filled up behind their ends."""
+    longest = max(len(ids) for ids, _ in rows)
+    ids = np.full((len(rows), longest), PAD_ID, np.int64)
+    learned = np.zeros((len(rows), longest), bool)
+    for at, (row, spoken) in enumerate(rows):
+        ids[at, : len(row)] = row
+        learned[at, : len(row)] = spoken
+    return torch.from_numpy(ids), torch.from_numpy(learned)

@@ -1,0 +1,79 @@
+"""The evaluation's cases: phrasings, names, cities and pairs of numbers that no training text has."""
+
+import json
+import pathlib
+import random
+from collections.abc import Callable
+
+from tokenizers import Tokenizer
+from training_kit.package import write_lines
+
+from .batches import encode
+from .conversation import Example, segments
+from .mixture import TASKS
+from .tasks import arithmetic, definitions, facts, instructions, json_answers, memory, small_talk, tool_calls
+
+Make = Callable[[random.Random, bool], Example]
+
+
+def signed(signs: str) -> Make:
+    return lambda rng, held_out: arithmetic.arithmetic(rng, held_out, rng.choice(signs))
+
+
+SETS: dict[str, tuple[int, list[Make]]] = {
+    "sums": (100, [signed("+-")]),
+    "tables": (60, [signed("x/")]),
+    "word-problems": (60, [arithmetic.word_problem]),
+    "definitions": (100, [definitions.definition]),
+    "unknown-words": (40, [definitions.unknown_word]),
+    "facts": (100, [facts.fact, facts.fact, facts.yes_or_no, facts.named_kinds]),
+    "talk": (50, [small_talk.small_talk]),
+    "recall": (80, [memory.memory]),
+    "reading": (60, [memory.reading]),
+    "instructions": (80, [instructions.persona, instructions.one_word, instructions.repeating, instructions.greeting]),
+    "json": (60, [json_answers.json_answer]),
+    "tool-calls": (80, [tool_calls.tool_choice]),
+    "tool-answers": (40, [tool_calls.tool_answer]),
+    "no-tool": (40, [tool_calls.no_tool]),
+}
+DIALOGUES = 40
+SEED = 5151
+
+
+def write_cases(folder: pathlib.Path, tokenizer: pathlib.Path) -> None:
+    """One JSONL file a set, and the dialogues whose last answers are read word by word."""
+    for at, (name, (count, makers)) in enumerate(SETS.items()):
+        rng = random.Random(SEED + at)
+        write_lines(folder / f"{name}.jsonl", [case(makers[n % len(makers)](rng, True)) for n in range(count)])
+    reader, rng = Tokenizer.from_file(str(tokenizer)), random.Random(SEED - 1)
+    write_lines(folder / "dialogues.jsonl", [dialogue(reader, rng) for _ in range(DIALOGUES)])
+
+
+def case(example: Example) -> dict:
+    """What is asked, without the last answer, and what it must have."""
+    row: dict = {"messages": [to_request(message) for message in example.messages[:-1]], "expect": example.expect}
+    if example.tools:
+        row["tools"] = example.tools
+    if example.schema:
+        row["schema"] = example.schema
+    return row
+
+
+def to_request(message: dict) -> dict:
+    """Arguments of calls are text in the API."""
+    if "tool_calls" not in message:
+        return message
+    calls = [
+        {**call, "function": {**call["function"], "arguments": json.dumps(call["function"]["arguments"])}}
+        for call in message["tool_calls"]
+    ]
+    return {**message, "tool_calls": calls}
+
+
+def dialogue(tokenizer: Tokenizer, rng: random.Random) -> dict:
+    """A conversation of some task without tools; `words` are ids and texts of the reference's tokens."""
+    tasks = {task: weight for task, weight in TASKS.items() if task not in (tool_calls.tool_use, tool_calls.no_tool)}
+    example = rng.choices(list(tasks), list(tasks.values()))[0](rng, True)
+    ids, _ = encode(tokenizer, segments(example)[-1:])
+    words = [[token, tokenizer.decode([token], skip_special_tokens=False)] for token in ids[:-1]]
+    return {"messages": example.messages[:-1], "words": words}

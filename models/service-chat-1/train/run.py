@@ -1,0 +1,46 @@
+"""The whole recipe, from sentences of code to the package. Resumable: a killed training goes on.
+
+python -m train.run --size cpu --folder build
+"""
+
+import argparse
+import dataclasses
+import pathlib
+
+import torch
+
+from .export import export_package
+from .sizes import SIZES
+from .train_chat import finish_chat, train_chat
+from .vocabulary import make_tokenizer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", choices=SIZES, default="cpu")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--steps", type=int, help="steps at the steady rate, in all; the size's when left out")
+    parser.add_argument("--decay", type=int, help="steps of the fall; the size's when left out")
+    parser.add_argument("--only", choices=("train", "finish", "export"), help="one part of the recipe")
+    parser.add_argument("--package", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    size = SIZES[options.size]
+    if options.decay is not None:
+        size = dataclasses.replace(size, decay=options.decay)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    tokenizer = options.folder / "tokenizer.json"
+    if not tokenizer.exists():
+        make_tokenizer(tokenizer, size.vocabulary)
+    if options.only in (None, "train"):
+        train_chat(options.folder, size, options.steps or size.steps, device)
+    if options.only in (None, "finish"):
+        finish_chat(options.folder, size, device)
+    if options.only in (None, "export"):
+        export_package(options.folder, size, options.package)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""What common words mean, as WordNet has it, and words that the model was never told of."""
+
+import functools
+import random
+
+from training_kit.wordnet import Synset, first_senses, read_synsets
+
+from ..conversation import Example, assistant, user
+from ..tables import invented_word
+from ..wording import article, capital, casual, say
+
+NOUNS = """
+accident actor airplane airport alphabet ambulance anchor angel ankle apartment apple apron architect army artist
+astronaut atom autumn baby bakery balcony ball balloon banana bank barn basement basket battery beach beard bed bee
+beer bell belt bench bicycle bird birthday biscuit blanket blood boat bone book boot bottle bowl brain branch bread
+breakfast brick bride bridge broom brother bucket builder bus butcher butter butterfly button cabin cage cake
+calendar camel camera candle canoe car carpet carrot castle cat cave ceiling century chain chair cheese cherry chimney
+church circle citizen clock cloud coal coast coat coffee coin comb compass concert continent cook copper corn cottage
+cotton cousin cow crocodile crown cup curtain daughter desert desk detective dew diamond diary dictionary dinner disease
+doctor dog dolphin donkey door dragon drawer dress drum duck dust eagle ear earth earthquake elephant elevator emperor
+engine envelope evening factory family farmer father feather fence festival fever field finger fire fish flag flame
+floor flower flute fog forest fork fox friend frog fruit funeral furniture garage garden garlic ghost giraffe glass
+glove grandmother grass guitar hammer harbor hat heart helmet hen hill honey horse hospital hotel house hunger
+husband hut ice insect iron island jacket jewel joke judge juice jungle kettle key king kitchen knee knife ladder lake
+lamp lamb language lawyer leaf leather lemon library lightning lion lip luck lunch magazine magnet map market meadow
+medicine melon milk mirror money monkey monster month moon morning mosquito mother mountain mouse mouth museum music
+nail nation needle neighbor nest newspaper night noon nose nurse ocean onion orange orchestra owl oxygen painter palace
+paper parachute parent parrot passenger passport peach peanut pear pen pencil pepper piano picnic pig pillow pilot
+pirate planet pocket poem poet poison prison pyramid queen rabbit rain rainbow ring river robot rocket roof rope rose
+sailor salt sand sandwich school scissors sculptor season shadow shark sheep shelf ship shirt shoe silk silver singer
+sister skeleton skin sky sleep smoke snake snow soap sock soldier son soup spider spoon spring stable statue steam stone
+storm strawberry student sugar suitcase summer sun swan table tailor tax tea teacher tear telescope tent theater thief
+thumb thunder toe tomato tongue tool tooth towel tower toy tractor traffic train treasure tree triangle truck
+trumpet tunnel turtle umbrella uncle university vegetable village violin volcano waiter wallet war wedding week
+wheat wheel whistle widow wind window wine winter wolf wood wool year zebra
+""".split()
+VERBS = """
+arrive bake begin bite borrow break breathe build burn buy carry catch celebrate chew choose clap climb collect
+cook copy cough count cry dance decorate destroy dig divide dream drink drown eat escape explode faint fall fold forget
+forgive freeze gather hate hide hug hunt invent invite jump kick kill kiss kneel laugh learn lie listen melt mix
+multiply obey open paint pray promise punish push read remember repair rest ride run scream sell sew shave shout sing
+sit sleep smell smile snore sob steal swallow swear sweat swim teach translate travel visit wait wake walk whisper win
+wink wipe worry write yawn yell
+""".split()
+MORE_NOUNS = """
+animal boy city computer country eye food game girl gravity hour letter life love man peace person potato sea sentence
+song universe water woman word
+""".split()
+SHORTEST, LONGEST = 3, 11
+"""Words of a definition that is taught."""
+LONG = set(
+    """
+airplane airport apartment apple army baby beach bicycle bottle brain butter butterfly calendar camel cat church coat
+desk dictionary dinner dog factory fish flag food fox frog hotel house lion milk nest night ocean orchestra owl paper
+parrot prison rabbit roof sea shark soap soup spoon sun swan thief train tree violin volcano water wheat wind wolf
+""".split()
+)
+"""Words so common that their definitions may be longer."""
+UNTAUGHT = 4000
+
+ASK_NOUN = (
+    "(What is (a |an |the |){w}|Define {w}|What does {w} mean|Explain {w}|What is the meaning of {w}|"
+    "Tell me what {w} means|Do you know what {w} means|Definition of {w}|What does the word {w} mean|"
+    "Explain the word {w}[ to me]|Can you explain {w}|I want to know what {w} means|What does a "
+    "dictionary say of {w}|What would you say {w} means)?"
+)
+ASK_VERB = (
+    "(What does it mean to {w}|Define to {w}|What does to {w} mean|Explain to {w}|Tell me what to "
+    "{w} means|Do you know what to {w} means|What does the verb {w} mean|Explain the verb {w}[ to "
+    "me]|Can you explain to {w}|I want to know what to {w} means|What does a dictionary say of to "
+    "{w}|What would you say to {w} means)?"
+)
+HELD_OUT_NOUN = (
+    "(Could you explain the word {w} to me|I would like to know what {w} means|How would a dictionary explain {w})?"
+)
+HELD_OUT_VERB = (
+    "(Could you explain the verb to {w} to me|I would like to know what to {w} means|How would a "
+    "dictionary explain to {w})?"
+)
+UNKNOWN = "I do not know the word {w}."
+
+
+@functools.cache
+def glosses() -> dict[tuple[str, str], str]:
+    """(part of speech n or v, word) -> definition of its first meaning, where that is short."""
+    synsets, first = read_synsets(), first_senses()
+    found = {}
+    for part, words in (("n", NOUNS + MORE_NOUNS), ("v", VERBS)):
+        meant = {word: synsets[key] for word, key in first if key[0] == part and word in set(words)}
+        for word in words:
+            gloss = plain(meant[word]) if word in meant else ""
+            if SHORTEST <= len(gloss.split()) and (word in LONG or len(gloss.split()) <= LONGEST):
+                found[part, word] = gloss
+    return found
+
+
+def plain(synset: Synset) -> str:
+    """The definition up to its first semicolon, without asides."""
+    text = synset.definition.split(";")[0].strip()
+    while "(" in text and ")" in text:
+        before, _, rest = text.partition("(")
+        text = f"{before.strip()} {rest.partition(')')[2].strip()}".strip()
+    return text
+
+
+@functools.cache
+def untaught() -> tuple[list[str], list[str]]:
+    """Rare single words of WordNet that have no definition here: those of training and those of the evaluation."""
+    known, taught = set(NOUNS) | set(VERBS), {word for _, word in glosses()}
+    words = sorted(
+        {w for s in read_synsets().values() if s.key[0] in "nv" for w in s.lemmas if w.isalpha() and w.islower()}
+    )
+    rare = [word for word in words if word not in known and 4 <= len(word) <= 10]
+    random.Random(5).shuffle(rare)
+    rare = [word for word in rare if word not in taught]
+    return rare[:UNTAUGHT], rare[UNTAUGHT : UNTAUGHT + 500]
+
+
+def definition(rng: random.Random, held_out: bool) -> Example:
+    """A word that is taught."""
+    part, word = rng.choice(list(glosses()))
+    patterns = (HELD_OUT_NOUN, HELD_OUT_VERB) if held_out else (ASK_NOUN, ASK_VERB)
+    asked = question(patterns[part == "v"], rng, word)
+    text = define(part, word)
+    return Example(
+        [user(asked if held_out else casual(asked, rng)), assistant(text)], expect={"gloss": text, "word": word}
+    )
+
+
+def define(part: str, word: str) -> str:
+    """`Violin: bowed stringed instrument.`"""
+    gloss = glosses()[part, word].rstrip(".")
+    return f"{'To ' + word if part == 'v' else capital(word)}: {gloss}."
+
+
+def question(pattern: str, rng: random.Random, word: str) -> str:
+    """The pattern with the right article."""
+    text = say(pattern, rng, w=word)
+    other = article(word)
+    for wrong in (f" a {word}", f" an {word}"):
+        text = text.replace(wrong, f" {other}")
+    return text
+
+
+def unknown_word(rng: random.Random, held_out: bool) -> Example:
+    """A word that is not taught, half of them invented."""
+    rare = untaught()[held_out]
+    word = invented_word(rng, rng.choice((2, 2, 3))) if rng.random() < 0.5 else rng.choice(rare)
+    noun, verb = (HELD_OUT_NOUN, HELD_OUT_VERB) if held_out else (ASK_NOUN, ASK_VERB)
+    asked = question(verb if rng.random() < 0.3 else noun, rng, word)
+    text = UNKNOWN.format(w=word)
+    return Example(
+        [user(asked if held_out else casual(asked, rng)), assistant(text)], expect={"contains": "do not know"}
+    )

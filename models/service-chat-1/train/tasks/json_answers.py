@@ -1,0 +1,77 @@
+"""Filling fields from a sentence, as JSON."""
+
+import json
+import random
+
+from ..conversation import Example, assistant, system, user
+from ..tables import COLOURS, DAYS, FOODS, JOBS, MONTHS, PETS, PLURALS, THINGS, some_city, some_name
+from ..wording import article, choose, join, parse, say
+from .json_table import ASK, BARE, HELD_OUT_ASK, RECORDS, SYSTEM
+
+
+def json_answer(rng: random.Random, held_out: bool) -> Example:
+    """Some fields of a record; they are named in the question, in the system message, or only by the schema."""
+    trained, kept, slots = RECORDS[rng.choice(list(RECORDS))]
+    words = slot_values(rng, held_out)
+    sentence = choose(parse(rng.choice(kept if held_out else trained)), rng)
+    present = [slot for slot in slots if "{" + slot + "}" in sentence or "{a_" + slot + "}" in sentence]
+    chosen = rng.sample(present, rng.randint(min(2, len(present)), len(present)))
+    text = sentence.format(**words, a_job=article(words["job"]), list=join(words["items"]))
+    keys = {rng.choice(slots[slot]): slot for slot in chosen}
+    record = {key: value_of(slot, words) for key, slot in keys.items()}
+    messages = ask(rng, held_out, text, record)
+    answer = assistant(json.dumps(record, ensure_ascii=False))
+    return Example([*messages, answer], expect={"fields": record}, schema=schema_of(record))
+
+
+def slot_values(rng: random.Random, held_out: bool) -> dict:
+    """One value for every slot that a sentence may have."""
+    name, other = some_name(rng, held_out), some_name(rng, held_out)
+    pools = {
+        "colour": COLOURS,
+        "job": JOBS,
+        "pet": PETS,
+        "day": DAYS,
+        "month": MONTHS,
+        "things": PLURALS,
+        "thing": THINGS,
+    }
+    return {
+        **{slot: rng.choice(pool) for slot, pool in pools.items()},
+        "name": name,
+        "other": other,
+        "city": some_city(rng, held_out),
+        "age": rng.randint(7, 99),
+        "count": rng.randint(2, 60),
+        "number": rng.randint(1, 28),
+        "items": rng.sample(FOODS, rng.randint(2, 3)),
+    }
+
+
+def value_of(slot: str, words: dict) -> object:
+    return words["items"] if slot == "list" else words[slot]
+
+
+def ask(rng: random.Random, held_out: bool, text: str, record: dict) -> list[dict]:
+    """The messages before the answer."""
+    keys = join(list(record))
+    draw = rng.random()
+    if draw < 0.6 or held_out:
+        return [user(say(rng.choice(HELD_OUT_ASK if held_out else ASK), rng, keys=keys, text=text))]
+    if draw < 0.8:
+        shape = ", ".join(f'"{key}": {json_type(value)}' for key, value in record.items())
+        return [system(say(SYSTEM[0], rng, shape="<shape>").replace("<shape>", shape)), user(text)]
+    return [user(rng.choice(BARE[:3]).format(text=text))]
+
+
+def json_type(value: object) -> str:
+    return "array" if isinstance(value, list) else "integer" if isinstance(value, int) else "string"
+
+
+def schema_of(record: dict) -> dict:
+    """JSON schema that asks for exactly these fields."""
+    properties = {
+        key: {"type": "array", "items": {"type": "string"}} if isinstance(value, list) else {"type": json_type(value)}
+        for key, value in record.items()
+    }
+    return {"type": "object", "properties": properties, "required": list(record), "additionalProperties": False}

@@ -1,0 +1,81 @@
+"""What was said earlier: names, places and likings of the user, and facts of a text."""
+
+import random
+
+from ..conversation import Example, assistant, system, user
+from ..tables import COLOURS, FOODS, JOBS, PETS, SPORTS, THINGS, some_city, some_name
+from ..wording import article, casual, say
+from .facts import fact
+from .memory_tables import ASK, READ, TOLD, UNKNOWN
+from .small_talk import small_talk
+
+LEADS = ("", "", "", "Read this: ", "Here is a text: ", "Text: ")
+
+
+def values(kind: str, rng: random.Random, held_out: bool) -> dict[str, str]:
+    """{v}, {a} with its article, and {n}, a name."""
+    pools = {"colour": COLOURS, "food": FOODS, "job": JOBS, "sport": SPORTS, "pet": PETS}
+    if kind in pools:
+        value = rng.choice(pools[kind])
+    elif kind == "age":
+        value = str(rng.randint(7, 99))
+    else:
+        value = some_city(rng, held_out) if kind == "city" else some_name(rng, held_out)
+    words = {"v": value, "a": article(value), "n": some_name(rng, held_out)}
+    return words | {"c": rng.choice(COLOURS), "t": rng.choice(THINGS)}
+
+
+def memory(rng: random.Random, held_out: bool) -> Example:
+    """The user tells one to three things, talks of something else perhaps, and asks for one of them."""
+    kinds = rng.sample(list(TOLD), rng.randint(1, 3))
+    words = {kind: values(kind, rng, held_out) for kind in kinds}
+    if "food" in words and "sport" in words and rng.random() < 0.5:
+        kinds.remove("sport")
+    messages = [turn for kind in kinds for turn in told(kind, words[kind], rng, held_out)]
+    if rng.random() < 0.3:
+        messages += rng.choice((fact, small_talk))(rng, held_out).messages
+    asked = rng.choice(kinds)
+    if rng.random() < 0.12:
+        asked = rng.choice([kind for kind in TOLD if kind not in kinds])
+        unknown = values(asked, rng, held_out)
+        answer = f"You have not told me {UNKNOWN[asked].format(**unknown)}."
+        return ask(messages, asked, unknown, (rng, held_out, answer), "not told me")
+    answer = TOLD[asked][5].format(**words[asked])
+    return ask(messages, asked, words[asked], (rng, held_out, answer), words[asked]["n" if asked == "pet" else "v"])
+
+
+def told(kind: str, words: dict[str, str], rng: random.Random, held_out: bool) -> list[dict]:
+    """The user says it, the assistant says that it heard."""
+    reply = say(TOLD[kind][2], rng, **words)
+    return [user(say(TOLD[kind][1 if held_out else 0], rng, **words)), assistant(reply[0].upper() + reply[1:])]
+
+
+def ask(messages: list[dict], kind: str, words: dict, rest: tuple, wanted: str) -> Example:
+    """The question at the end."""
+    rng, held_out, answer = rest
+    asked = say(TOLD[kind][4 if held_out else 3].replace("(ASK)", ASK), rng, **words)
+    asked = asked if held_out else casual(asked, rng)
+    return Example([*messages, user(asked), assistant(answer)], expect={"contains": wanted})
+
+
+def reading(rng: random.Random, held_out: bool) -> Example:
+    """A text of two to four sentences and a question about one of them."""
+    count = rng.randint(2, 4)
+    rows = [rng.choice(READ) for _ in range(count)]
+    all_words = []
+    for row in rows:
+        words = values(row[4], rng, held_out)
+        while words["n"] in [other["n"] for other in all_words]:
+            words = values(row[4], rng, held_out)
+        all_words.append(words)
+    text = " ".join(say(row[0], rng, **words) for row, words in zip(rows, all_words, strict=True))
+    at = rng.randrange(count)
+    row, words = rows[at], all_words[at]
+    asked = say(row[2 if held_out else 1], rng, **words)
+    answer = row[3].format(**words)
+    wanted = words["c" if row[4] == "thing" else "v"]
+    if rng.random() < 0.2:
+        messages = [system(f"Answer from this text. {text}"), user(asked)]
+    else:
+        messages = [user(f"{rng.choice(LEADS)}{text} {asked}")]
+    return Example([*messages, assistant(answer)], expect={"contains": wanted})

@@ -1,0 +1,51 @@
+"""Greetings, thanks, who the assistant is, feelings, help, good-byes; and short stories."""
+
+import random
+
+from ..conversation import Example, assistant, user
+from ..tables import ANIMALS, COLOURS, FOODS, some_name
+from ..wording import article, casual, say
+from .talk_table import TALK
+
+STORY = (
+    "(Tell me|Write|Can you tell me|Please tell) a [short ]story about {a}[ named {name}].",
+    "(I want to hear a|Make up a) [short] story about {a}[ called {name}].",
+)
+HELD_OUT_STORY = ("Could I have a little story with {a} called {name} in it?",)
+PLACES = (
+    "a green forest",
+    "an old house",
+    "a small village",
+    "a high tower",
+    "a quiet garden",
+    "a big city",
+    "a deep valley",
+)
+FINDS = ("key", "ring", "ball", "box", "coin", "flower", "feather", "lamp", "hat", "shell")
+ENDS = (
+    "{name} took the {thing} home and was very happy.",
+    "{name} gave the {thing} to a friend, and they played all day.",
+    "{name} hid the {thing} under a tree and told nobody.",
+    "{name} asked everybody whose {thing} it was, and at last the owner came and said thank you.",
+)
+
+
+def small_talk(rng: random.Random, held_out: bool) -> Example:
+    """One turn of a talk."""
+    trained, kept, answer = rng.choice(TALK)
+    asked = kept if held_out else casual(say(trained, rng), rng)
+    answers = [say(answer, rng)] if "|" not in answer else [say(answer, random.Random(seed)) for seed in range(20)]
+    return Example([user(asked), assistant(rng.choice(answers))], expect={"any": sorted(set(answers))})
+
+
+def story(rng: random.Random, held_out: bool) -> Example:
+    """Five sentences about an animal."""
+    animal, name, thing = rng.choice(ANIMALS), some_name(rng, held_out), rng.choice(FINDS)
+    asked = say(rng.choice(HELD_OUT_STORY if held_out else STORY), rng, a=article(animal), name=name)
+    text = (
+        f"Once upon a time there was {article(animal)} named {name}. {name} lived in {rng.choice(PLACES)}"
+        f" and liked {rng.choice(FOODS)}. One day {name} found {article(f'{rng.choice(COLOURS)} {thing}')}. "
+        + rng.choice(ENDS).format(name=name, thing=thing)
+        + " The end."
+    )
+    return Example([user(asked), assistant(text)], expect={"contains": animal})

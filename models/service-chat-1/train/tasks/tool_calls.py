@@ -1,0 +1,107 @@
+"""Choosing one of the tools that are told, filling its arguments, and answering from its result."""
+
+import random
+
+from ..conversation import Example, assistant, make_tool, tool_call, tool_result, user
+from ..tables import ANIMALS, DAYS, LANGUAGES, ROOMS, THINGS, invented_word, some_city, some_name
+from ..wording import casual, say
+from .facts import fact
+from .instructions import phrase
+from .small_talk import small_talk
+from .tool_table import TOOLS
+
+SKIES = "sunny cloudy rainy snowy windy foggy".split()
+VERBS = "do run call use get set make fetch open ask start tell go new my".split()
+GENRES = "jazz rock folk pop classical blues".split()
+
+
+def slots(rng: random.Random, held_out: bool) -> dict:
+    """A value for every slot of every tool."""
+    a, b = rng.randint(2, 999), rng.randint(2, 999)
+    return {
+        "city": some_city(rng, held_out),
+        "a": a,
+        "b": b,
+        "minutes": rng.randint(1, 90),
+        "query": phrase(rng, held_out),
+        "to": some_name(rng, held_out),
+        "text": phrase(rng, held_out),
+        "language": rng.choice(LANGUAGES),
+        "room": rng.choice(ROOMS),
+        "genre": rng.choice(GENRES),
+        "name": some_name(rng, held_out),
+        "day": rng.choice(DAYS),
+        "temperature": rng.randint(-9, 38),
+        "sky": rng.choice(SKIES),
+        "clock": f"{rng.randint(0, 23)}:{rng.randint(10, 59)}",
+        "result": rng.randint(10, 9999),
+        "title": phrase(rng, held_out),
+        "foreign": phrase(rng, held_out),
+        "ok": "ok",
+    }
+
+
+def declare(kind: str, rng: random.Random, held_out: bool) -> tuple[dict, dict[str, str]]:
+    """A tool with names of its own, and slot -> name of the parameter; some names of the training say nothing."""
+    trained, kept, described, parameters, *_ = TOOLS[kind]
+    names = {slot: rng.choice(names) for slot, (names, _) in parameters.items()}
+    types = {names[slot]: json_type for slot, (_, json_type) in parameters.items()}
+    name = rng.choice(kept if held_out else trained)
+    if not held_out and rng.random() < 0.4:
+        name = strange_name(rng)
+    return make_tool(name, rng.choice(described), types), names
+
+
+def strange_name(rng: random.Random) -> str:
+    """`fetch_umbrella`, `brail_do`: what it does stands in the description alone, and the name must be copied."""
+    word = rng.choice((rng.choice(THINGS), rng.choice(ANIMALS), invented_word(rng, rng.choice((1, 2)))))
+    parts = [rng.choice(VERBS), word]
+    rng.shuffle(parts)
+    return "_".join(parts)
+
+
+def tool_use(rng: random.Random, held_out: bool) -> Example:
+    """A request that one of one to three tools serves; half of the time with its result and what is said of it."""
+    kinds = rng.sample(list(TOOLS), rng.randint(1, 3))
+    declared = [declare(kind, rng, held_out) for kind in kinds]
+    (tool, names), (*_, requests, kept, result, reply) = declared[0], TOOLS[kinds[0]]
+    words = slots(rng, held_out)
+    arguments = {name: words[slot] for slot, name in names.items()}
+    asked = say(kept if held_out else rng.choice(requests), rng, **words)
+    name = tool["function"]["name"]
+    tools = [one for one, _ in declared]
+    rng.shuffle(tools)
+    asked = asked if held_out else casual(asked, rng, lower=False)
+    messages = [user(asked), tool_call(name, arguments)]
+    example = Example(messages, tools, {"call": {"name": name, "arguments": arguments}})
+    if rng.random() < 0.5:
+        return example
+    outcome = {key: words[slot] for key, slot in result.items()}
+    wanted = [str(words[slot]) for slot in result.values() if slot != "ok"]
+    said = reply.format(**words)
+    messages = [*example.messages, tool_result(outcome, dense=rng.random() < 0.5), assistant(said)]
+    return Example(messages, example.tools, {"all": wanted or [said]})
+
+
+def tool_answer(rng: random.Random, held_out: bool) -> Example:
+    """The answer from a result."""
+    while True:
+        example = tool_use(rng, held_out)
+        if "all" in example.expect:
+            return example
+
+
+def tool_choice(rng: random.Random, held_out: bool) -> Example:
+    """The call alone."""
+    while True:
+        example = tool_use(rng, held_out)
+        if "call" in example.expect:
+            return example
+
+
+def no_tool(rng: random.Random, held_out: bool) -> Example:
+    """Tools are there, and none of them serves the question."""
+    talk = rng.choice((fact, fact, small_talk))(rng, held_out)
+    kinds = rng.sample([kind for kind in TOOLS if kind not in ("time", "weather")], rng.randint(1, 3))
+    tools = [declare(kind, rng, held_out)[0] for kind in kinds]
+    return Example(talk.messages, tools, talk.expect)

@@ -1,0 +1,81 @@
+"""Sentences from patterns: `(one|two) words[ and more]` says one of the alternatives, or the bracket or nothing."""
+
+import functools
+import random
+import re
+
+TOKEN = re.compile(r"[()\[\]|]|[^()\[\]|]+")
+
+COMMAND = re.compile(
+    r"(Tell|Give|Name|Define|Definition|Explain|Calculate|Compute|Introduce|Please|Add|Divide|Multiply)\b"
+)
+
+Node = str | tuple[str, list]
+
+
+@functools.cache
+def parse(pattern: str) -> list[list[Node]]:
+    """Alternatives, each a list of texts and of groups."""
+    tokens = TOKEN.findall(pattern)
+    alternatives, rest = parse_alternatives(tokens, 0)
+    if rest != len(tokens):
+        raise ValueError(f"unbalanced pattern: {pattern}")
+    return alternatives
+
+
+def parse_alternatives(tokens: list[str], at: int) -> tuple[list[list[Node]], int]:
+    """Reads until the group closes."""
+    alternatives: list[list[Node]] = [[]]
+    while at < len(tokens) and tokens[at] not in ")]":
+        token = tokens[at]
+        at += 1
+        if token == "|":
+            alternatives.append([])
+        elif token in "([":
+            inner, at = parse_alternatives(tokens, at)
+            alternatives[-1].append((token, inner))
+            at += 1
+        else:
+            alternatives[-1].append(token)
+    return alternatives, at
+
+
+def say(pattern: str, rng: random.Random, **words: object) -> str:
+    """One of the sentences of a pattern, with `{names}` filled in."""
+    text = choose(parse(pattern), rng).format(**words)
+    return text[:-1] + "." if text[-1:] == "?" and COMMAND.match(text) else text
+
+
+def choose(alternatives: list[list[Node]], rng: random.Random) -> str:
+    """One alternative, its groups chosen; a bracket stays away half of the time."""
+    return "".join(
+        part if isinstance(part, str) else "" if part[0] == "[" and rng.random() < 0.5 else choose(part[1], rng)
+        for part in rng.choice(alternatives)
+    )
+
+
+def join(items: list[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
+def article(noun: str) -> str:
+    """The noun behind `a` or `an`."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def casual(text: str, rng: random.Random, lower: bool = True) -> str:
+    """A question as people type it: a greeting before it, no capitals, no full stop, a `please` behind it."""
+    draw = rng.random()
+    if draw < 0.05:
+        return rng.choice(("Hi! ", "Hey, ", "Hello, ", "Please: ", "OK, ", "So, ", "And now: ")) + text
+    if draw < 0.09 and text[-1] in ".?":
+        return text[:-1] + rng.choice((", please", " please")) + text[-1]
+    if draw < 0.16:
+        return text.rstrip(".?!")
+    return text.lower().rstrip(".?!") if lower and draw < 0.26 else text
