@@ -2,6 +2,7 @@ import { evaluateChat } from "./chat.js";
 import { evaluateEmbeddings } from "./embeddings.js";
 import type { Evaluate } from "./evaluator.js";
 import { evaluateModeration } from "./moderation.js";
+import { evaluateMusic } from "./music.js";
 import { evaluateRerank } from "./rerank.js";
 import { evaluateSpeech } from "./speech.js";
 import { evaluateTranscription } from "./transcription.js";
@@ -11,6 +12,7 @@ export const evaluators: Readonly<Record<string, Evaluate>> = {
   chat: evaluateChat,
   embeddings: evaluateEmbeddings,
   moderation: evaluateModeration,
+  music: evaluateMusic,
   rerank: evaluateRerank,
   speech: evaluateSpeech,
   transcription: evaluateTranscription,

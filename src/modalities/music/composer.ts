@@ -2,12 +2,15 @@ import type { PipelineSetup } from "../../core/modality.js";
 import { loadModelPackage } from "../../inference/model-package.js";
 import { openMusicgen } from "../../inference/musicgen/musicgen.js";
 import type { PieceEvent } from "../../inference/musicgen/piece.js";
+import { openScore } from "../../inference/score/score.js";
 
 /** A model that makes a piece of music, whatever its kind. */
 export interface Composer {
   /** Progress, then once the sound, as long as asked for; same seed, same samples. */
   compose(request: ComposerRequest, signal: AbortSignal): AsyncIterable<PieceEvent>;
   close(): Promise<void>;
+  /** Share of the work before encoding that the steps are; making their sound is the rest. */
+  readonly stepsFraction: number;
 }
 
 export interface ComposerRequest {
@@ -17,13 +20,17 @@ export interface ComposerRequest {
 }
 
 /** Composers by the `pipeline` of model.json. */
-const COMPOSERS = { musicgen: openMusicgen } as const;
+const COMPOSERS = {
+  musicgen: { open: openMusicgen, stepsFraction: 0.95 },
+  score: { open: openScore, stepsFraction: 0.25 },
+} as const;
 
 /** Opens a package. Throws a sentence that names what is missing, unknown or does not load. */
 export async function openComposer(setup: PipelineSetup): Promise<Composer> {
   const model = await loadModelPackage(setup.modelPath);
-  const open = Object.entries(COMPOSERS).find(([name]) => name === model.pipeline)?.[1];
-  if (open !== undefined) return await open(model, setup);
+  const found = Object.entries(COMPOSERS).find(([name]) => name === model.pipeline)?.[1];
+  if (found !== undefined)
+    return { ...(await found.open(model, setup)), stepsFraction: found.stepsFraction };
   const names = Object.keys(COMPOSERS).join(", ");
   throw new Error(
     `${setup.modelPath}/model.json: pipeline of a music model must be one of ${names}, got ${model.pipeline}`,

@@ -3,18 +3,14 @@ import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
-import type { Sound } from "../../inference/musicgen/piece.js";
+import type { PieceProgress, Sound } from "../../inference/musicgen/piece.js";
 import { writeAudioFile } from "../../media/audio-encoder.js";
 import { type Composer, openComposer } from "./composer.js";
 import { finishSound } from "./finish-sound.js";
 import type { MusicOutput, MusicRequest } from "./request.js";
 import { verifySound } from "./sound-file.js";
 
-/** Shares of a piece's time: they turn stages into one true progress. */
-const PARTS = {
-  codes: { stage: "steps", from: 0, to: 0.92 },
-  sound: { stage: "decoding", from: 0.92, to: 0.97 },
-} as const;
+const STAGES = { codes: "steps", sound: "decoding" } as const;
 const ENCODING_FRACTION = 0.97;
 const CHECKING_FRACTION = 0.99;
 
@@ -39,19 +35,27 @@ export async function createMusicPipeline(
 async function* makePiece(task: PieceTask): AsyncGenerator<PipelineEvent<MusicOutput>> {
   const { composer, request, context } = task;
   let sound: Sound | undefined;
-  yield { type: "progress", stage: PARTS.codes.stage, fraction: 0 };
+  yield { type: "progress", stage: STAGES.codes, fraction: 0 };
   for await (const event of composer.compose(request, context.signal)) {
     if (event.type === "sound") sound = event.sound;
-    else {
-      const { stage, from, to } = PARTS[event.part];
-      yield { type: "progress", stage, fraction: from + event.fraction * (to - from) };
-    }
+    else yield toProgress(event, composer);
   }
   if (sound === undefined) throw new JobError("invalid_output", "the model made no sound");
   yield* writePiece(task, finishSound(sound));
   const { samples, channels, sampleRateHz } = sound;
   const audioSeconds = samples.length / channels / sampleRateHz;
   yield { type: "output", output: { audioSeconds } };
+}
+
+/** The shares of a composer's stages turn them into one true progress. */
+function toProgress({ part, fraction }: PieceProgress, { stepsFraction }: Composer) {
+  const steps = stepsFraction * ENCODING_FRACTION;
+  const [from, to] = part === "codes" ? [0, steps] : [steps, ENCODING_FRACTION];
+  return {
+    type: "progress",
+    stage: STAGES[part],
+    fraction: from + fraction * (to - from),
+  } as const;
 }
 
 /** Encodes the sound, probes the file and names it. */

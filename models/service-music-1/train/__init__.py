@@ -1,0 +1,1 @@
+"""The recipe of service-music-1; see README.md."""

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { countClicks } from "#framemill/bench/evaluation/music-clicks.js";
+import { hearKey } from "#framemill/bench/evaluation/music-key.js";
+import { hearTempo, MUSIC_RATE_HZ } from "#framemill/bench/evaluation/music-tempo.js";
+
+const SECONDS = 10;
+
+/** Begins and dies away without a corner. */
+const envelope = (time: number) => (1 - Math.exp(-time / 0.01)) ** 2 * Math.exp(-8 * time);
+
+/** Tones of MIDI numbers, one each `stepSeconds`. */
+function play(notes: readonly number[], stepSeconds: number): Float32Array {
+  const samples = new Float32Array(SECONDS * MUSIC_RATE_HZ);
+  for (let number = 0; number * stepSeconds < SECONDS; number += 1) {
+    const hertz = 440 * 2 ** (((notes[number % notes.length] ?? 69) - 69) / 12);
+    const start = Math.round(number * stepSeconds * MUSIC_RATE_HZ);
+    for (let at = start; at < samples.length; at += 1) {
+      const time = (at - start) / MUSIC_RATE_HZ;
+      if (time > 1) break;
+      const tone = Math.sin(2 * Math.PI * hertz * time) * envelope(time);
+      samples[at] = (samples[at] ?? 0) + 0.2 * tone;
+    }
+  }
+  return samples;
+}
+
+test.each([83, 120, 151])("hears %d beats a minute from an asked tempo beside it", (bpm) => {
+  const samples = play([60, 64, 67, 72], 60 / bpm);
+  expect(Math.abs(hearTempo(samples, bpm * 1.1) / bpm - 1)).toBeLessThan(0.01);
+});
+
+test("tells a key from its parallel and from its relative", () => {
+  expect(hearKey(play([62, 66, 69, 67, 71, 74, 69, 73, 64, 62], 0.25))).toEqual({
+    tonic: 2,
+    mode: "major",
+  });
+  expect(hearKey(play([57, 60, 64, 62, 65, 69, 64, 68, 71, 69], 0.25))).toEqual({
+    tonic: 9,
+    mode: "minor",
+  });
+});
+
+test("counts a jump as one click, and music as none", () => {
+  const samples = play([60, 64, 67, 72], 0.3);
+  expect(countClicks(samples)).toBe(0);
+  const cut = Float32Array.from(samples, (sample, at) => (at > 50_000 ? -sample - 0.2 : sample));
+  expect(countClicks(cut)).toBe(1);
+});
