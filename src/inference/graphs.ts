@@ -62,6 +62,8 @@ async function openSession(path: string, { providers, threads }: GraphsSetup) {
     return await InferenceSession.create(path, {
       executionProviders: [...providers],
       intraOpNumThreads: threads,
+      // What it warns of while it optimises a graph is nothing that its user could change.
+      logSeverityLevel: 3,
       interOpNumThreads: 1,
       graphOptimizationLevel: "all",
     });

@@ -41,7 +41,7 @@ async function measure(model: ModelPackage) {
 describe.each(starters)("$id", (model) => {
   test(
     "answers by its weights: in random order they give noise",
-    { timeout: 180_000 },
+    { timeout: 300_000 },
     async () => {
       const folder = await mkdtemp(join(tmpdir(), "framemill-noise-"));
       try {

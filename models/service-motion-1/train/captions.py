@@ -1,4 +1,7 @@
-"""Captions of scenes: a small grammar with synonyms, free order, omissions, noise and typing errors."""
+"""Captions of scenes: a small grammar with synonyms, free order, omissions, noise and typing errors.
+
+A caption without a word of it means: middle size, clear weather, resting camera.
+"""
 
 import random
 import re
@@ -6,13 +9,32 @@ import re
 from . import caption_words as says
 from .scenes import Scene
 
-PREPOSITIONS = "in the|across the|over the|on the|at the|near the|in a|through the|with a background of|in"
+PREPOSITIONS = (
+    "in the|across the|over the|on the|at the|near the|in a|through the|with a background of|in|beside the|before a|"
+)
 OPENINGS = ["the", "a", "view of the", "landscape of the", "empty", ""]
 STRAY_WORDS = "with and while very some his it its there is slowly quickly gently style scene of by".split()
 CONSONANTS, VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 
 
-def write_caption(scene: Scene, rng: random.Random) -> tuple[str, set[str]]:
+MORE_SHARE = 0.85
+"""How often a word of a larger lexicon is taken, where there is one."""
+
+
+class Chooser(random.Random):
+    """A random source that also chooses words; more: attribute -> value -> words beyond the grammar's."""
+
+    more: dict[str, dict[str, list[str]]] | None = None
+
+    def word(self, name: str, table: dict[str, list[str]], value: str) -> str:
+        """A word for a value of an attribute."""
+        others = (self.more or {}).get(name, {}).get(value)
+        if others and self.random() < MORE_SHARE:
+            return others[int(len(others) * self.random() ** 2)]  # the first ones are more common
+        return self.choice(table[value])
+
+
+def write_caption(scene: Scene, rng: Chooser) -> tuple[str, set[str]]:
     """-> the caption, and the names of the attributes that it states."""
     stated = {"subject"}
     subject = describe_subject(scene, rng, stated)
@@ -39,17 +61,15 @@ def describe_subject(scene, rng, stated) -> str:
     if scene["subject"] == "none":
         return ""
     adjectives = []
-    if scene["size"] != "normal" and rng.random() < 0.8:
-        adjectives.append(rng.choice(says.SIZE_WORDS[scene["size"]]))
-        stated.add("size")
-    elif scene["size"] == "normal" and rng.random() < 0.6:  # no word mostly means normal
-        stated.add("size")
+    stated.add("size")
+    if scene["size"] != "normal":
+        adjectives.append(rng.word("size", says.SIZE_WORDS, scene["size"]))
     if rng.random() < 0.25:
         adjectives.append(rng.choice(says.FILLERS))
     if rng.random() < 0.85:
-        adjectives.append(rng.choice(says.COLOUR_WORDS[scene["colour"]]))
+        adjectives.append(rng.word("colour", says.COLOUR_WORDS, scene["colour"]))
         stated.add("colour")
-    noun = rng.choice(says.SUBJECT_WORDS[scene["subject"]])
+    noun = rng.word("subject", says.SUBJECT_WORDS, scene["subject"])
     article = rng.choice(["a", "the", "one", "", "a"])
     return " ".join(
         item for item in [article, *adjectives, noun, describe_motion(scene, rng, stated)] if item
@@ -89,16 +109,11 @@ def describe_surroundings(scene, rng, stated, has_subject) -> list[str]:
     if scene["setting"] == "space":
         stated.add("time")
     elif rng.random() < 0.85:
-        parts.append(rng.choice(says.TIME_WORDS[scene["time"]]))
+        parts.append(rng.word("time", says.TIME_WORDS, scene["time"]))
         stated.add("time")
-    if scene["weather"] == "clear":
-        if rng.random() < 0.7:
-            stated.add("weather")
-        if rng.random() < 0.3:
-            parts.append(rng.choice(says.WEATHER_WORDS["clear"]))
-    elif rng.random() < 0.92:
-        parts.append(rng.choice(says.WEATHER_WORDS[scene["weather"]]))
-        stated.add("weather")
+    stated.add("weather")
+    if scene["weather"] != "clear" or rng.random() < 0.3:
+        parts.append(rng.word("weather", says.WEATHER_WORDS, scene["weather"]))
     return parts
 
 
@@ -107,20 +122,18 @@ def describe_setting(setting, rng, has_subject) -> str:
     opening = rng.choice(PREPOSITIONS.split("|") if has_subject else OPENINGS)
     if setting in ("space", "underwater", "sky") and rng.random() < 0.5:
         opening = "" if setting == "underwater" else "in"
-    return (opening + " " + rng.choice(says.SETTING_WORDS[setting])).strip()
+    return (opening + " " + rng.word("setting", says.SETTING_WORDS, setting)).strip()
 
 
 def describe_camera(scene, rng, stated) -> str:
     """The camera's motion; a static camera is mostly not mentioned."""
-    if scene["camera"] == "static" or rng.random() < 0.92:
-        stated.add("camera")
-        return rng.choice(says.CAMERA_WORDS[scene["camera"]])
-    return ""
+    stated.add("camera")
+    return rng.choice(says.CAMERA_WORDS[scene["camera"]])
 
 
 def join(subject: str, parts: list[str], rng: random.Random) -> str:
     """Subject first (mostly), last, or as one item of a list."""
-    body = rng.choice([" ", " ", ", "]).join(part for part in parts if part)
+    body = rng.choice([" ", " ", ", ", ", ", " and "]).join(part for part in parts if part)
     order = rng.random()
     if order < 0.7:
         return subject + " " + body

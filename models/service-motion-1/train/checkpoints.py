@@ -5,20 +5,22 @@ import pathlib
 import torch
 
 from . import vocabulary
-from .background_codec import BackgroundCodec
+from .codec import SceneCodec
 from .denoiser import Denoiser
-from .refiner import Refiner
+from .image_encoder import ImageEncoder
+from .probe import Probe
 from .sound_model import SoundController
 from .sprite_codec import SpriteCodec
 from .text_encoder import TextEncoder
 
 MAKERS = {
     "text-encoder": lambda: TextEncoder([len(values) for _, values in vocabulary.SLOTS]),
-    "background-codec": BackgroundCodec,
+    "scene-codec": SceneCodec,
     "sprite-codec": SpriteCodec,
     "denoiser": Denoiser,
-    "refiner": Refiner,
+    "image-encoder": ImageEncoder,
     "sound": SoundController,
+    "probe": Probe,
 }
 
 
@@ -31,9 +33,14 @@ def load_part(folder: pathlib.Path, name: str) -> torch.nn.Module:
 
 def save_part(folder: pathlib.Path, name: str, part: torch.nn.Module) -> None:
     """Writes a part whole or not at all."""
-    partial = folder / f"{name}.partial"
-    torch.save(part.state_dict(), partial)
-    partial.rename(folder / f"{name}.pt")
+    save_state(folder / f"{name}.pt", part.state_dict())
+
+
+def save_state(path: pathlib.Path, state: dict) -> None:
+    """Writes a file whole or not at all."""
+    partial = path.with_suffix(".partial")
+    torch.save(state, partial)
+    partial.rename(path)
 
 
 def has_part(folder: pathlib.Path, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The denoiser: a diffusion transformer with separate attention over space and over time."""
+"""The denoiser: a diffusion transformer over all tokens of a clip."""
 
 import math
 
@@ -6,158 +6,127 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .shapes import (
-    BACKGROUND_CHANNELS,
-    BACKGROUND_TOKENS,
-    CHANNELS,
-    MOTION_CHANNELS,
-    SLOT_WIDTH,
-    SLOTS,
-    SPRITE_CHANNELS,
-    TOKENS,
-)
+from .shapes import CHANNELS, MOTION_CHANNELS, SLOT_WIDTH, SLOTS, STILL_COUNT, STILL_TOKENS, token_width
 
 
 class Denoiser(nn.Module):
-    """Velocity of the rectified flow. Latents are [B, T, 62, 64]; unused channels are zero."""
+    """Velocity of the rectified flow. Latents are [B, 13 + T, 64]; unused channels are zero."""
 
-    def __init__(self, width: int = 192, depth: int = 6, heads: int = 6):
+    def __init__(self, width: int = 160, depth: int = 6, heads: int = 5):
         super().__init__()
         self.width = width
-        self.background_in = nn.Linear(BACKGROUND_CHANNELS, width)
-        self.sprite_in = nn.Linear(SPRITE_CHANNELS, width)
-        self.motion_in = nn.Linear(MOTION_CHANNELS, width)
-        self.token_position = nn.Parameter(torch.randn(1, 1, TOKENS, width) * 0.1)
-        self.timestep_embed = two_layers(128, width, width, nn.SiLU())
-        self.clip_position = two_layers(72, width, width, nn.SiLU())
-        self.prompt_embed = two_layers(SLOTS * SLOT_WIDTH, width, width, nn.SiLU())
+        self.still_in = nn.Parameter(torch.randn(STILL_COUNT, CHANNELS, width) * CHANNELS**-0.5)
+        self.motion_in = nn.Linear(CHANNELS, width)
+        self.token_position = nn.Parameter(torch.randn(1, STILL_COUNT, width) * 0.3)
+        self.timestep_embed = two_layers(128, width, width)
+        self.clip_position = two_layers(72, width, width)
+        self.prompt_embed = two_layers(SLOTS * SLOT_WIDTH, 2 * width, width)
         self.slot_in = nn.Linear(SLOT_WIDTH, width)
-        self.slot_position = nn.Parameter(torch.randn(1, SLOTS, width) * 0.1)
+        self.slot_position = nn.Parameter(torch.randn(1, SLOTS, width) * 0.3)
         self.blocks = nn.ModuleList([Block(width, heads) for _ in range(depth)])
         self.final_modulation = nn.Linear(width, 2 * width)
-        self.background_out = nn.Linear(width, BACKGROUND_CHANNELS)
-        self.sprite_out = two_layers(width, 2 * width, SPRITE_CHANNELS, nn.GELU(approximate="tanh"))
-        self.motion_out = two_layers(width, 2 * width, MOTION_CHANNELS, nn.GELU(approximate="tanh"))
+        self.still_out = nn.Parameter(torch.randn(STILL_COUNT, width, CHANNELS) * 0.01)
+        self.motion_out = nn.Linear(width, CHANNELS)
         zero(self.final_modulation)
-        for last in (self.background_out, self.sprite_out[2], self.motion_out[2]):
-            nn.init.normal_(last.weight, std=0.01)
-            nn.init.zeros_(last.bias)
+        nn.init.normal_(self.motion_out.weight, std=0.01)
+        nn.init.zeros_(self.motion_out.bias)
         exponent = torch.arange(64) / 64
         self.register_buffer("timestep_frequencies", 10 * torch.exp(-math.log(1000.0) * exponent))
         self.register_buffer(
             "position_frequencies", torch.tensor([0.25, 0.5, 1, 2, 4, 8, 16, 3, 6]) * math.pi
         )
+        self.register_buffer("still_mask", used_channels()[:STILL_COUNT])
+        self.register_buffer("motion_mask", used_channels()[STILL_COUNT])
 
-    def forward(self, sample, timestep, encoder_hidden_states, seconds=None, duration=None):
-        """sample [B, T, 62, 64], timestep [B] in 0..1 (1 = noise), slots [B, 8, 48] -> velocity.
+    def forward(self, sample, timestep, encoder_hidden_states):
+        """sample [B, 13 + T, 64], timestep [B] in 0..1 (1 = noise), slots [B, 8, 48] -> velocity."""
+        share = timestep[:, None, None]
+        spread = (1 - share).square() + share.square()
+        steep = sample * spread.rsqrt()
+        guess = self._network(steep, timestep, encoder_hidden_states)
+        still = guess[:, :STILL_COUNT] * self.still_mask
+        motion = guess[:, STILL_COUNT:] * self.motion_mask
+        return sample * (2 * share - 1) / spread - torch.cat([still, motion], 1) * spread.rsqrt()
 
-        seconds [B, T] and duration [B] tell where a training window lies in its clip; without
-        them the T half seconds are the whole clip.
-        """
-        batch, length = sample.shape[0], sample.shape[1]
-        if seconds is None:
-            seconds = torch.arange(length, dtype=sample.dtype)[None] * 0.5
-            duration = length * 0.5 * torch.ones_like(timestep[:1])
-        condition = self._condition(timestep, encoder_hidden_states.reshape(batch, -1))
-        hidden = self._embed(sample) + self._position(seconds, duration)[:, :, None]
-        slots = self.slot_in(encoder_hidden_states) + self.slot_position
-        for block in self.blocks:
-            hidden = block(hidden, condition, slots)
-        scale, shift = self.final_modulation(condition)[:, None, None].chunk(2, -1)
-        return self._output(F.layer_norm(hidden, (self.width,)) * (1 + scale) + shift)
-
-    def _condition(self, timestep, prompt):
+    def _network(self, sample, timestep, slots):
         angle = timestep[:, None] * self.timestep_frequencies[None]
-        return self.timestep_embed(torch.cat([angle.sin(), angle.cos()], 1)) + self.prompt_embed(prompt)
+        condition = self.timestep_embed(torch.cat([angle.sin(), angle.cos()], 1))
+        condition = condition + self.prompt_embed(slots.flatten(1))
+        hidden = self._embed(sample)
+        extra = self.slot_in(slots) + self.slot_position
+        for block in self.blocks:
+            hidden = block(hidden, condition, extra)
+        scale, shift = self.final_modulation(condition)[:, None].chunk(2, -1)
+        hidden = F.layer_norm(hidden, (self.width,)) * (1 + scale) + shift
+        still = torch.matmul(hidden[:, :STILL_COUNT].transpose(0, 1), self.still_out).transpose(0, 1)
+        return torch.cat([still, self.motion_out(hidden[:, STILL_COUNT:])], 1)
 
-    def _position(self, seconds, duration):
-        """Where each half second lies: share of the clip, absolute seconds, length. [B, T, width]."""
-        share = seconds / duration[:, None]
-        length = (duration[:, None] / 10).expand_as(share)
+    def _embed(self, sample):
+        still = torch.matmul(sample[:, :STILL_COUNT].transpose(0, 1), self.still_in).transpose(0, 1)
+        motion = sample[:, STILL_COUNT:]
+        count = motion.shape[1]
+        moved = self.motion_in(motion) + self.clip_position(self._times(count, sample.dtype))[None]
+        return torch.cat([still + self.token_position, moved], 1)
+
+    def _times(self, count, dtype):
+        """Where each half second lies: share of the clip, seconds, length. [T, 72]"""
+        index = torch.arange(count, dtype=dtype)
+        share = index / count
+        length = torch.ones_like(share) * count / 20
         frequencies = self.position_frequencies
         parts = [
             waves(share, frequencies),
-            waves(seconds.expand_as(share) / 10, frequencies),
+            waves(index / 20, frequencies),
             waves(share, frequencies * 0.5),
             waves(length, frequencies),
         ]
-        return self.clip_position(torch.cat(parts, -1))
-
-    def _embed(self, sample):
-        end = BACKGROUND_TOKENS
-        background = self.background_in(sample[:, :, :end, :BACKGROUND_CHANNELS])
-        sprite = self.sprite_in(sample[:, :, end : end + 1])
-        motion = self.motion_in(sample[:, :, end + 1 : end + 2, :MOTION_CHANNELS])
-        return torch.cat([background, sprite, motion], 2) + self.token_position
-
-    def _output(self, hidden):
-        end = BACKGROUND_TOKENS
-        background = self.background_out(hidden[:, :, :end])
-        sprite = self.sprite_out(hidden[:, :, end : end + 1])
-        motion = self.motion_out(hidden[:, :, end + 1 : end + 2])
-        background = F.pad(background, (0, CHANNELS - BACKGROUND_CHANNELS))
-        return torch.cat([background, sprite, F.pad(motion, (0, CHANNELS - MOTION_CHANNELS))], 2)
+        return torch.cat(parts, -1)
 
 
 class Block(nn.Module):
-    """Space attention (with the slots as extra keys), time attention, feed-forward."""
+    """Attention (with the prompt's slots as extra keys), then a feed-forward layer."""
 
     def __init__(self, width: int, heads: int, expansion: int = 3):
         super().__init__()
-        self.width = width
-        self.space = Attention(width, heads)
-        self.time = Attention(width, heads)
+        self.width, self.heads = width, heads
+        self.query_key_value = nn.Linear(width, 3 * width)
         self.slot_key_value = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
         self.expand = nn.Linear(width, expansion * width)
         self.contract = nn.Linear(expansion * width, width)
         self.modulation = nn.Linear(width, 6 * width)
-        self.time_gate = nn.Parameter(torch.full((width,), 0.3))
         zero(self.modulation)
         with torch.no_grad():  # open both gates a little, so that training starts at once
-            self.modulation.bias[2 * width : 3 * width] = 0.3
-            self.modulation.bias[5 * width :] = 0.3
+            self.modulation.bias[2 * width : 3 * width] = 0.5
+            self.modulation.bias[5 * width :] = 0.5
 
     def forward(self, hidden, condition, slots):
-        """hidden [B, T, 62, width], condition [B, width], slots [B, 8, width]."""
-        batch, length, tokens, width = hidden.shape
-        parts = self.modulation(condition)[:, None, None].chunk(6, -1)
+        """hidden [B, L, width], condition [B, width], slots [B, 8, width]."""
+        parts = self.modulation(F.silu(condition))[:, None].chunk(6, -1)
         scale, shift, gate, scale_2, shift_2, gate_2 = parts
-        inner = (self._norm(hidden) * (1 + scale) + shift).reshape(batch * length, -1, self.width)
-        key, value = self.slot_key_value(slots).chunk(2, -1)
-        extra = [repeat_over_time(item, length, self.width) for item in (key, value)]
-        hidden = hidden + gate * self.space(inner, *extra).reshape(hidden.shape)
-        inner = self._norm(hidden).transpose(1, 2).reshape(batch * tokens, length, self.width)
-        moved = self.time(inner).reshape(batch, tokens, length, self.width).transpose(1, 2)
-        hidden = hidden + self.time_gate * moved
-        inner = self._norm(hidden) * (1 + scale_2) + shift_2
+        inner = F.layer_norm(hidden, (self.width,)) * (1 + scale) + shift
+        hidden = hidden + gate * self._attend(inner, slots)
+        inner = F.layer_norm(hidden, (self.width,)) * (1 + scale_2) + shift_2
         return hidden + gate_2 * self.contract(F.gelu(self.expand(inner), approximate="tanh"))
 
-    def _norm(self, hidden):
-        return F.layer_norm(hidden, (self.width,))
-
-
-class Attention(nn.Module):
-    """Multi-head attention of a sequence with itself and with optional extra keys and values."""
-
-    def __init__(self, width: int, heads: int):
-        super().__init__()
-        self.width, self.heads = width, heads
-        self.query_key_value = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-
-    def forward(self, hidden, extra_key=None, extra_value=None):
-        """hidden [N, L, width], extra [N, S, width] -> [N, L, width]."""
-        count, length, _ = hidden.shape
+    def _attend(self, hidden, slots):
+        batch, length, _ = hidden.shape
         query, key, value = self.query_key_value(hidden).chunk(3, 2)
-        if extra_key is not None:
-            key, value = torch.cat([key, extra_key], 1), torch.cat([value, extra_value], 1)
-        query, key, value = (self._split(item, count) for item in (query, key, value))
-        scores = (query @ key.transpose(-1, -2)).float() * (self.width // self.heads) ** -0.5
-        mixed = torch.softmax(scores, -1).to(value.dtype) @ value
-        return self.out(mixed.transpose(1, 2).reshape(count, length, self.width))
+        extra_key, extra_value = self.slot_key_value(slots).chunk(2, 2)
+        key, value = torch.cat([key, extra_key], 1), torch.cat([value, extra_value], 1)
+        query, key, value = (
+            item.reshape(batch, -1, self.heads, self.width // self.heads).transpose(1, 2)
+            for item in (query, key, value)
+        )
+        scores = (query @ key.transpose(-1, -2)) * (self.width // self.heads) ** -0.5
+        mixed = torch.softmax(scores, -1) @ value
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, self.width))
 
-    def _split(self, item, count):
-        return item.reshape(count, -1, self.heads, self.width // self.heads).transpose(1, 2)
+
+def used_channels():
+    """[14, 64]: 1 where a token has a number; the last row is a motion token's."""
+    widths = [token_width(names) for names in STILL_TOKENS] + [MOTION_CHANNELS]
+    return (torch.arange(CHANNELS)[None] < torch.tensor(widths)[:, None]).float()
 
 
 def waves(value, frequencies):
@@ -166,15 +135,9 @@ def waves(value, frequencies):
     return torch.cat([angle.sin(), angle.cos()], -1)
 
 
-def repeat_over_time(slots, length, width):
-    """[B, S, width] -> [B * T, S, width]."""
-    batch, count, _ = slots.shape
-    return slots[:, None].expand(batch, length, count, width).reshape(batch * length, count, width)
-
-
-def two_layers(inputs, hidden, outputs, activation):
-    """Linear, activation, linear."""
-    return nn.Sequential(nn.Linear(inputs, hidden), activation, nn.Linear(hidden, outputs))
+def two_layers(inputs, hidden, outputs):
+    """Linear, SiLU, linear."""
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.SiLU(), nn.Linear(hidden, outputs))
 
 
 def zero(layer):

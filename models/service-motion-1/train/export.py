@@ -6,21 +6,22 @@ python -m train.export --folder build
 import argparse
 import json
 import pathlib
-import random
 
 import numpy as np
 import onnx
 import torch
 
 from . import parity
-from .captions import write_caption
+from .captions import Chooser, write_caption
 from .checkpoints import load_part
+from .canvas_decoder import CanvasDecoder
 from .frame_decoder import build_frame_decoder
 from .manifest import write_manifest
-from .picture_graph import build_image_encoder
+from .painter import centres
+from .picture_graph import build_picture_canvas
 from .scene_decoder import build_scene_decoder, quantise_basis
 from .scenes import sample_scene
-from .shapes import CHANNELS, SLOT_WIDTH, SLOTS, TOKENS
+from .shapes import CANVAS_TOKENS, CHANNELS, SLOT_WIDTH, SLOTS, STILL_COUNT
 from .sound_synthesis import SoundModel
 from .tokenizer import tokenize
 from .torch_export import SMALLEST_HALF, export_module
@@ -28,10 +29,10 @@ from .torch_export import SMALLEST_HALF, export_module
 
 def export_package(folder: pathlib.Path, package: pathlib.Path) -> None:
     """Reads the checkpoints in folder; the graphs go to package, and parity.json to folder."""
-    names = ("text-encoder", "denoiser", "background-codec", "sprite-codec", "refiner", "sound")
+    names = ("text-encoder", "denoiser", "scene-codec", "sprite-codec", "image-encoder", "sound")
     parts = {name: round_to_half(load_part(folder, name)) for name in names}
     parts["sprite-codec"] = round_basis(parts["sprite-codec"])
-    graphs = {**learned_graphs(parts), **written_graphs(parts)}
+    graphs = {**learned_graphs(parts), "canvas-decoder": canvas_graph(parts), **written_graphs(parts)}
     for name, graph in graphs.items():
         onnx.save(graph, package / f"{name}.onnx")
     differences = parity.check_package(package, parts)
@@ -45,8 +46,8 @@ def learned_graphs(parts):
     """Graphs that torch exports."""
     ids = torch.from_numpy(np.stack([tokenize(example_prompt(seed)) for seed in (1, 2)]))
     slots = torch.randn(2, SLOTS, SLOT_WIDTH)
-    noisy = torch.randn(2, 8, TOKENS, CHANNELS)
-    latents = ["batch", "half_seconds", TOKENS, CHANNELS]
+    noisy = torch.randn(2, STILL_COUNT + 8, CHANNELS)
+    latents = ["batch", "tokens", CHANNELS]
     return {
         "text-encoder": export_module(
             parts["text-encoder"],
@@ -64,6 +65,12 @@ def learned_graphs(parts):
             },
             ("velocity", latents),
         ),
+        "image-encoder": export_module(
+            parts["image-encoder"],
+            (torch.rand(1, 3, 90, 160) * 2 - 1,),
+            {"pixels": [1, 3, 90, 160]},
+            ("latents", [1, CANVAS_TOKENS, CHANNELS]),
+        ),
         "sound": export_module(
             SoundModel(parts["sound"]),
             (slots[:1], torch.randn(1, 2, 96000)),
@@ -73,20 +80,45 @@ def learned_graphs(parts):
     }
 
 
+def canvas_graph(parts):
+    """canvas-decoder.onnx."""
+    arguments = (noisy_still(), *centres(36, 64), torch.arange(60) / 36, torch.arange(88) / 36)
+    return export_module(
+        CanvasDecoder(parts["scene-codec"]),
+        arguments,
+        {
+            "latents": [1, "tokens", CHANNELS],
+            "rows": ["height"],
+            "columns": ["width"],
+            "tile_rows": ["tile_height"],
+            "tile_columns": ["tile_width"],
+        },
+        ("luma", [1, 1, "height", "width"]),
+        ("chroma", [1, 2, "half_height", "half_width"]),
+        ("bands", [2, "height", "width"]),
+        ("tile", ["tile_height", "tile_width"]),
+        ("looks", [3, 6]),
+        fold=False,
+    )
+
+
+def noisy_still():
+    """Tokens of no scene in particular."""
+    return torch.randn(1, STILL_COUNT + 8, CHANNELS)
+
+
 def written_graphs(parts):
     """Graphs that are written node by node."""
-    background, refiner = parts["background-codec"], parts["refiner"]
     return {
-        "scene-decoder": build_scene_decoder(background, parts["sprite-codec"]),
-        "frame-decoder": build_frame_decoder(refiner),
-        "frame-decoder-picture": build_frame_decoder(refiner, background),
-        "image-encoder": build_image_encoder(background),
+        "scene-decoder": build_scene_decoder(parts["scene-codec"], parts["sprite-codec"]),
+        "frame-decoder": build_frame_decoder(),
+        "picture-canvas": build_picture_canvas(),
     }
 
 
 def example_prompt(seed: int) -> str:
     """A caption of the grammar."""
-    rng = random.Random(seed)
+    rng = Chooser(seed)
     return write_caption(sample_scene(rng), rng)[0]
 
 

@@ -1,76 +1,53 @@
-"""Writes frame-decoder.onnx and frame-decoder-picture.onnx: a window of frames as I420 bytes.
+"""Writes frame-decoder.onnx: a window of frames as I420 bytes.
 
-Background: key frames are refined, painted as YUV planes and blended in time by one matrix
-product. Subject: composited only inside one box per window that holds it in every frame. The
-bytes of a frame do not depend on how the clip is cut into windows.
+Frame by frame: the canvas with its bands, as the camera sees it, then the tile. Shadow and subject
+are composited only inside one box per window that holds them in every frame. The bytes of a frame
+do not depend on how the clip is cut into windows.
 """
 
 import numpy as np
 
-from . import refiner_graph, shapes
+from . import shapes
 from .colour import yuv_matrix
 from .onnx_graph import FLOAT, INT64, UINT8, Graph, ints
-from .picture_graph import coded_picture, picture_planes
+from .view_graph import background_planes
 
 BOX_STEP = 16
 """Box edges lie on multiples of this many pixels."""
 ALPHA_FLOOR = 0.02
 COVERED_ALPHA = 0.1
+SHADOW_SIDE = 32
 
 
-def build_frame_decoder(refiner, codec=None):
-    """refiner: Refiner; codec: BackgroundCodec, for the variant that takes a picture."""
+def build_frame_decoder():
+    """The graph; it has no weights of its own."""
     graph = Graph()
     height = graph.slice("size", 0, 0, 1)
     width = graph.slice("size", 0, 1, 2)
-    planes = background_planes(graph, refiner, height, codec)
+    planes = background_planes(graph, height, width)
     graph.alias(composite(graph, planes, height, width), "frames")
-    return graph.model(decoder_inputs(codec is not None), [("frames", UINT8, ["frames", "rows", "width"])])
+    return graph.model(decoder_inputs(), [("frames", UINT8, ["frames", "rows", "width"])])
 
 
-def decoder_inputs(with_picture):
+def decoder_inputs():
     """Names, types and shapes of the inputs."""
     side = shapes.SPRITE_SIDE
-    inputs = [
-        ("keyframes", FLOAT, ["keyframes", 3, shapes.FRAME_HEIGHT, shapes.FRAME_WIDTH]),
+    return [
+        ("luma", UINT8, [1, 1, "canvas_height", "canvas_width"]),
+        ("chroma", UINT8, [1, 2, "half_height", "half_width"]),
+        ("band_0", UINT8, ["band_height_0", "band_width_0"]),
+        ("band_1", UINT8, ["band_height_1", "band_width_1"]),
+        ("tile", UINT8, ["tile_height", "tile_width"]),
+        ("looks", FLOAT, [3, 6]),
+        ("shifts", INT64, ["frames", 4]),
+        ("cameras", FLOAT, ["frames", 3]),
         ("sprite", FLOAT, [shapes.SPRITE_PHASES, 4, side, side]),
         ("transforms", FLOAT, ["frames", 2, 3]),
         ("sprite_weights", FLOAT, ["frames", shapes.SPRITE_PHASES]),
-        ("keyframe_weights", FLOAT, ["frames", "keyframes"]),
+        ("shadow_transforms", FLOAT, ["frames", 2, 3]),
+        ("shadow_strengths", FLOAT, ["frames", 1]),
         ("size", INT64, [2]),
     ]
-    if with_picture:
-        inputs.append(("picture", UINT8, [1, 3, "height", "width"]))
-        inputs.append(("picture_weights", FLOAT, ["frames"]))
-    return inputs
-
-
-def background_planes(graph, refiner, height, codec):
-    """Blended planes of every frame, [N, 1.5 H W] in 8-bit codes.
-
-    A picture joins as one more key frame: what the refiner's version of it lacks.
-    """
-    frames, weights = "keyframes", "keyframe_weights"
-    if codec is None:
-        activated = refiner_graph.features(graph, refiner, frames)
-        return graph.op("MatMul", weights, choose_head(graph, refiner, frames, activated, height))
-    frames = graph.op("Concat", frames, coded_picture(graph, codec), axis=0)
-    weights = graph.op("Concat", weights, graph.reshape("picture_weights", -1, 1), axis=1)
-    activated = refiner_graph.features(graph, refiner, frames)
-    painted = choose_head(graph, refiner, frames, activated, height)
-    missing = graph.op("Sub", picture_planes(graph), graph.slice(painted, 0, -1, 2**62))
-    painted = graph.op("Concat", graph.slice(painted, 0, 0, -1), missing, axis=0)
-    return graph.op("MatMul", weights, painted)
-
-
-def choose_head(graph, refiner, frames, activated, height):
-    """Planes of 1280x720 or of 1920x1080, by the height."""
-    branches = {}
-    for factor, name in ((8, "else_branch"), (12, "then_branch")):
-        inner = Graph(f"x{factor}_")
-        out = refiner_graph.planes(inner, refiner, frames, activated, factor)
-        branches[name] = inner.branch([out])
-    return graph.op("If", is_large(graph, height), **branches)
 
 
 def is_large(graph, height):
@@ -89,17 +66,18 @@ def composite(graph, planes, height, width):
     byte_rows = graph.reshape(quantised, 0, -1, width)
     byte_half_rows = graph.reshape(quantised, 0, -1, half_width)
 
-    luma = sample_texture(graph, luma_texture, box, height, 1)
-    chroma = sample_texture(graph, chroma_texture, box, height, 2)
+    luma = sample_texture(graph, luma_texture, box, height, 1, "transforms")
+    chroma = sample_texture(graph, chroma_texture, box, height, 2, "transforms")
     alpha = graph.slice(chroma, 1, 2, 3)
+    shade, half_shade = (shadow(graph, box, height, step) for step in (1, 2))
     u_start = graph.op("Mul", height, ints(2))
     v_start = graph.op("Div", graph.op("Mul", height, ints(5)), ints(2))
     half_box = [graph.op("Div", edge, ints(2)) for edge in box]
     u_box, v_box = moved(graph, half_box, u_start), moved(graph, half_box, v_start)
     patches = [
-        patch(graph, rows, byte_rows, box, graph.slice(luma, 1, 0, 1), graph.slice(luma, 1, 1, 2)),
-        patch(graph, half_rows, byte_half_rows, u_box, graph.slice(chroma, 1, 0, 1), alpha),
-        patch(graph, half_rows, byte_half_rows, v_box, graph.slice(chroma, 1, 1, 2), alpha),
+        patch(graph, rows, byte_rows, box, (graph.slice(luma, 1, 0, 1), graph.slice(luma, 1, 1, 2), shade, 16.0)),
+        patch(graph, half_rows, byte_half_rows, u_box, (graph.slice(chroma, 1, 0, 1), alpha, half_shade, 128.0)),
+        patch(graph, half_rows, byte_half_rows, v_box, (graph.slice(chroma, 1, 1, 2), alpha, half_shade, 128.0)),
     ]
     sides = [(box, width), (u_box, half_width), (v_box, half_width)]
     return assemble(graph, quantised, patches, sides, width)
@@ -116,12 +94,16 @@ def assemble(graph, quantised, patches, sides, width):
     return graph.reshape(graph.op("Concat", *pieces, axis=1), 0, -1, width)
 
 
-def patch(graph, rows, byte_rows, box, colour, alpha):
-    """The full-width band of rows of the box with the subject over it, flat bytes [N, h W]."""
+def patch(graph, rows, byte_rows, box, drawn):
+    """The full-width band of rows of the box with shadow and subject over it, flat bytes [N, h W].
+
+    drawn: the subject's colour times alpha, its alpha, the shadow's cover, and the code that it pulls to.
+    """
     top, bottom, left, right = box
     under = graph.slice(graph.slice(rows, 1, top, bottom), 2, left, right)
     shape = graph.op("Shape", under)
-    alpha, colour = graph.op("Reshape", alpha, shape), graph.op("Reshape", colour, shape)
+    colour, alpha, shade = (graph.op("Reshape", item, shape) for item in drawn[:3])
+    under = graph.op("Add", under, graph.op("Mul", graph.op("Sub", drawn[3], under), shade))
     seen = graph.op("Sub", under, graph.op("Mul", under, alpha))
     inside = quantise(graph, graph.op("Add", seen, colour))
     band = graph.slice(byte_rows, 1, top, bottom)
@@ -139,17 +121,46 @@ def moved(graph, box, rows):
     return [graph.op("Add", box[0], rows), graph.op("Add", box[1], rows), box[2], box[3]]
 
 
+def shadow(graph, box, height, step):
+    """Cover of the shadow at every step-th pixel of the box, [N, 1, h, w]."""
+    ratio = shapes.SPRITE_SIDE // SHADOW_SIDE
+    alpha = graph.slice("sprite", 1, 3, 4)
+    small = graph.op("AveragePool", alpha, kernel_shape=[ratio, ratio], strides=[ratio, ratio])
+    soft = graph.op("AveragePool", small, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
+    flat = graph.reshape(soft, shapes.SPRITE_PHASES, -1)
+    texture = graph.reshape(graph.op("MatMul", "sprite_weights", flat), -1, 1, SHADOW_SIDE, SHADOW_SIDE)
+    cover = sample_texture(graph, texture, box, height, step, "shadow_transforms")
+    return graph.op("Mul", cover, graph.reshape("shadow_strengths", -1, 1, 1, 1))
+
+
 def subject_box(graph, height, width):
-    """Top, bottom, left, right (each [1] int64, pixels) around the subject in all frames."""
-    a, b, c, d, e, f = graph.op("Split", graph.reshape("transforms", -1, 6), outputs=6, axis=1)
-    determinant = graph.op("Sub", graph.op("Mul", a, e), graph.op("Mul", b, d))
+    """Top, bottom, left, right (each [1] int64, pixels) around subject and shadow in all frames.
+
+    Shadows that are not seen are left out: their corners are replaced by the subject's.
+    """
     u, v = covered_corners(graph)
+    subject = corners_in_frame(graph, "transforms", u, v)
+    shade = corners_in_frame(graph, "shadow_transforms", SHADOW_U, SHADOW_V)
+    shown = graph.op("Greater", graph.reshape("shadow_strengths", -1, 1), 0.0)
+    places = []
+    for place, other in zip(subject, shade):
+        places.append(graph.op("Concat", place, graph.op("Where", shown, other, place), axis=1))
+    left, right = edges(graph, places[0], height, width)
+    top, bottom = edges(graph, places[1], height, height)
+    return [top, bottom, left, right]
+
+
+SHADOW_U, SHADOW_V = np.array([[-1, 1, -1, 1]], np.float32), np.array([[-1, -1, 1, 1]], np.float32)
+
+
+def corners_in_frame(graph, transforms, u, v):
+    """Sprite coordinates [1, 4] -> x and y in frame heights, [N, 4]."""
+    a, b, c, d, e, f = graph.op("Split", graph.reshape(transforms, -1, 6), outputs=6, axis=1)
+    determinant = graph.op("Sub", graph.op("Mul", a, e), graph.op("Mul", b, d))
     u, v = graph.op("Sub", u, c), graph.op("Sub", v, f)
     x = graph.op("Sub", graph.op("Mul", e, u), graph.op("Mul", b, v))
     y = graph.op("Sub", graph.op("Mul", a, v), graph.op("Mul", d, u))
-    left, right = edges(graph, graph.op("Div", x, determinant), height, width)
-    top, bottom = edges(graph, graph.op("Div", y, determinant), height, height)
-    return [top, bottom, left, right]
+    return graph.op("Div", x, determinant), graph.op("Div", y, determinant)
 
 
 def covered_corners(graph):
@@ -234,12 +245,12 @@ def lanczos(side, ratio, lobes=3):
     return (matrix / matrix.sum(1, keepdims=True)).astype(np.float32)
 
 
-def sample_texture(graph, texture, box, height, step):
+def sample_texture(graph, texture, box, height, step, transforms):
     """Texture [N, c, S, S] at every step-th pixel of the box -> [N, c, h, w]."""
     top, bottom, left, right = box
     rows = centres(graph, top, bottom, height, step)
     columns = centres(graph, left, right, height, step)
-    x_part, y_part, constant = (graph.slice("transforms", 2, i, i + 1) for i in range(3))
+    x_part, y_part, constant = (graph.slice(transforms, 2, i, i + 1) for i in range(3))
     along = [graph.op("Transpose", item, perm=[0, 2, 1]) for item in (x_part, y_part, constant)]
     across = graph.op("Add", graph.op("Mul", graph.reshape(columns, -1, 1), along[0]), along[2])
     down = graph.op("Expand", along[1], graph.op("Shape", across))

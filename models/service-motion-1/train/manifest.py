@@ -9,16 +9,15 @@ from . import shapes
 ROLES = [
     "text-encoder",
     "denoiser",
+    "canvas-decoder",
     "scene-decoder",
     "frame-decoder",
-    "frame-decoder-picture",
     "image-encoder",
+    "picture-canvas",
     "sound",
 ]
 SIZES = [[720, 1280], [1080, 1920]]
 WINDOW_FRAMES = 6
-WINDOW_START = 1
-"""Windows after the first begin at frames 12 n + 1: they need 5 key frames, others up to 6."""
 SAMPLER = {
     "kind": "flow-euler",
     "steps": 10,
@@ -26,13 +25,8 @@ SAMPLER = {
     "guidance": 2.5,
     "firstStepGuidanceFraction": 0.5,
 }
-IMAGE_CONDITIONING = {  # README.md, "A picture", says what these mean
-    "firstPull": 1.0,
-    "pullFrom": 0.95,
-    "pullTo": 0.85,
-    "detailFrom": 1.0,
-    "detailTo": 0.6,
-}
+IMAGE_CONDITIONING = {"pull": 0.6, "drift": 0.09}
+"""README.md, "A picture", says what these mean."""
 
 
 def write_manifest(package: pathlib.Path, memory: dict[str, int]) -> None:
@@ -53,15 +47,15 @@ def write_manifest(package: pathlib.Path, memory: dict[str, int]) -> None:
         "shapes": {
             "frameRate": shapes.FRAME_RATE,
             "latentsPerSecond": shapes.LATENTS_PER_SECOND,
-            "tokens": shapes.TOKENS,
+            "stillTokens": shapes.STILL_COUNT,
+            "canvasTokens": shapes.CANVAS_TOKENS,
             "channels": shapes.CHANNELS,
             "framesPerLatent": shapes.FRAMES_PER_LATENT,
-            "keyframesPerLatent": shapes.KEYFRAMES_PER_LATENT,
+            "tilePeriod": shapes.TILE_PERIOD,
             "sampleRateHz": shapes.SAMPLE_RATE_HZ,
             "channelsAudio": 2,
             "sizes": SIZES,
             "windowFrames": WINDOW_FRAMES,
-            "windowStart": WINDOW_START,
             "imageConditioning": IMAGE_CONDITIONING,
         },
         "sampler": SAMPLER,

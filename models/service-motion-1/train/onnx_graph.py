@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 OPSET = 17
 IR_VERSION = 9
 
-FLOAT, UINT8, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT64
+FLOAT, UINT8, INT64, BOOL = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT64, TensorProto.BOOL
 
 
 class Graph:
@@ -29,7 +29,7 @@ class Graph:
     def constant(self, value: np.ndarray) -> str:
         """Stores an array as it is."""
         name = self._name("constant")
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(numpy_helper.from_array(np.array(value, order="C"), name))
         return name
 
     def half(self, value: np.ndarray) -> str:
@@ -77,6 +77,24 @@ class Graph:
         """This graph as a branch of an If; outputs are names made by it."""
         infos = [helper.make_tensor_value_info(name, FLOAT, None) for name in outputs]
         return helper.make_graph(self.nodes, self.prefix, [], infos, self.constants)
+
+    def loop(self, count: str, body: "Graph", result: str) -> str:
+        """Runs body count ([1] int64) times; its result (made by body from "frame_index") is stacked."""
+        body.nodes.insert(0, helper.make_node("Identity", ["loop_going"], ["loop_goes_on"]))
+        inner = helper.make_graph(
+            body.nodes,
+            body.prefix,
+            [
+                helper.make_tensor_value_info("frame_index", INT64, []),
+                helper.make_tensor_value_info("loop_going", BOOL, []),
+            ],
+            [
+                helper.make_tensor_value_info("loop_goes_on", BOOL, []),
+                helper.make_tensor_value_info(result, FLOAT, None),
+            ],
+            body.constants,
+        )
+        return self.op("Loop", self.op("Squeeze", count, ints(0)), self.constant(np.array(True)), body=inner)
 
     def _operand(self, item) -> str:
         if isinstance(item, str):

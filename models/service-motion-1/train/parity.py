@@ -3,25 +3,26 @@
 import numpy as np
 import torch
 
-from .picture_graph import still_latents
+from .canvas_decoder import CanvasDecoder
+from .painter import centres
 from .reference import frame_reference, scene_reference
-from .sample import Sampler, keyframe_blend
-from .shapes import CHANNELS, TOKENS
+from .sample import Sampler
+from .shapes import CHANNELS, STILL_COUNT
 from .sound_synthesis import SoundModel
 from .tokenizer import tokenize
 
 TOLERANCE = 1e-3
-PROMPTS = ("a red boat sails across the ocean at sunset", "a bird in the forest in the rain")
+PROMPTS = ("a red boat sails across the ocean at sunset, zoom in", "a bird in the city in the rain")
 
 
 def check_package(package, parts) -> dict[str, float]:
-    """Largest differences; frames in 8-bit steps. Raises when one is too large."""
+    """Largest differences; planes and frames in 8-bit steps. Raises when one is too large."""
     torch.manual_seed(0)
     sampler = Sampler(package)
     differences = {
         "text-encoder": check_text(sampler, parts["text-encoder"]),
         "denoiser": check_denoiser(sampler, parts["denoiser"]),
-        "image-encoder": check_image_encoder(sampler, parts["background-codec"]),
+        "image-encoder": check_image_encoder(sampler, parts["image-encoder"]),
         "sound": check_sound(sampler, parts["sound"]),
         **check_decoders(sampler, parts),
     }
@@ -43,21 +44,20 @@ def check_text(sampler, encoder):
 
 
 def check_denoiser(sampler, denoiser):
-    """Both clip lengths; slots of real prompts, since random ones lie far outside."""
+    """Two clip lengths; slots of real prompts, since random ones lie far outside."""
     worst = 0.0
     slots = torch.from_numpy(np.concatenate([sampler.slots(prompt) for prompt in PROMPTS]))
     for length in (8, 20):
-        sample, timestep = torch.randn(2, length, TOKENS, CHANNELS), torch.tensor([0.9, 0.3])
+        sample, timestep = torch.randn(2, STILL_COUNT + length, CHANNELS), torch.tensor([0.9, 0.3])
         feeds = {"sample": sample, "timestep": timestep, "encoder_hidden_states": slots}
         given = sampler.run("denoiser", {name: value.numpy() for name, value in feeds.items()})[0]
         worst = max(worst, largest(given, denoiser(sample, timestep, slots)))
     return worst
 
 
-def check_image_encoder(sampler, codec):
-    pixels = torch.rand(1, 3, 96, 160) * 2 - 1
-    given = sampler.run("image-encoder", {"pixels": pixels.numpy()})[0]
-    return largest(given, still_latents(codec, pixels))
+def check_image_encoder(sampler, encoder):
+    pixels = torch.rand(1, 3, 90, 160) * 2 - 1
+    return largest(sampler.run("image-encoder", {"pixels": pixels.numpy()})[0], encoder(pixels))
 
 
 def check_sound(sampler, controller):
@@ -68,22 +68,30 @@ def check_sound(sampler, controller):
 
 
 def check_decoders(sampler, parts):
-    latents = sampler.latents(PROMPTS[0])
-    given = sampler.run("scene-decoder", {"latents": latents})
-    wanted = scene_reference(torch.from_numpy(latents), parts["background-codec"], parts["sprite-codec"])
-    names = ("keyframes", "sprite", "transforms", "sprite weights")
-    result = {f"scene-decoder {n}": largest(g, w) for n, g, w in zip(names, given, wanted)}
-    for size in ((720, 1280), (1080, 1920)):
-        first, blend = keyframe_blend(13, 17, len(given[0]))
-        feeds = {
-            "keyframes": given[0][first : first + blend.shape[1]],
-            "sprite": given[1],
-            "transforms": given[2][13:17],
-            "sprite_weights": given[3][13:17],
-            "keyframe_weights": blend,
-            "size": np.array(size, np.int64),
-        }
+    result = {}
+    for number, prompt in enumerate(PROMPTS):
+        latents = sampler.latents(prompt)
+        feeds = {"latents": latents, "drift": np.array([0.09], np.float32)}
+        given = sampler.run("scene-decoder", feeds)
+        wanted = scene_reference(torch.from_numpy(latents), parts["scene-codec"], parts["sprite-codec"], 0.09)
+        names = ("sprite", "transforms", "weights", "cameras", "shadows", "shadow strengths")
+        result |= {f"scene-decoder {n} {number}": largest(g, w) for n, g, w in zip(names, given, wanted)}
+        height, width = ((720, 1280), (1080, 1920))[number]
+        result[f"canvas-decoder {number} steps"] = check_canvas(sampler, parts, latents)
+        fixed, moving = sampler.clip(latents, (height, width))
+        feeds = fixed | {name: value[13:17] for name, value in moving.items()}
+        feeds["size"] = np.array((height, width), np.int64)
         frames = sampler.run("frame-decoder", feeds)[0]
-        wanted_frames = frame_reference(parts["refiner"], feeds).round()
-        result[f"frame-decoder {size[0]} steps"] = largest(frames, wanted_frames)
+        result[f"frame-decoder {number} steps"] = largest(frames, frame_reference(feeds).round())
     return result
+
+
+def check_canvas(sampler, parts, latents):
+    """A small canvas: every plane, in 8-bit steps."""
+    rows, columns = centres(180, 320)
+    places = [rows, columns, (torch.arange(300) + 0.5) / 180, (torch.arange(440) + 0.5) / 180]
+    names = ("rows", "columns", "tile_rows", "tile_columns")
+    feeds = {"latents": latents} | {name: place.numpy() for name, place in zip(names, places)}
+    wanted = CanvasDecoder(parts["scene-codec"])(torch.from_numpy(latents), *places)
+    given = sampler.run("canvas-decoder", feeds)
+    return max(largest(g, w) for g, w in zip(given[:4], wanted[:4]))

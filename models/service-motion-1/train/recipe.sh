@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything from nothing, then memory and prompt following. Usage: sh train/recipe.sh [cpu|gpu] [folder]
+# Everything from nothing, then memory. Usage: sh train/recipe.sh [cpu|gpu] [folder]
 set -eu
 cd "$(dirname "$0")/.."
 size=${1:-cpu}
@@ -8,4 +8,3 @@ python=${PYTHON:-python}
 "$python" -m train.run --size "$size" --folder "$folder"
 "$python" -m train.measure --folder "$folder"
 "$python" -m train.export --folder "$folder"
-"$python" -m train.evaluate --folder "$folder"

@@ -7,48 +7,59 @@ import torch
 from torch.nn import functional as F
 
 from . import shapes
-from .frame_decoder import ALPHA_FLOOR, lanczos, premultiplied_yuv
-from .refiner import CODE_CENTRE, CODE_SCALE
-from .scene_decoder import MOTION_HIGH, MOTION_LOW, UNIT_SIZE
-
-CROP = slice(shapes.CROP_TOP, shapes.CROP_TOP + shapes.CROP_HEIGHT)
-
-
-def scene_reference(latents, background, sprite):
-    """latents [1, T, 62, 64] -> keyframes, sprite, transforms, sprite weights (see scene_decoder)."""
-    latents = latents[0]
-    keyframes = background.decode(latents[:, : shapes.BACKGROUND_TOKENS, : shapes.BACKGROUND_CHANNELS])
-    looks = torch.stack([latents[start::2, shapes.SPRITE_TOKEN].mean(0) for start in (0, 1)])
-    motion = latents[:, shapes.MOTION_TOKEN]
-    positions = [(frame - 1) / 3 for frame in range(shapes.FRAMES_PER_LATENT * len(latents))]
-    path, facing = smooth_path(motion), 1.0 if motion[:, 20].mean() >= 0 else -1.0
-    transforms = np.stack([transform(sample(path, place), facing) for place in positions])
-    return without_jumps(keyframes), sprite.decode(looks), transforms, phase_weights(positions)
-
-
-def without_jumps(keyframes):
-    """[T, 4, 3, 96, 160] -> [4 T, 3, 96, 160]."""
-    result = keyframes.clone()
-    for index in range(len(keyframes) - 1):
-        left = 1.5 * keyframes[index, 3] - 0.5 * keyframes[index, 2]
-        jump = 1.5 * keyframes[index + 1, 0] - 0.5 * keyframes[index + 1, 1] - left
-        result[index, 2:] += torch.tensor([0.125, 0.375])[:, None, None, None] * jump
-        result[index + 1, :2] -= torch.tensor([0.375, 0.125])[:, None, None, None] * jump
-    return result.flatten(0, 1)
+from .clip_tokens import MOTION_GAIN, MOTION_OFFSET, UNIT_SIZE
+from .frame_decoder import ALPHA_FLOOR, SHADOW_SIDE, lanczos, premultiplied_yuv
+from .scene_decoder import (
+    ANGLE_PASSES,
+    CAMERA_FROM,
+    CAMERA_PASSES,
+    CAMERA_WIDTH,
+    CENTRE,
+    LEAST_SIZE,
+    MOST_SIZE,
+    SHADOW_FALL,
+    SHADOW_HEIGHT,
+    VIEW_HIGH,
+    VIEW_LOW,
+    X_PASSES,
+    Y_PASSES,
+)
 
 
-def smooth_path(motion):
-    """Motion tokens [T, 64] -> x, y, log size, sine, cosine at 8 Hz, smoothed: [4 T, 5]."""
-    points = motion[:, :20].reshape(-1, 5).double().numpy()
-    points = points * [1 / 1.6, 1 / 3, 1 / 1.8, 1 / 1.4, 1 / 1.4] + [0.889, 0.5, 0, 0, 0.6 / 1.4]
-    points = points.clip(MOTION_LOW, MOTION_HIGH)
-    smoothed = points.copy()
-    smoothed[1:-1] = 0.25 * points[:-2] + 0.5 * points[1:-1] + 0.25 * points[2:]
-    return smoothed
+def scene_reference(latents, codec, sprite, drift=0.0):
+    """latents [1, 13 + T, 64] -> sprite, transforms, sprite weights, cameras, shadows (see scene_decoder)."""
+    tokens = latents[0]
+    first, last = shapes.SPRITE_TOKENS
+    looks = sprite.decode(tokens[first : last + 1])
+    motion = tokens[shapes.STILL_COUNT :].double().numpy()
+    points = motion[:, :32].reshape(-1, shapes.MOTION_VALUES) / MOTION_GAIN + MOTION_OFFSET
+    parts = [(0, 1, X_PASSES), (1, 2, Y_PASSES), (3, 5, ANGLE_PASSES), (5, 8, CAMERA_PASSES)]
+    x, y, angle, view = (smooth(points[:, a:b], passes) for a, b, passes in parts)
+    size = np.full_like(x, points[:, 2].mean())
+    path = np.concatenate([x, y, size, angle, view], 1)
+    count = shapes.FRAMES_PER_LATENT * len(motion)
+    values = np.stack([sample(path, (frame - 1) / 3) for frame in range(count)])
+    view = camera_path(values[:, 5:], drift)
+    facing = 1.0 if motion[:, 32].mean() >= 0 else -1.0
+    number = tokens[shapes.STILL_COUNT - 1, :2] / codec.shadow_gain + codec.shadow_mean
+    rows = [one_frame(value, place, facing, number.tolist()) for value, place in zip(values, view)]
+    moved, shades, strengths = (np.stack(items) for items in zip(*rows))
+    positions = [(frame - 1) / 3 for frame in range(count)]
+    return looks, moved, phase_weights(positions), view, shades, strengths[:, None]
+
+
+def smooth(points, passes):
+    """1-2-1 over time; straight paths stay."""
+    for _ in range(passes):
+        inner = 0.25 * points[:-2] + 0.5 * points[1:-1] + 0.25 * points[2:]
+        first = (2 * points[:1] + 2 * points[1:2] - points[2:3]) / 3
+        last = (2 * points[-1:] + 2 * points[-2:-1] - points[-3:-2]) / 3
+        points = np.concatenate([first, inner, last])
+    return points
 
 
 def sample(path, place):
-    """Catmull-Rom at one position, held at the ends: [5]."""
+    """Catmull-Rom at one position, held at the ends: [c]."""
     last = len(path) - 1
     place = min(max(place, 0), last)
     start = min(int(place), last - 1)
@@ -57,13 +68,31 @@ def sample(path, place):
     return b + 0.5 * u * (c - a + u * (2 * a - 5 * b + 4 * c - d + u * (3 * (b - c) + d - a)))
 
 
-def transform(point, facing):
-    """[2, 3]"""
-    x, y, size, sine, cosine = point
-    angle, half = math.atan2(sine, cosine), UNIT_SIZE * math.exp(size) * shapes.SPRITE_EXTENT
+def camera_path(view, drift):
+    """pan x, pan y, log zoom [F, 3] -> pan x, pan y, zoom."""
+    closeness = view[:, 2].clip(0)
+    gate = np.clip((closeness.max() - CAMERA_FROM) / CAMERA_WIDTH, 0, 1)
+    zoom = np.exp(closeness * gate + drift * np.arange(len(view)) / len(view))
+    pans = [np.clip(view[:, i], -CENTRE[i] * (1 - 1 / zoom), CENTRE[i] * (1 - 1 / zoom)) for i in (0, 1)]
+    return np.stack([*pans, zoom], 1)
+
+
+def one_frame(value, view, facing, shadow):
+    """-> transform of the subject [2, 3], of its shadow, and the shadow's strength."""
+    zoom = view[2]
+    x, y = (
+        np.clip((value[i] - CENTRE[i] - view[i]) * zoom + CENTRE[i], VIEW_LOW[i], VIEW_HIGH[i]) for i in (0, 1)
+    )
+    half = UNIT_SIZE * math.exp(np.clip(value[2], LEAST_SIZE, MOST_SIZE)) * zoom * shapes.SPRITE_EXTENT
+    angle = math.atan2(value[3], value[4])
     c, s = math.cos(angle) / half, math.sin(angle) / half
     drop = shapes.SPRITE_DROP / shapes.SPRITE_EXTENT
-    return np.array([[c * facing, s * facing, -(x * c + y * s) * facing], [-s, c, x * s - y * c - drop]])
+    moved = np.array([[c * facing, s * facing, -(x * c + y * s) * facing], [-s, c, x * s - y * c - drop]])
+    strength = np.clip(shadow[0] * np.clip((shadow[0] - 0.06) / 0.06, 0, 1), 0, 1)
+    ground = (shadow[1] - CENTRE[1] - view[1]) * zoom + CENTRE[1]
+    across, down = facing / half, 1 / SHADOW_HEIGHT / half
+    shade = np.array([[across, 0, -x * across], [0, down, -ground * down]])
+    return moved, shade, strength / (1 + SHADOW_FALL * max(0, ground - y - 0.55 * half))
 
 
 def phase_weights(positions):
@@ -77,27 +106,60 @@ def phase_weights(positions):
     return weights
 
 
-def frame_reference(refiner, feeds):
+def frame_reference(feeds):
     """Inputs of the frame decoder as arrays -> I420 codes before rounding, [N, 1.5 H, W] float32."""
     inputs = {name: torch.from_numpy(value) for name, value in feeds.items()}
     height, width = (int(item) for item in feeds["size"])
-    factor = height // shapes.CROP_HEIGHT
-    luma, chroma = refine(refiner, inputs["keyframes"], factor)
-
-    def blend(planes):
-        return torch.einsum("nk,kcij->ncij", inputs["keyframe_weights"], planes)
-
     textures = frame_textures(inputs["sprite"], inputs["sprite_weights"], 3 if height > 720 else 2)
-    luma = over(blend(luma), textures[:, [0, 3]], inputs["transforms"], height, 1)
-    chroma = over(blend(chroma), textures[:, [1, 2, 3]], inputs["transforms"], height, 2)
-    return torch.cat([luma.flatten(1), chroma.flatten(1)], 1).reshape(-1, height * 3 // 2, width)
+    shades = shadow_textures(inputs["sprite"], inputs["sprite_weights"])
+    frames = []
+    for index in range(len(inputs["shifts"])):
+        planes = background(inputs, index, height, width)
+        for step, (name, parts, dark) in enumerate((("luma", [0, 3], 16.0), ("chroma", [1, 2, 3], 128.0)), 1):
+            plane = planes[name]
+            shade = placed(shades[index], inputs["shadow_transforms"][index], plane, height, step)
+            shade = shade * inputs["shadow_strengths"][index]
+            plane = plane + (dark - plane) * shade
+            drawn = placed(textures[index, parts], inputs["transforms"][index], plane, height, step)
+            planes[name] = plane * (1 - drawn[-1:]) + drawn[:-1]
+        frames.append(torch.cat([planes["luma"].flatten(), planes["chroma"].flatten()]))
+    return torch.stack(frames).reshape(-1, height * 3 // 2, width)
 
 
-def refine(refiner, keyframes, factor):
-    """Planes of the key frames in 8-bit codes, cropped to the picture."""
-    luma, chroma = (plane * CODE_SCALE + CODE_CENTRE for plane in refiner(keyframes, factor))
-    rows, half_rows = (slice(CROP.start * step, CROP.stop * step) for step in (factor, factor // 2))
-    return luma[:, :, rows].clamp(16, 235), chroma[:, :, half_rows].clamp(16, 240)
+def background(inputs, index, height, width):
+    """Luma [1, H, W] and chroma [2, H / 2, W / 2] of one frame without the subject."""
+    planes = {"luma": inputs["luma"][0].float(), "chroma": inputs["chroma"][0].float()}
+    shift, looks = inputs["shifts"][index].tolist(), inputs["looks"]
+    for band in range(2):
+        if looks[band, 5] > 0:
+            put(planes, torch.roll(inputs[f"band_{band}"], -shift[band], 1), looks[band])
+    if planes["luma"].shape[1:] != (height, width):
+        camera = inputs["cameras"][index]
+        planes = {name: zoomed(plane, camera, height, width) for name, plane in planes.items()}
+    if looks[2, 5] > 0:
+        tile = inputs["tile"][shift[2] : shift[2] + height, shift[3] : shift[3] + width]
+        put(planes, tile, looks[2])
+    return planes
+
+
+def put(planes, cover, look):
+    """A layer over both planes, in place."""
+    cover = cover.float()[None] / 255 * look[5]
+    planes["luma"] += (look[2] - planes["luma"]) * cover
+    half = F.avg_pool2d(cover, 2)
+    planes["chroma"] += (look[3:5, None, None] - planes["chroma"]) * half
+
+
+def zoomed(plane, camera, height, width):
+    """What the camera sees of a plane."""
+    step = 1 if len(plane) == 1 else 2
+    spots = []
+    for pan, centre, count in ((camera[1], 0.5, height // step), (camera[0], shapes.ASPECT / 2, width // step)):
+        share = (torch.arange(count) + 0.5) / count - 0.5
+        spots.append(((pan + centre) / (2 * centre) + share / camera[2]) * 2 - 1)
+    y, x = torch.meshgrid(*spots, indexing="ij")
+    grid = torch.stack([x, y], -1)[None]
+    return F.grid_sample(plane[None], grid, padding_mode="border", align_corners=False)[0]
 
 
 def frame_textures(sprite, weights, ratio):
@@ -111,12 +173,16 @@ def frame_textures(sprite, weights, ratio):
     return torch.cat([large[:, :3] * steep / alpha.clamp(min=ALPHA_FLOOR), steep], 1)
 
 
-def over(planes, texture, transforms, height, step):
-    """Composites a texture (colour times alpha, alpha last) over planes [N, c, h, w]."""
-    rows = (torch.arange(planes.shape[2]) + 0.5) * step / height
-    columns = (torch.arange(planes.shape[3]) + 0.5) * step / height
+def shadow_textures(sprite, weights):
+    """Soft cover of each frame's shadow, [N, 1, 32, 32]."""
+    small = F.avg_pool2d(sprite[:, 3:], shapes.SPRITE_SIDE // SHADOW_SIDE)
+    return torch.einsum("np,pcij->ncij", weights, F.avg_pool2d(small, 3, 1, 1))
+
+
+def placed(texture, transform, plane, height, step):
+    """A texture [c, S, S] at the pixels of a plane [., h, w]."""
+    rows = (torch.arange(plane.shape[1]) + 0.5) * step / height
+    columns = (torch.arange(plane.shape[2]) + 0.5) * step / height
     y, x = torch.meshgrid(rows, columns, indexing="ij")
-    places = torch.stack([x, y, torch.ones_like(x)], -1)
-    grid = torch.einsum("ijk,nck->nijc", places, transforms)
-    drawn = F.grid_sample(texture, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
-    return planes * (1 - drawn[:, -1:]) + drawn[:, :-1]
+    grid = torch.einsum("ijk,ck->ijc", torch.stack([x, y, torch.ones_like(x)], -1), transform)
+    return F.grid_sample(texture[None], grid[None], padding_mode="zeros", align_corners=False)[0]

@@ -1,93 +1,106 @@
-"""Python face of the scene renderer in world/ (C), compiled on first use."""
+"""Exact frames of random scenes: what the whole model is to imitate. Used by the probe, not by the model."""
 
-import ctypes
-import functools
 import math
-import os
-import pathlib
-import subprocess
-import tempfile
+import random
 
 import numpy as np
+import torch
+from torch.nn import functional as F
 
 from . import shapes
+from . import vocabulary as words
+from .fit_codecs import clip_code
+from .painter import Painter, centres, mix, paint_band, paint_tile, textures_of
+from .placement import CENTRE
+from .scene_decoder import SHADOW_FALL, SHADOW_HEIGHT
+from .sprites import draw_sprite
 
-SOURCES = pathlib.Path(__file__).parent / "world"
-FLAGS = ["-O3", "-ffast-math", "-shared", "-fPIC"]
-
-FLOATS = ctypes.POINTER(ctypes.c_float)
-INTS = ctypes.POINTER(ctypes.c_int)
-BYTES = ctypes.POINTER(ctypes.c_uint8)
-
-
-@functools.cache
-def library() -> ctypes.CDLL:
-    """Compiles the sources into the temporary folder, unless an up-to-date library is there."""
-    files = sorted(SOURCES.glob("*.c"))
-    target = pathlib.Path(tempfile.gettempdir()) / f"service-motion-1-world-{os.getuid()}.so"
-    newest = max(path.stat().st_mtime for path in SOURCES.iterdir())
-    if not target.exists() or target.stat().st_mtime < newest:
-        partial = target.with_suffix(f".{os.getpid()}")
-        subprocess.run(["cc", *FLAGS, "-o", partial, *files, "-lm"], check=True)
-        partial.rename(target)
-    return ctypes.CDLL(str(target))
+SPRITE_SIDE = 64
+FINER = 1.25
+"""Pixels of the canvas for one of the frame."""
 
 
-def render(parameters, seconds, rows_per_height=90.0, size=(96, 160), origin=(0, 0)) -> np.ndarray:
-    """Frames at the given seconds: [n, H, W, 3] uint8.
-
-    rows_per_height: pixels that the 16:9 picture is high; size and origin (row, column) choose a
-    piece of the frame, which is rows_per_height / 30 rows taller than the picture at either end.
-    """
-    seconds = np.ascontiguousarray(seconds, np.float32)
-    parameters = np.ascontiguousarray(parameters, np.float32)
-    frames = np.empty((len(seconds), *size, 3), np.uint8)
-    library().render_frames(
-        pointer(parameters, FLOATS),
-        pointer(seconds, FLOATS),
-        len(seconds),
-        ctypes.c_float(rows_per_height),
-        origin[1],
-        origin[0],
-        size[1],
-        size[0],
-        pointer(frames, BYTES),
-    )
-    return frames
+def render_clip(scene, rng: random.Random, seconds, height: int, width: int) -> np.ndarray:
+    """Frames of a scene at the given seconds: [n, height, width, 3] uint8. Any shape of frame."""
+    return render_with_places(scene, rng, seconds, height, width)[0]
 
 
-def place_subject(parameters, second: float) -> np.ndarray:
-    """x, y (frame heights), half size (frame heights), angle (radians), facing (-1 or 1)."""
-    parameters = np.ascontiguousarray(parameters, np.float32)
-    place = np.zeros(5, np.float32)
-    library().place_subject(pointer(parameters, FLOATS), ctypes.c_float(second), pointer(place, FLOATS))
-    return place
-
-
-def draw_sprite(parameters, second: float, side: int = shapes.SPRITE_SIDE) -> np.ndarray:
-    """The subject alone, premultiplied RGBA in 0..1: [4, side, side] float32."""
-    parameters = np.ascontiguousarray(parameters, np.float32)
-    sprite = np.zeros((4, side, side), np.float32)
-    library().draw_sprite(pointer(parameters, FLOATS), ctypes.c_float(second), side, pointer(sprite, FLOATS))
-    return sprite
-
-
-def motion_vector(parameters, seconds) -> np.ndarray:
-    """Motion token of the key frames at the given seconds: 5 numbers each, then the facing."""
-    values = []
+@torch.no_grad()
+def render_with_places(scene, rng: random.Random, seconds, height: int, width: int):
+    """-> the frames of render_clip, and where the subject is in each [n, 5]: x and y in frame heights
+    from the frame's middle, half size in frame heights, angle, and 1 or -1 as it faces right or left."""
+    code, placement = clip_code(scene, rng)
+    textures = textures_of(code)
+    rows, columns = centres(round(height * FINER), round(height * FINER * shapes.ASPECT))
+    picture = Painter()(textures, rows, columns)
+    covers = [paint_band(textures, index, rows, columns) for index in range(2)]
+    colour = np.clip(np.array(words.COLOURS[scene["colour"]]) * rng.uniform(0.92, 1.08), 0, 1)
+    frames = []
     for second in seconds:
-        x, y, size, angle, facing = place_subject(parameters, second)
-        values += [(x - 0.889) * 1.6, (y - 0.5) * 3, math.log(size / 0.15) * 1.8]
-        values += [math.sin(angle) * 1.4, math.cos(angle) * 1.4 - 0.6]
-    return np.array([*values, facing], np.float32)
+        canvas = picture
+        for cover, look in zip(covers, textures["band_look"]):
+            moved = torch.roll(cover, round(float(look[3]) * second * len(rows)), 1)
+            canvas = mix(canvas, look[4:7, None, None], moved * look[7])
+        pan, lift, log_zoom = placement.view(second)
+        frame = seen(canvas, (pan, lift, math.exp(log_zoom)), height, width)
+        frame = put_tile(frame, textures, second)
+        if scene["subject"] != "none":
+            frame = put_subject(frame, scene, colour, placement, second, textures["shadow"])
+        frames.append((frame.clamp(0, 1).permute(1, 2, 0) * 255 + 0.5).byte().numpy())
+    return np.stack(frames), np.array([seen_place(placement, second) for second in seconds])
 
 
-def keyframe_seconds(latent_index: int) -> list[float]:
-    """Times of the four key frames of a half second."""
-    first = shapes.FRAMES_PER_LATENT * latent_index
-    return [(first + offset) / shapes.FRAME_RATE for offset in (1, 4, 7, 10)]
+def seen_place(placement, second):
+    """x, y, half size, angle and facing of the subject as the camera shows it."""
+    x, y, size, angle = placement.place(second)
+    pan, lift, log_zoom = placement.view(second)
+    zoom = math.exp(log_zoom)
+    return (x - CENTRE - pan) * zoom, (y - 0.5 - lift) * zoom, size * zoom, angle, placement.facing()
 
 
-def pointer(array, kind):
-    """The array's memory as a C pointer."""
-    return array.ctypes.data_as(kind)
+def seen(canvas, camera, height, width):
+    """The camera's view of a canvas [3, H, W]; frames of other shapes show the middle."""
+    pan, lift, zoom = camera
+    y = ((torch.arange(height) + 0.5) / height - 0.5) / zoom + 0.5 + lift
+    x = ((torch.arange(width) + 0.5) / height - width / height / 2) / zoom + CENTRE + pan
+    grid = torch.stack(torch.meshgrid(y * 2 - 1, x / CENTRE - 1, indexing="ij")[::-1], -1)
+    return F.grid_sample(canvas[None], grid[None], padding_mode="border", align_corners=False)[0]
+
+
+def put_tile(frame, textures, second):
+    """Rain, snow, mist or bubbles over the frame [3, H, W]."""
+    look = textures["tile_look"]
+    if look[5] <= 0:
+        return frame
+    height, width = frame.shape[1:]
+    rows = (torch.arange(height) + 0.5) / height - float(look[1]) * second
+    columns = (torch.arange(width) + 0.5) / height - float(look[0]) * second
+    return mix(frame, look[2:5, None, None], paint_tile(textures, rows, columns) * look[5])
+
+
+def put_subject(frame, scene, colour, placement, second, shadow):
+    """Shadow and subject over the frame [3, H, W]."""
+    height, width = frame.shape[1:]
+    x, y, size, angle, facing = seen_place(placement, second)
+    _, lift, log_zoom = placement.view(second)
+    zoom = math.exp(log_zoom)
+    x, y = x + width / height / 2, y + 0.5
+    half = size * shapes.SPRITE_EXTENT
+    sprite = torch.from_numpy(draw_sprite(scene, colour, second, SPRITE_SIDE))
+    ground = (float(shadow[1]) - 0.5 - lift) * zoom + 0.5
+    strength = float(shadow[0]) / (1 + SHADOW_FALL * max(0, ground - y - 0.55 * half))
+    flat = torch.tensor([[facing / half, 0, -x * facing / half], [0, 1 / SHADOW_HEIGHT / half, -ground / SHADOW_HEIGHT / half]])
+    shade = placed(F.avg_pool2d(sprite[None, 3:], 5, 1, 2)[0], flat, height, width)
+    frame = frame * (1 - shade * strength)
+    c, s = math.cos(angle) / half, math.sin(angle) / half
+    drop = shapes.SPRITE_DROP / shapes.SPRITE_EXTENT
+    turned = [[c * facing, s * facing, -(x * c + y * s) * facing], [-s, c, x * s - y * c - drop]]
+    drawn = placed(sprite, torch.tensor(turned), height, width)
+    return frame * (1 - drawn[3:]) + drawn[:3]
+
+
+def placed(texture, transform, height, width):
+    """A texture [c, S, S] at the pixels of a frame."""
+    y, x = torch.meshgrid((torch.arange(height) + 0.5) / height, (torch.arange(width) + 0.5) / height, indexing="ij")
+    grid = torch.einsum("ijk,ck->ijc", torch.stack([x, y, torch.ones_like(x)], -1), transform.float())
+    return F.grid_sample(texture[None], grid[None], padding_mode="zeros", align_corners=False)[0]

@@ -10,44 +10,53 @@ import torch
 
 from .checkpoints import has_part
 from .export import export_package
-from .fit_codecs import fit_background_codec, fit_sprite_codec
+from .fit_codecs import fit_scene_codec, fit_sprite_codec
+from .fit_image_encoder import fit_image_encoder
+from .make_evaluation import make_evaluation
 from .make_latents import make_latents
+from .render_clips import render_clips
 from .train_denoiser import train_denoiser
-from .train_refiner import make_refiner
+from .train_probe import train_probe
 from .train_sound import train_sound
 from .train_text_encoder import train_text_encoder
 
 SIZES = {
-    "cpu": {"text": 900, "clips": 10000, "long": 1000, "denoiser": 6700, "refiner": 27, "sound": 750},
-    "gpu": {"text": 4000, "clips": 100000, "long": 10000, "denoiser": 60000, "refiner": 120, "sound": 5000},
+    "cpu": {"text": (900, 1_800), "clips": 60_000, "denoiser": 5_500, "sound": 750, "probe": (2_000, 500)},
+    "gpu": {"text": (4_000, 6_000), "clips": 400_000, "denoiser": 60_000, "sound": 5_000, "probe": (20_000, 5_000)},
 }
-"""Steps; clips; minutes of the refiner. The larger size wants many cores for the rendering."""
+"""Steps of the text encoder on the grammar and on WordNet; clips; steps; clips and steps of the probe."""
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build"))
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     options.folder.mkdir(parents=True, exist_ok=True)
+    package = pathlib.Path(__file__).resolve().parent.parent
     train_parts(options.folder, SIZES[options.size])
-    export_package(options.folder, pathlib.Path(__file__).resolve().parent.parent)
+    export_package(options.folder, package)
+    if not has_part(options.folder, "probe"):
+        clips, steps = SIZES[options.size]["probe"]
+        render_clips(options.folder, clips)
+        train_probe(options.folder, steps)
+    make_evaluation(options.folder, package)
 
 
 def train_parts(folder: pathlib.Path, size: dict) -> None:
     """Everything before the export, in order."""
     if not has_part(folder, "text-encoder"):
-        train_text_encoder(folder, size["text"])
-    if not has_part(folder, "background-codec"):
-        fit_background_codec(folder)
+        train_text_encoder(folder, *size["text"])
+    if not has_part(folder, "scene-codec"):
+        fit_scene_codec(folder)
     if not has_part(folder, "sprite-codec"):
         fit_sprite_codec(folder)
-    make_latents(folder, size["clips"], 8)
-    make_latents(folder, size["long"], 20)
+    if not has_part(folder, "image-encoder"):
+        fit_image_encoder(folder)
+    make_latents(folder, size["clips"])
     train_denoiser(folder, size["denoiser"])
-    make_refiner(folder, size["refiner"])
     train_sound(folder, size["sound"])
 
 

@@ -11,7 +11,7 @@ import onnxruntime
 from PIL import Image
 
 from . import shapes
-from .manifest import IMAGE_CONDITIONING, SAMPLER, WINDOW_FRAMES, WINDOW_START
+from .manifest import IMAGE_CONDITIONING, SAMPLER, WINDOW_FRAMES
 from .tokenizer import tokenize
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
@@ -20,7 +20,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 class Sampler:
     """The graphs of a package and the loop around them."""
 
-    def __init__(self, package: pathlib.Path = PACKAGE, threads: int = 2):
+    def __init__(self, package: pathlib.Path = PACKAGE, threads: int = 1):
         self.package, self.threads = package, threads
         self.sessions: dict[str, onnxruntime.InferenceSession] = {}
 
@@ -38,11 +38,10 @@ class Sampler:
         return self.run("text-encoder", {"input_ids": tokenize(prompt)[None]})[0]
 
     def latents(self, prompt, seconds=4, seed=1, negative_prompt="", picture_tokens=None):
-        """Guided flow sampling: [1, T, 62, 64]. picture_tokens [1, 60, 64] or None."""
-        length = 2 * seconds
+        """Guided flow sampling: [1, 13 + T, 64]. picture_tokens [1, 7, 64] or None."""
+        length = shapes.STILL_COUNT + shapes.LATENTS_PER_SECOND * seconds
         slots = np.concatenate([self.slots(prompt), self.slots(negative_prompt)])
-        noise = np.random.default_rng(seed).standard_normal((1, length, shapes.TOKENS, shapes.CHANNELS))
-        noise = noise.astype(np.float32)
+        noise = np.random.default_rng(seed).standard_normal((1, length, shapes.CHANNELS)).astype(np.float32)
         sample, times = noise, schedule()
         for index, (time, following) in enumerate(zip(times, times[1:])):
             feeds = {
@@ -59,30 +58,48 @@ class Sampler:
                 sample = pull_to_picture(sample, noise, picture_tokens, following)
         return sample
 
-    def frames(self, latents, size=(720, 1280), picture=None):
-        """-> uint8 [F, 1.5 H, W] I420. picture uint8 [1, 3, H, W] or None."""
-        return np.concatenate(list(self.windows(latents, size, picture)))
+    def clip(self, latents, size, picture=None):
+        """Everything that the frame decoder takes but "size" and what differs from frame to frame, and
+        what does."""
+        height, width = size
+        drift = IMAGE_CONDITIONING["drift"] if picture is not None else 0.0
+        feeds = {"latents": latents, "drift": np.array([drift], np.float32)}
+        names = ("sprite", "transforms", "sprite_weights", "cameras", "shadow_transforms", "shadow_strengths")
+        scene = dict(zip(names, self.run("scene-decoder", feeds)))
+        rows, columns = canvas_size(scene["cameras"], height, width)
+        period = round(shapes.TILE_PERIOD * height)
+        luma, chroma, bands, tile, looks = self.run(
+            "canvas-decoder",
+            {
+                "latents": latents,
+                "rows": ((np.arange(rows) + 0.5) / rows).astype(np.float32),
+                "columns": ((np.arange(columns) + 0.5) / columns * shapes.ASPECT).astype(np.float32),
+                "tile_rows": ((np.arange(height + period) + 0.5) / height).astype(np.float32),
+                "tile_columns": ((np.arange(width + period) + 0.5) / height).astype(np.float32),
+            },
+        )
+        if picture is not None:
+            fitted = picture.resize((columns, rows), Image.Resampling.BICUBIC)
+            pixels = np.ascontiguousarray(np.asarray(fitted).transpose(2, 0, 1)[None])
+            luma, chroma = self.run("picture-canvas", {"picture": pixels})
+        count = len(scene["transforms"])
+        fixed = {"luma": luma, "chroma": chroma, "band_0": bands[0], "band_1": bands[1]}
+        fixed |= {"tile": tile, "looks": looks, "sprite": scene.pop("sprite")}
+        scene["shifts"] = shifts(looks, count, rows, columns, period, height)
+        return fixed, scene
 
-    def windows(self, latents, size, picture=None):
-        """Yields the frames of one window after the other."""
-        keyframes, sprite, transforms, weights = self.run("scene-decoder", {"latents": latents})
-        count = len(transforms)
-        details = picture_weights(count)
-        for start, end in frame_windows(count):
-            first, blend = keyframe_blend(start, end, len(keyframes))
-            feeds = {
-                "keyframes": keyframes[first : first + blend.shape[1]],
-                "sprite": sprite,
-                "transforms": transforms[start:end],
-                "sprite_weights": weights[start:end],
-                "keyframe_weights": blend,
-                "size": np.array(size, np.int64),
-            }
-            name = "frame-decoder"
-            if picture is not None:
-                name = "frame-decoder-picture"
-                feeds |= {"picture": picture, "picture_weights": details[start:end]}
-            yield self.run(name, feeds)[0]
+    def frames(self, latents, size=(720, 1280), picture=None, only=None):
+        """-> uint8 [F, 1.5 H, W] I420; only: indices of the frames wanted."""
+        fixed, moving = self.clip(latents, size, picture)
+        count = len(moving["transforms"])
+        wanted = list(range(count)) if only is None else list(only)
+        made = []
+        for start in range(0, len(wanted), WINDOW_FRAMES):
+            rows = wanted[start : start + WINDOW_FRAMES]
+            feeds = {name: value[rows] for name, value in moving.items()}
+            feeds |= fixed | {"size": np.array(size, np.int64)}
+            made.append(self.run("frame-decoder", feeds)[0])
+        return np.concatenate(made)
 
 
 def schedule() -> np.ndarray:
@@ -92,38 +109,35 @@ def schedule() -> np.ndarray:
     return shift * u / (1 + (shift - 1) * u)
 
 
-def frame_windows(count: int) -> list[tuple[int, int]]:
-    """Start and end of each window; the first is one frame longer."""
-    starts = [0, *range(WINDOW_START + WINDOW_FRAMES, count, WINDOW_FRAMES)]
-    return list(zip(starts, [*starts[1:], count]))
+def canvas_size(cameras, height, width):
+    """Rows and columns of a canvas as fine as the closest camera sees it; even."""
+    zoom = float(cameras[:, 2].max())
+    return 2 * round(height * zoom / 2), 2 * round(width * zoom / 2)
 
 
-def keyframe_blend(start: int, end: int, keyframe_count: int):
-    """-> index of the first key frame a window needs, and weights [N, K] float32."""
-    place = np.clip((np.arange(start, end) - 1) / 3, 0, keyframe_count - 1)
-    first, last = int(np.floor(place[0])), int(np.ceil(place[-1]))
-    distance = np.abs(place[:, None] - np.arange(first, last + 1)[None])
-    return first, np.maximum(0, 1 - distance).astype(np.float32)
+def shifts(looks, count, rows, columns, period, height):
+    """Whole pixels by which bands (on the canvas) and tile (in the frame) have moved: [F, 4] int64, even."""
+    seconds = np.arange(count, dtype=np.float64) / shapes.FRAME_RATE
+    result = np.zeros((count, 4), np.int64)
+    for index in range(2):
+        result[:, index] = even(-looks[index, 0] * seconds * rows) % columns
+    result[:, 2] = even(-looks[2, 1] * seconds * height) % period
+    result[:, 3] = even(-looks[2, 0] * seconds * height) % period
+    return result
+
+
+def even(values):
+    """The nearest even numbers."""
+    return 2 * np.floor(values / 2 + 0.5).astype(np.int64)
 
 
 def pull_to_picture(sample, noise, tokens, time):
-    """Draws background tokens towards the picture noised to the present time."""
-    length = sample.shape[1]
-    pull = IMAGE_CONDITIONING
-    share = np.linspace(pull["pullFrom"], pull["pullTo"], length, dtype=np.float32)
-    share[0] = pull["firstPull"]
-    share = share[None, :, None, None]
-    background = slice(0, shapes.BACKGROUND_TOKENS)
-    target = (1 - time) * tokens[:, None] + time * noise[:, :, background]
+    """Draws the canvas tokens towards the picture's, noised to the present time."""
+    canvas = slice(0, shapes.CANVAS_TOKENS)
+    target = (1 - time) * tokens + time * noise[:, canvas]
     pulled = sample.copy()
-    pulled[:, :, background] += share * (target - sample[:, :, background])
+    pulled[:, canvas] += IMAGE_CONDITIONING["pull"] * (target - sample[:, canvas])
     return pulled.astype(np.float32)
-
-
-def picture_weights(count: int) -> np.ndarray:
-    """Share of the picture's fine detail in each frame, [F]."""
-    detail = IMAGE_CONDITIONING
-    return np.linspace(detail["detailFrom"], detail["detailTo"], count, dtype=np.float32)
 
 
 def rgb(frame: np.ndarray) -> np.ndarray:
@@ -138,36 +152,31 @@ def rgb(frame: np.ndarray) -> np.ndarray:
     return (np.stack([red, green, blue], -1).clip(0, 1) * 255 + 0.5).astype(np.uint8)
 
 
-def contact_sheet(frames: np.ndarray, columns: int = 3, count: int = 6, width: int = 640) -> Image.Image:
-    """Evenly spaced frames as one picture."""
-    chosen = np.linspace(0, len(frames) - 1, count).round().astype(int)
-    tiles = [Image.fromarray(rgb(frames[index])) for index in chosen]
+def contact_sheet(frames, columns: int = 3, width: int = 640) -> Image.Image:
+    """Frames (I420) as one picture."""
+    tiles = [Image.fromarray(rgb(frame)) for frame in frames]
     height = round(width * tiles[0].height / tiles[0].width)
-    sheet = Image.new("RGB", (columns * width, -(-count // columns) * height))
+    sheet = Image.new("RGB", (columns * width, -(-len(tiles) // columns) * height))
     for index, tile in enumerate(tiles):
         place = (index % columns * width, index // columns * height)
         sheet.paste(tile.resize((width, height), Image.Resampling.BOX), place)
     return sheet
 
 
-def load_picture(path: str, size) -> np.ndarray:
-    """Reads and crops a picture to the output size: uint8 [1, 3, H, W]."""
+def load_picture(path: str, size) -> Image.Image:
+    """Reads a picture and crops it to the shape of the output."""
     height, width = size
     picture = Image.open(path).convert("RGB")
     scale = max(width / picture.width, height / picture.height)
     picture = picture.resize((round(picture.width * scale), round(picture.height * scale)))
     left, top = (picture.width - width) // 2, (picture.height - height) // 2
-    picture = picture.crop((left, top, left + width, top + height))
-    return np.ascontiguousarray(np.asarray(picture).transpose(2, 0, 1)[None])
+    return picture.crop((left, top, left + width, top + height))
 
 
-def small_pixels(picture: np.ndarray) -> np.ndarray:
-    """Input of the image encoder: area average to 90x160, edge rows repeated to 96, in -1..1."""
-    _, _, height, width = picture.shape
-    block = width // shapes.FRAME_WIDTH
-    blocks = picture.reshape(1, 3, height // block, block, shapes.FRAME_WIDTH, block)
-    small = blocks.astype(np.float32).mean((3, 5)) / 127.5 - 1
-    return np.pad(small, ((0, 0), (0, 0), (3, 3), (0, 0)), "edge").astype(np.float32)
+def small_pixels(picture: Image.Image) -> np.ndarray:
+    """Input of the image encoder: [1, 3, 90, 160] in -1..1."""
+    small = np.asarray(picture.resize((160, 90), Image.Resampling.BOX), np.float32)
+    return np.ascontiguousarray(small.transpose(2, 0, 1)[None] / 127.5 - 1)
 
 
 def main():
@@ -187,7 +196,9 @@ def main():
         picture = load_picture(options.picture, size)
         tokens = sampler.run("image-encoder", {"pixels": small_pixels(picture)})[0]
     latents = sampler.latents(options.prompt, options.seconds, options.seed, options.negative_prompt, tokens)
-    contact_sheet(sampler.frames(latents, size, picture)).save(options.out)
+    count = options.seconds * shapes.FRAME_RATE
+    chosen = np.linspace(0, count - 1, 6).round().astype(int)
+    contact_sheet(sampler.frames(latents, size, picture, chosen)).save(options.out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes scene-decoder.onnx: latents -> key frames, sprite phases, per-frame placement.
+"""Writes scene-decoder.onnx: latents -> sprite phases, and per frame: camera, subject, shadow.
 
 Runs once per clip. F = 12 T frames; frame f lies at key-frame position (f - 1) / 3.
 """
@@ -6,84 +6,145 @@ Runs once per clip. F = 12 T frames; frame f lies at key-frame position (f - 1) 
 import numpy as np
 
 from . import shapes
+from .clip_tokens import MOTION_GAIN, MOTION_OFFSET, UNIT_SIZE
 from .onnx_graph import FLOAT, Graph, ints
 
-MOTION_VALUES = 5
-"""x, y (frame heights), log size, sin and cos of the angle; then one facing number."""
-MOTION_SCALE = np.array([1 / 1.6, 1 / 3, 1 / 1.8, 1 / 1.4, 1 / 1.4], np.float32)
-MOTION_OFFSET = np.array([0.889, 0.5, 0, 0, 0.6 / 1.4], np.float32)
-"""Inverse of renderer.motion_vector."""
-MOTION_LOW = np.array([0.08, 0.08, -1.4, -1.5, -1.5], np.float32)
-MOTION_HIGH = np.array([1.70, 0.92, 1.1, 1.5, 1.5], np.float32)
-"""Keeps the subject's centre in the picture and its size between a quarter and three times 0.15."""
-UNIT_SIZE = 0.15
+VIEW_LOW, VIEW_HIGH = (0.06, 0.08), (1.72, 0.92)
+"""Keeps the subject's centre in the picture."""
+LEAST_SIZE, MOST_SIZE = -1.4, 1.1
+"""Logarithms of the subject's size in units of 0.15 frame heights."""
+CAMERA_FROM, CAMERA_WIDTH = 0.05, 0.05
+"""A clip whose camera never comes closer than this (log zoom) has a resting camera."""
+X_PASSES, Y_PASSES, ANGLE_PASSES, CAMERA_PASSES = 10, 2, 6, 12
+"""How often the 1-2-1 filter runs over each path: bounces must keep their corners, crossings have none."""
+SHADOW_HEIGHT = 0.2
+"""Height of a shadow in heights of its subject."""
+SHADOW_FALL = 2.0
+"""How fast a shadow pales with the height of its subject, per frame height."""
+CENTRE = (shapes.ASPECT / 2, 0.5)
 
 
-def build_scene_decoder(background, sprite):
-    """background: BackgroundCodec, sprite: SpriteCodec -> ModelProto."""
+def build_scene_decoder(codec, sprite):
+    """codec: SceneCodec, sprite: SpriteCodec -> ModelProto."""
     graph = Graph()
-    graph.alias(keyframes(graph, background), "keyframes")
     graph.alias(sprite_phases(graph, sprite), "sprite")
     position = frame_positions(graph)
-    graph.alias(transforms(graph, position), "transforms")
+    token, path = motion_path(graph, position)
+    x, y, size, sine, cosine, *view = graph.op("Split", path, outputs=shapes.MOTION_VALUES, axis=1)
+    camera = cameras(graph, view, position)
+    graph.alias(graph.op("Concat", *camera, axis=1), "cameras")
+    size = graph.op("Exp", graph.op("Min", graph.op("Max", size, LEAST_SIZE), MOST_SIZE))
+    half = graph.op("Mul", graph.op("Mul", size, camera[2]), UNIT_SIZE * shapes.SPRITE_EXTENT)
+    x, y = (limited(graph, seen(graph, place, camera, axis), axis) for axis, place in enumerate((x, y)))
+    facing = facing_sign(graph, token)
+    graph.alias(transforms(graph, (x, y, half, sine, cosine), facing), "transforms")
     graph.alias(sprite_weights(graph, position), "sprite_weights")
-    frame = [3, shapes.FRAME_HEIGHT, shapes.FRAME_WIDTH]
+    shadow, strength = shadows(graph, codec, (x, y, half), facing, camera)
+    graph.alias(shadow, "shadow_transforms")
+    graph.alias(strength, "shadow_strengths")
     side = shapes.SPRITE_SIDE
     return graph.model(
-        [("latents", FLOAT, [1, "half_seconds", shapes.TOKENS, shapes.CHANNELS])],
+        [("latents", FLOAT, [1, "tokens", shapes.CHANNELS]), ("drift", FLOAT, [1])],
         [
-            ("keyframes", FLOAT, ["keyframes", *frame]),
             ("sprite", FLOAT, [shapes.SPRITE_PHASES, 4, side, side]),
             ("transforms", FLOAT, ["frames", 2, 3]),
             ("sprite_weights", FLOAT, ["frames", shapes.SPRITE_PHASES]),
+            ("cameras", FLOAT, ["frames", 3]),
+            ("shadow_transforms", FLOAT, ["frames", 2, 3]),
+            ("shadow_strengths", FLOAT, ["frames", 1]),
         ],
     )
 
 
-def keyframes(graph, codec):
-    """[1, T, 62, 64] -> [4 T, 3, 96, 160], without jumps between half seconds."""
-    tokens = graph.slice("latents", 2, 0, shapes.BACKGROUND_TOKENS)
-    tokens = graph.slice(tokens, 3, 0, shapes.BACKGROUND_CHANNELS)
-    weight = (codec.basis / codec.gain).T.numpy()
-    cells = graph.op("Add", graph.op("MatMul", tokens, graph.half(weight)), codec.mean.numpy())
-    per_cell = 3 * shapes.KEYFRAMES_PER_LATENT
-    cell = shapes.CELL
-    grid = graph.reshape(cells, -1, shapes.GRID_HEIGHT, shapes.GRID_WIDTH, per_cell, cell, cell)
-    frames = graph.op("Transpose", grid, perm=[0, 3, 1, 4, 2, 5])
-    frames = graph.reshape(frames, -1, shapes.KEYFRAMES_PER_LATENT, 3 * 96 * 160)
-    return graph.reshape(spread_jumps(graph, frames), -1, 3, 96, 160)
+def motion_path(graph, position):
+    """-> motion tokens [1, T, 64], and at each frame the eight motion values [F, 8]."""
+    token = graph.slice("latents", 1, shapes.STILL_COUNT, 2**62)
+    values = shapes.MOTION_VALUES * shapes.KEYFRAMES_PER_LATENT
+    motion = graph.reshape(graph.slice(token, 2, 0, values), -1, shapes.MOTION_VALUES)
+    motion = graph.op("Add", graph.op("Mul", motion, 1 / MOTION_GAIN), MOTION_OFFSET)
+    size = graph.slice(motion, 1, 2, 3)
+    size = graph.op("Add", graph.op("Mul", size, 0.0), graph.op("ReduceMean", size, axes=[0], keepdims=1))
+    parts = [(0, 1, X_PASSES), (1, 2, Y_PASSES), (3, 5, ANGLE_PASSES), (5, shapes.MOTION_VALUES, CAMERA_PASSES)]
+    x, y, angle, view = (smooth(graph, graph.slice(motion, 1, a, b), passes) for a, b, passes in parts)
+    return token, catmull_rom(graph, graph.op("Concat", x, y, size, angle, view, axis=1), position)
 
 
-def spread_jumps(graph, frames):
-    """Spreads the jump at each half-second border over the two key frames on either side.
+def cameras(graph, view, position):
+    """pan x, pan y, log zoom [F, 1] each -> pan x, pan y (kept inside the canvas) and zoom."""
+    pan_x, pan_y, closeness = view
+    closeness = graph.op("Relu", closeness)
+    most = graph.op("ReduceMax", closeness, keepdims=1)
+    gate = graph.op("Div", graph.op("Sub", most, CAMERA_FROM), CAMERA_WIDTH)
+    gate = graph.op("Clip", gate, 0.0, 1.0)
+    count = graph.op("Cast", graph.dimension("latents", 1), to=FLOAT)
+    keyframes = graph.op("Mul", graph.op("Sub", count, float(shapes.STILL_COUNT)), 4.0)
+    share = graph.op("Div", graph.op("Add", graph.reshape(position, -1, 1), 1 / 3), keyframes)
+    drift = graph.op("Mul", share, graph.reshape("drift", 1, 1))
+    zoom = graph.op("Exp", graph.op("Add", graph.op("Mul", closeness, gate), drift))
+    room = graph.op("Sub", 1.0, graph.op("Div", 1.0, zoom))
+    pans = []
+    for pan, centre in zip((pan_x, pan_y), CENTRE):
+        limit = graph.op("Mul", room, centre)
+        pans.append(graph.op("Min", graph.op("Max", pan, graph.op("Neg", limit)), limit))
+    return [*pans, zoom]
 
-    frames [T, 4, P]. The border lies half a key frame past the last and before the first one;
-    the jump there is the difference of both sides' linear extrapolations.
-    """
-    left = graph.op("Mul", frames, np.array([0, 0, -0.5, 1.5], np.float32).reshape(1, 4, 1))
-    right = graph.op("Mul", frames, np.array([1.5, -0.5, 0, 0], np.float32).reshape(1, 4, 1))
-    left = graph.op("ReduceSum", graph.slice(left, 0, 0, -1), ints(1), keepdims=1)
-    right = graph.op("ReduceSum", graph.slice(right, 0, 1, 2**62), ints(1), keepdims=1)
-    jump = graph.op("Sub", right, left)
-    none = graph.op("Mul", graph.slice(jump, 0, 0, 1), 0.0)
-    after = graph.op("Concat", jump, none, axis=0)
-    before = graph.op("Concat", none, jump, axis=0)
-    rise = np.array([0, 0, 0.125, 0.375], np.float32).reshape(1, 4, 1)
-    frames = graph.op("Add", frames, graph.op("Mul", after, rise))
-    return graph.op("Sub", frames, graph.op("Mul", before, rise[:, ::-1]))
+
+def seen(graph, place, camera, axis):
+    """A place on the canvas, as the camera sees it."""
+    away = graph.op("Sub", graph.op("Sub", place, CENTRE[axis]), camera[axis])
+    return graph.op("Add", graph.op("Mul", away, camera[2]), CENTRE[axis])
+
+
+def limited(graph, place, axis):
+    """Inside the picture."""
+    return graph.op("Min", graph.op("Max", place, VIEW_LOW[axis]), VIEW_HIGH[axis])
+
+
+def transforms(graph, motion, facing):
+    """Frame coordinates (x, y, 1) in frame heights -> sprite coordinates in -1..1: [F, 2, 3]."""
+    x, y, half, sine, cosine = motion
+    length = graph.op("Sqrt", graph.op("Add", squares(graph, sine, cosine), 1e-6))
+    sine, cosine = graph.op("Div", sine, length), graph.op("Div", cosine, length)
+    c, s = graph.op("Div", cosine, half), graph.op("Div", sine, half)
+    along = graph.op("Add", graph.op("Mul", x, c), graph.op("Mul", y, s))
+    across = graph.op("Sub", graph.op("Mul", x, s), graph.op("Mul", y, c))
+    drop = shapes.SPRITE_DROP / shapes.SPRITE_EXTENT
+    first = [graph.op("Mul", item, facing) for item in (c, s, graph.op("Neg", along))]
+    second = [graph.op("Neg", s), c, graph.op("Sub", across, drop)]
+    return graph.reshape(graph.op("Concat", *first, *second, axis=1), -1, 2, 3)
+
+
+def shadows(graph, codec, motion, facing, camera):
+    """-> transforms of the shadow [F, 2, 3] and its strengths [F, 1]."""
+    x, y, half = motion
+    token = graph.slice("latents", 1, shapes.STILL_COUNT - 1, shapes.STILL_COUNT)
+    numbers = graph.reshape(graph.slice(token, 2, 0, 2), 1, 2)
+    numbers = graph.op("Add", graph.op("Div", numbers, codec.shadow_gain.numpy()), codec.shadow_mean.numpy())
+    strength, ground = graph.op("Split", numbers, outputs=2, axis=1)
+    ground = seen(graph, ground, camera, 1)
+    gate = graph.op("Clip", graph.op("Div", graph.op("Sub", strength, 0.06), 0.06), 0.0, 1.0)
+    strength = graph.op("Clip", graph.op("Mul", strength, gate), 0.0, 1.0)
+    height = graph.op("Relu", graph.op("Sub", graph.op("Sub", ground, y), graph.op("Mul", half, 0.55)))
+    fall = graph.op("Add", graph.op("Mul", height, SHADOW_FALL), 1.0)
+    across, down = graph.op("Div", 1.0, half), graph.op("Div", 1 / SHADOW_HEIGHT, half)
+    none = graph.op("Mul", half, 0.0)
+    turned = graph.op("Mul", across, facing)
+    first = [turned, none, graph.op("Neg", graph.op("Mul", x, turned))]
+    second = [none, down, graph.op("Neg", graph.op("Mul", ground, down))]
+    placed = graph.reshape(graph.op("Concat", *first, *second, axis=1), -1, 2, 3)
+    return placed, graph.op("Div", strength, fall)
 
 
 def sprite_phases(graph, codec):
-    """Latents averaged over even and over odd half seconds -> [8, 4, 128, 128].
+    """Two sprite tokens -> [8, 4, 128, 128].
 
-    The subject repeats after one second, so averaging removes its flicker. The basis is stored
-    as int8 with one scale per component, and only for texels that are ever covered.
+    The basis is stored as int8 with one scale per component, and only for texels that are ever covered.
     """
-    token = graph.slice("latents", 2, shapes.SPRITE_TOKEN, shapes.SPRITE_TOKEN + 1)
-    pair = [mean_over_time(graph, graph.slice(token, 1, start, 2**62, 2)) for start in (0, 1)]
+    first, last = shapes.SPRITE_TOKENS
+    pair = graph.reshape(graph.slice("latents", 1, first, last + 1), 2, shapes.CHANNELS)
     codes, scale, mean, texel_index = quantise_basis(codec)
     weight = graph.op("Cast", graph.constant(codes), to=FLOAT)
-    latents = graph.op("Mul", graph.op("Concat", *pair, axis=0), scale)
+    latents = graph.op("Mul", pair, scale)
     covered = graph.op("Add", graph.op("MatMul", latents, weight), graph.half(mean))
     empty = graph.op("Mul", graph.slice(covered, 1, 0, 1), 0.0)
     padded = graph.op("Concat", empty, covered, axis=1)
@@ -103,14 +164,10 @@ def quantise_basis(codec):
     return np.ascontiguousarray(codes.T), scale, mean[covered], index
 
 
-def mean_over_time(graph, token):
-    """[1, n, 1, 64] -> [1, 64]."""
-    return graph.reshape(graph.op("ReduceMean", token, axes=[1], keepdims=0), 1, shapes.CHANNELS)
-
-
 def frame_positions(graph):
     """Position of each frame among the key frames, [F] float32, from -1/3."""
-    count = graph.op("Mul", graph.dimension("latents", 1), ints(shapes.FRAMES_PER_LATENT))
+    half_seconds = graph.op("Sub", graph.dimension("latents", 1), ints(shapes.STILL_COUNT))
+    count = graph.op("Mul", half_seconds, ints(shapes.FRAMES_PER_LATENT))
     frame = graph.op("Range", np.int64(0), graph.op("Squeeze", count, ints(0)), np.int64(1))
     return graph.op("Div", graph.op("Sub", graph.op("Cast", frame, to=FLOAT), 1.0), 3.0)
 
@@ -130,28 +187,6 @@ def sprite_weights(graph, position):
     return graph.op("Mul", graph.op("Mul", near, near), steep)
 
 
-def transforms(graph, position):
-    """Frame coordinates (x, y, 1) in frame heights -> sprite coordinates in -1..1: [F, 2, 3]."""
-    token = graph.slice("latents", 2, shapes.MOTION_TOKEN, shapes.MOTION_TOKEN + 1)
-    values = MOTION_VALUES * shapes.KEYFRAMES_PER_LATENT
-    motion = graph.reshape(graph.slice(token, 3, 0, values), -1, MOTION_VALUES)
-    motion = graph.op("Add", graph.op("Mul", motion, MOTION_SCALE), MOTION_OFFSET)
-    motion = graph.op("Min", graph.op("Max", motion, MOTION_LOW), MOTION_HIGH)
-    path = catmull_rom(graph, smooth(graph, motion), position)
-    x, y, size, sine, cosine = graph.op("Split", path, outputs=MOTION_VALUES, axis=1)
-    length = graph.op("Sqrt", graph.op("Add", squares(graph, sine, cosine), 1e-6))
-    sine, cosine = graph.op("Div", sine, length), graph.op("Div", cosine, length)
-    half_side = graph.op("Mul", graph.op("Exp", size), UNIT_SIZE * shapes.SPRITE_EXTENT)
-    c, s = graph.op("Div", cosine, half_side), graph.op("Div", sine, half_side)
-    facing = facing_sign(graph, token)
-    along = graph.op("Add", graph.op("Mul", x, c), graph.op("Mul", y, s))
-    across = graph.op("Sub", graph.op("Mul", x, s), graph.op("Mul", y, c))
-    drop = shapes.SPRITE_DROP / shapes.SPRITE_EXTENT
-    first = [graph.op("Mul", item, facing) for item in (c, s, graph.op("Neg", along))]
-    second = [graph.op("Neg", s), c, graph.op("Sub", across, drop)]
-    return graph.reshape(graph.op("Concat", *first, *second, axis=1), -1, 2, 3)
-
-
 def squares(graph, a, b):
     """a a + b b."""
     return graph.op("Add", graph.op("Mul", a, a), graph.op("Mul", b, b))
@@ -159,19 +194,24 @@ def squares(graph, a, b):
 
 def facing_sign(graph, token):
     """+1 when the subject looks right in the clip's mean, else -1: [1, 1]."""
-    values = MOTION_VALUES * shapes.KEYFRAMES_PER_LATENT
-    number = graph.op("ReduceMean", graph.slice(token, 3, values, values + 1), keepdims=1)
+    values = shapes.MOTION_VALUES * shapes.KEYFRAMES_PER_LATENT
+    number = graph.op("ReduceMean", graph.slice(token, 2, values, values + 1), keepdims=1)
     right = graph.op("Cast", graph.op("GreaterOrEqual", number, 0.0), to=FLOAT)
     return graph.reshape(graph.op("Sub", graph.op("Mul", right, 2.0), 1.0), 1, 1)
 
 
-def smooth(graph, motion):
-    """1-2-1 filter over time that keeps the ends: [n, 5] -> [n, 5]."""
-    first, last = graph.slice(motion, 0, 0, 1), graph.slice(motion, 0, -1, 2**62)
-    before, after = graph.slice(motion, 0, 0, -2), graph.slice(motion, 0, 2, 2**62)
-    inner = graph.op("Mul", graph.slice(motion, 0, 1, -1), 0.5)
-    sides = graph.op("Mul", graph.op("Add", before, after), 0.25)
-    return graph.op("Concat", first, graph.op("Add", inner, sides), last, axis=0)
+def smooth(graph, motion, passes):
+    """1-2-1 filter over time, so often, that keeps straight paths: [n, c] -> [n, c]."""
+    for _ in range(passes):
+        before, after = graph.slice(motion, 0, 0, -2), graph.slice(motion, 0, 2, 2**62)
+        inner = graph.op("Mul", graph.slice(motion, 0, 1, -1), 0.5)
+        sides = graph.op("Mul", graph.op("Add", before, after), 0.25)
+        first, last = (
+            graph.op("MatMul", np.array([weights], np.float32), graph.slice(motion, 0, *rows))
+            for weights, rows in (((2 / 3, 2 / 3, -1 / 3), (0, 3)), ((-1 / 3, 2 / 3, 2 / 3), (-3, 2**62)))
+        )
+        motion = graph.op("Concat", first, graph.op("Add", inner, sides), last, axis=0)
+    return motion
 
 
 def catmull_rom(graph, path, position):

@@ -1,14 +1,9 @@
-"""Random scenes of the procedural world, and their numbers for the renderer."""
+"""Random scenes of the procedural world."""
 
 import random
 
-import numpy as np
-
 from . import vocabulary as words
 
-PARAMETERS = 20
-SUBJECT_SIZE = {"small": 0.11, "normal": 0.15, "big": 0.21}
-"""Half size in frame heights."""
 WEATHERLESS = ("space", "underwater")
 
 Scene = dict
@@ -27,9 +22,9 @@ def sample_scene(rng: random.Random) -> Scene:
         "subject": subject,
         "colour": rng.choice(list(words.COLOURS)),
         "motion": sample_motion(subject, rng),
-        "camera": rng.choice(["static"] * 4 + ["left", "left", "right", "right", "in", "out"]),
+        "camera": rng.choice(["static"] * 6 + ["left", "left", "right", "right", "in", "in", "out", "out"]),
         "size": rng.choice(["normal"] * 3 + ["small", "big"]),
-        "seconds": rng.choice([4, 4, 4, 5, 6, 8, 10]),
+        "seconds": rng.choice([4, 4, 4, 4, 5, 6, 7, 8, 9, 10]),
     }
 
 
@@ -51,36 +46,3 @@ def sample_motion(subject: str, rng: random.Random) -> str:
     if subject in ("ball", "cat") and rng.random() < 0.2:
         return "bounce"
     return rng.choice(["still"] + ["lr"] * 3 + ["rl"] * 3 + ["rise", "fall", "bounce", "spin"])
-
-
-def scene_parameters(scene: Scene, rng: random.Random) -> np.ndarray:
-    """[20] float32 in the order that scene.h documents; chance adds size, place and phases."""
-
-    def spread(width):
-        return width * (2 * rng.random() - 1)
-
-    size = SUBJECT_SIZE[scene["size"]] * (1 + spread(0.12))
-    if scene["subject"] in ("balloon", "tree", "house", "rocket"):
-        size *= 1.2
-    values = np.zeros(PARAMETERS, np.float32)
-    values[:6] = [
-        words.SETTINGS.index(scene["setting"]),
-        words.TIMES_OF_DAY.index(scene["time"]),
-        words.WEATHERS.index(scene["weather"]),
-        words.SUBJECTS.index(scene["subject"]),
-        words.MOTIONS.index(scene["motion"]),
-        words.CAMERAS.index(scene["camera"]),
-    ]
-    values[6:9] = np.clip(np.array(words.COLOURS[scene["colour"]]) * (1 + spread(0.10)), 0, 1)
-    values[9:13] = [size, rng.random(), rng.random(), spread(0.03)]
-    crossing = scene["motion"] in ("lr", "rl")
-    values[13:15] = [scene["seconds"], 0.40 + 0.16 * rng.random()]
-    values[15:18] = [spread(0.10) + (0 if crossing else spread(0.25)), spread(0.02), spread(0.12)]
-    return values
-
-
-def without_subject(parameters: np.ndarray) -> np.ndarray:
-    """The same scene, empty."""
-    empty = parameters.copy()
-    empty[3] = words.SUBJECTS.index("none")
-    return empty

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from .background_codec import latent_gain
+from .codec import latent_gain
 from .shapes import SPRITE_CHANNELS, SPRITE_SIDE
 
 SIZE = 4 * 4 * SPRITE_SIDE * SPRITE_SIDE

@@ -28,11 +28,23 @@ class TextEncoder(nn.Module):
             nn.Linear(SLOT_WIDTH * SLOTS, SLOT_WIDTH * SLOTS),
         )
         self.heads = nn.ModuleList([nn.Linear(SLOT_WIDTH, count + 1) for count in class_counts])
+        for index, count in enumerate(class_counts):
+            self.register_buffer(f"table_{index}", torch.zeros(count + 1, SLOT_WIDTH))
         nn.init.normal_(self.embedding.weight, std=0.3)
         self.embedding.weight.data[0] = 0
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """input_ids [B, 32, 10] int64, 0 = none -> slots [B, 8, 48]."""
+        """input_ids [B, 32, 10] int64, 0 = none -> slots [B, 8, 48]: class vectors by their likelihood."""
+        scores = self.logits(self.read(input_ids))
+        mixed = [torch.softmax(item, 1) @ table for item, table in zip(scores, self.tables())]
+        return torch.stack(mixed, 1)
+
+    def tables(self) -> list[torch.Tensor]:
+        """Vectors [classes + 1, 48] of each slot's classes; the last is "unspecified"."""
+        return [getattr(self, f"table_{index}") for index in range(len(self.heads))]
+
+    def read(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """input_ids -> what was read for each slot [B, 8, 48]."""
         present = (input_ids[:, :, 0] != 0).float()
         count = (input_ids != 0).float().sum(2, keepdim=True).clamp(min=1)
         words = self.embedding(input_ids).sum(2) / count.sqrt() + self.position * present[..., None]

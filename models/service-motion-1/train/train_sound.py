@@ -1,13 +1,12 @@
 """Trains the sound controller on beds of the sound world. Resumable; about ten minutes of two cores."""
 
 import pathlib
-import random
 import time
 
 import numpy as np
 import torch
 
-from .captions import write_caption
+from .captions import Chooser, write_caption
 from .checkpoints import load_part, save_part
 from .scenes import sample_scene
 from .sound_model import BANDS, CONTROL_HZ, OSCILLATORS, SoundController, chance_features
@@ -33,7 +32,7 @@ def train_sound(checkpoints: pathlib.Path, steps: int, seed: int = 11) -> SoundC
         done = state["step"]
     else:
         average.load_state_dict(controller.state_dict())
-    rng, started, losses = random.Random(seed + done), time.time(), []
+    rng, started, losses = Chooser(seed + done), time.time(), []
     torch.manual_seed(seed + done)
     for step in range(done, steps):
         for group in optimiser.param_groups:

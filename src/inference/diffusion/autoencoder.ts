@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../session.js";
-import { float32, floatsOf } from "../tensor.js";
+import { float32, floatsOf, int64Of } from "../tensor.js";
 import { findOutput, findPorts } from "./graph-ports.js";
 
 const autoencoderConfig = z.object({
@@ -42,9 +42,15 @@ export interface Planes {
   readonly width: number;
 }
 
+/** Pixels. */
+export interface PictureSize {
+  readonly height: number;
+  readonly width: number;
+}
+
 export interface Autoencoder {
-  /** RGB in about [-1, 1] of a diffusion model's latents. */
-  decode(latents: Planes): Promise<Planes>;
+  /** RGB in about [-1, 1] of a diffusion model's latents; of this size where the latents do not say. */
+  decode(latents: Planes, size?: PictureSize): Promise<Planes>;
   /** The latents (the mean of their distribution) of RGB in [-1, 1]. Needs the role vae-encoder. */
   encode(picture: Planes): Promise<Planes>;
 }
@@ -59,9 +65,9 @@ const LATENT_OUTPUTS = ["latent_parameters", "latent_sample", "latent", "latents
 /** The graphs vae-decoder and vae-encoder of an open thread. */
 export function createAutoencoder(sessions: SessionThread, scale: LatentScale): Autoencoder {
   return {
-    async decode(latents) {
+    async decode(latents, size) {
       const raw = { ...latents, values: unscale(latents, scale) };
-      const decoded = await run(sessions, "vae-decoder", raw);
+      const decoded = await run(sessions, "vae-decoder", raw, size);
       if (decoded.values.every(Number.isFinite)) return decoded;
       throw new JobError("invalid_output", "the decoder produced values that are not numbers");
     },
@@ -75,16 +81,28 @@ export function createAutoencoder(sessions: SessionThread, scale: LatentScale): 
   };
 }
 
-async function run(sessions: SessionThread, role: "vae-decoder" | "vae-encoder", input: Planes) {
+function findEnds(sessions: SessionThread, role: "vae-decoder" | "vae-encoder") {
   const graph = sessions.info[role];
   if (graph === undefined) throw new Error(`the model has no ${role}`);
   const isDecoder = role === "vae-decoder";
   const { latents, picture } = findPorts(graph, ROLES);
   const port = isDecoder ? (latents ?? picture) : (picture ?? latents);
   if (port === undefined) throw new Error(`the graph ${role} has no input that is known`);
-  const output = findOutput(graph, isDecoder ? PICTURE_OUTPUTS : LATENT_OUTPUTS);
+  return { port, output: findOutput(graph, isDecoder ? PICTURE_OUTPUTS : LATENT_OUTPUTS) };
+}
+
+async function run(
+  sessions: SessionThread,
+  role: "vae-decoder" | "vae-encoder",
+  input: Planes,
+  size?: PictureSize,
+) {
+  const { port, output } = findEnds(sessions, role);
   const { values, channels, height, width } = input;
-  const feeds = { [port.name]: float32(values, [1, channels, height, width]) };
+  const feeds = {
+    [port.name]: float32(values, [1, channels, height, width]),
+    ...(size && { size: int64Of([size.height, size.width], [2]) }),
+  };
   const outputs = await sessions.run(role, feeds, { fetch: [output] });
   const [, depth = 0, rows = 0, columns = 0] = outputs[output]?.dims ?? [];
   return {

@@ -19,6 +19,7 @@ import { graphPaths, loadModelPackage, readModelText } from "../../inference/mod
 import { openSessions, type SessionThread } from "../../inference/session.js";
 import type { FamilyTraits, ImageFamily } from "./families/family.js";
 import { findFamily } from "./families/find-family.js";
+import { openHashedPrompts } from "./hashed-prompts.js";
 import { ENCODER_ROLES, openPromptEncoders, type PromptEncoders } from "./prompt-encoders.js";
 import { type PackageSettings, readSettings } from "./settings.js";
 
@@ -60,13 +61,14 @@ export async function openImageModel(setup: PipelineSetup): Promise<ImageModel> 
     const scale = parseLatentScale(settings.autoencoder);
     const [height, width] = settings.shapes.sizes?.[0] ?? [];
     const side = traits.latentSide * scale.factor;
+    const prompts = { model, sessions, promptTokens, contextFeatures };
     return {
       family,
       traits,
       scheduler,
       sessions,
       ports,
-      encoders: await openPromptEncoders({ model, sessions, promptTokens, contextFeatures }),
+      encoders: openHashedPrompts(prompts) ?? (await openPromptEncoders(prompts)),
       autoencoder: createAutoencoder(sessions, scale),
       factor: scale.factor,
       native: { width: width ?? side, height: height ?? side },

@@ -61,7 +61,7 @@ export async function planImages(
   request: ImageRequest,
   context: PipelineContext,
 ): Promise<ImageTask> {
-  const { traits, factor } = model;
+  const { traits } = model;
   const size = request.size ?? model.native;
   checkSize(model, size);
   const guidance = request.guidance ?? traits.guidance;
@@ -69,14 +69,16 @@ export async function planImages(
   const steps = request.steps ?? Math.max(1, Math.round(traits.steps * share));
   const conditions = await encodePrompts(model, request, guidance);
   context.signal.throwIfAborted();
-  const grid = {
-    channels: traits.latentChannels,
-    height: size.height / factor,
-    width: size.width / factor,
-  };
   const { signal } = context;
-  const plan = { model, conditions, guidance, steps, grid, signal, ...size };
+  const plan = { model, conditions, guidance, steps, grid: gridOf(model, size), signal, ...size };
   return { model, request, context, size, plan };
+}
+
+/** Shape of the latents of a picture. */
+function gridOf({ traits, factor, family }: ImageModel, { width, height }: ImageSize) {
+  const channels = traits.latentChannels;
+  if (family.packing === "vector") return { channels, height: 1, width: 1 };
+  return { channels, height: height / factor, width: width / factor };
 }
 
 function checkSize({ factor, traits }: ImageModel, { width, height }: ImageSize): void {
@@ -147,8 +149,9 @@ export function partialSteps(steps: number, count: number): number[] {
   return [...new Set(spread)].filter((step) => step >= 1 && step < steps);
 }
 
-async function renderPicture({ model, request }: ImageTask, latents: Planes): Promise<Uint8Array> {
-  const { values, width, height } = await model.autoencoder.decode(latents);
+async function renderPicture(task: ImageTask, latents: Planes): Promise<Uint8Array> {
+  const { model, request, size } = task;
+  const { values, width, height } = await model.autoencoder.decode(latents, size);
   return encodePicture(rgbOfPlanes(values, width, height), request.format, request.compression);
 }
 

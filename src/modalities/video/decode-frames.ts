@@ -1,22 +1,36 @@
-import { bytesOf, float32, floatsOf, int64, type Tensors, uint8 } from "../../inference/tensor.js";
+import {
+  bytesOf,
+  float32,
+  floatsOf,
+  int64,
+  type Tensor,
+  type Tensors,
+  uint8,
+} from "../../inference/tensor.js";
+import { type Canvas, decodeCanvas, layerShifts } from "./canvas.js";
 import type { MotionModel } from "./motion-model.js";
 
-/** What the whole-clip decoder says: everything the frame decoder needs, for all frames. */
+/** What the whole-clip decoder says: where camera, subject and shadow are in each frame. */
 export interface Scene {
-  /** Background at 8 Hz [keyframes, 3, 96, 160], float32. */
-  readonly keyframes: Float32Array;
+  /** Tokens of the clip [1, still tokens + latent steps, channels], float32. */
+  readonly latents: Tensor;
   /** Phases of the subject [8, 4, 128, 128], float32, premultiplied RGBA. */
   readonly sprite: Float32Array;
   /** Frame to subject coordinates [frames, 2, 3], float32. */
   readonly transforms: Float32Array;
   /** Share of each phase [frames, 8], float32. */
   readonly spriteWeights: Float32Array;
+  /** Pan right, pan down (frame heights) and zoom [frames, 3], float32. */
+  readonly cameras: Float32Array;
+  /** Frame to shadow coordinates [frames, 2, 3], and strengths 0..1 [frames, 1], float32. */
+  readonly shadowTransforms: Float32Array;
+  readonly shadowStrengths: Float32Array;
 }
 
-/** The picture to animate, cropped to the frame: RGB uint8 [3, height, width]. */
+/** The picture to animate: it is the clip's canvas. */
 export interface Picture {
-  readonly planes: Uint8Array;
-  readonly weights: Float32Array;
+  /** Planes of the picture at the canvas's size. */
+  paint(rows: number, columns: number): Promise<Pick<Canvas, "luma" | "chroma">>;
 }
 
 export interface FramePlan {
@@ -39,20 +53,26 @@ interface Span {
   readonly end: number;
 }
 
+/** `drift`: log zoom by which the camera comes closer over the clip, besides its own way. */
 export async function decodeScene(
   { clip, settings }: MotionModel,
-  latents: Float32Array,
+  sample: Float32Array,
+  drift = 0,
 ): Promise<Scene> {
-  const { tokens, channels } = settings.shapes;
-  const steps = latents.length / (tokens * channels);
+  const { channels } = settings.shapes;
+  const latents = float32(sample, [1, sample.length / channels, channels]);
   const outputs = await clip.run("scene-decoder", {
-    latents: float32(latents, [1, steps, tokens, channels]),
+    latents,
+    drift: float32(Float32Array.of(drift), [1]),
   });
   return {
-    keyframes: floatsOf(outputs, "keyframes"),
+    latents,
     sprite: floatsOf(outputs, "sprite"),
     transforms: floatsOf(outputs, "transforms"),
     spriteWeights: floatsOf(outputs, "sprite_weights"),
+    cameras: floatsOf(outputs, "cameras"),
+    shadowTransforms: floatsOf(outputs, "shadow_transforms"),
+    shadowStrengths: floatsOf(outputs, "shadow_strengths"),
   };
 }
 
@@ -65,14 +85,16 @@ export async function* decodeFrames(
   plan: FramePlan,
   signal: AbortSignal,
 ): AsyncGenerator<FrameWindow> {
-  const spans = windowSpans(plan.frameCount, model.settings.shapes);
+  const { windowFrames, frameRate } = model.settings.shapes;
+  const canvas = await decodeCanvas(model, plan);
+  signal.throwIfAborted();
+  const spans = windowSpans(plan.frameCount, windowFrames);
   const pending = new Map<number, Promise<FrameWindow>>();
   const launch = (index: number) => {
     const span = spans[index];
     const decoder = model.decoders[index % model.decoders.length];
     if (span === undefined || decoder === undefined) return;
-    const role = plan.picture ? "frame-decoder-picture" : "frame-decoder";
-    const run = decoder.run(role, windowFeeds(plan, span, model.settings.shapes));
+    const run = decoder.run("frame-decoder", windowFeeds({ plan, canvas, span, frameRate }));
     const window = run.then((outputs) => toWindow(outputs, span));
     // Only the oldest is awaited; a younger one that fails first is reported in its turn.
     window.catch(() => {});
@@ -89,61 +111,53 @@ export async function* decodeFrames(
   }
 }
 
-interface WindowShape {
-  readonly windowFrames: number;
-  readonly framesPerLatent: number;
-  readonly keyframesPerLatent: number;
+function windowSpans(frameCount: number, windowFrames: number): Span[] {
+  const count = Math.ceil(frameCount / windowFrames);
+  return Array.from({ length: count }, (_, index) => ({
+    first: index * windowFrames,
+    end: Math.min((index + 1) * windowFrames, frameCount),
+  }));
 }
 
-/** Frame 0 stands before the first keyframe interval, so windows start at 1 + n × windowFrames. */
-function windowSpans(frameCount: number, { windowFrames }: WindowShape): Span[] {
-  const spans: Span[] = [];
-  for (let end = 1 + windowFrames, first = 0; first < frameCount; end += windowFrames) {
-    spans.push({ first, end: Math.min(end, frameCount) });
-    first = Math.min(end, frameCount);
-  }
-  return spans;
+interface Window {
+  readonly plan: FramePlan;
+  readonly canvas: Canvas;
+  readonly span: Span;
+  readonly frameRate: number;
 }
 
-function windowFeeds(plan: FramePlan, span: Span, shape: WindowShape): Tensors {
-  const { scene, picture, width, height } = plan;
+function windowFeeds({ plan, canvas, span, frameRate }: Window): Tensors {
+  const { scene, width, height } = plan;
   const count = span.end - span.first;
-  const keyframe = keyframeBlend(scene, span, shape);
-  const feeds: Tensors = {
-    keyframes: float32(keyframe.values, [keyframe.count, 3, 96, 160]),
-    keyframe_weights: float32(keyframe.weights, [count, keyframe.count]),
+  const rowsOf = (values: Float32Array, ...dims: readonly number[]) => {
+    const size = dims.reduce((product, dim) => product * dim, 1);
+    return float32(values.slice(span.first * size, span.end * size), [count, ...dims]);
+  };
+  const shifts = Array.from({ length: count }, (_, index) =>
+    layerShifts(canvas, span.first + index, plan, frameRate),
+  );
+  return {
+    ...canvasFeeds(canvas),
+    shifts: int64(BigInt64Array.from(shifts.flat()), [count, 4]),
+    cameras: rowsOf(scene.cameras, 3),
     sprite: float32(scene.sprite, [8, 4, 128, 128]),
-    transforms: float32(scene.transforms.slice(span.first * 6, span.end * 6), [count, 2, 3]),
-    sprite_weights: float32(scene.spriteWeights.slice(span.first * 8, span.end * 8), [count, 8]),
+    transforms: rowsOf(scene.transforms, 2, 3),
+    sprite_weights: rowsOf(scene.spriteWeights, 8),
+    shadow_transforms: rowsOf(scene.shadowTransforms, 2, 3),
+    shadow_strengths: rowsOf(scene.shadowStrengths, 1),
     size: int64(BigInt64Array.of(BigInt(height), BigInt(width)), [2]),
   };
-  if (picture === null) return feeds;
-  return {
-    ...feeds,
-    picture: uint8(picture.planes, [1, 3, height, width]),
-    picture_weights: float32(picture.weights.slice(span.first, span.end), [count]),
-  };
 }
 
-/** The keyframes a window needs and each frame's linear weights over them [frames, keyframes]. */
-function keyframeBlend(scene: Scene, span: Span, shape: WindowShape) {
-  const size = 3 * 96 * 160;
-  const last = scene.keyframes.length / size - 1;
-  const framesPerKeyframe = shape.framesPerLatent / shape.keyframesPerLatent;
-  const positionOf = (frame: number) =>
-    Math.min(Math.max((frame - 1) / framesPerKeyframe, 0), last);
-  const from = Math.floor(positionOf(span.first));
-  const to = Math.ceil(positionOf(span.end - 1));
-  const count = to - from + 1;
-  const weights = new Float32Array((span.end - span.first) * count);
-  for (let frame = span.first; frame < span.end; frame++) {
-    const position = positionOf(frame) - from;
-    const below = Math.min(Math.floor(position), count - 1);
-    const row = (frame - span.first) * count;
-    weights[row + below] = 1 - (position - below);
-    if (position > below) weights[row + below + 1] = position - below;
-  }
-  return { values: scene.keyframes.slice(from * size, (to + 1) * size), count, weights };
+function canvasFeeds({ rows, columns, luma, chroma, bands, tile, looks }: Canvas): Tensors {
+  const bandFeeds = bands.map(({ data, dims }, index) => [`band_${index}`, uint8(data, dims)]);
+  return {
+    ...Object.fromEntries(bandFeeds),
+    luma: uint8(luma, [1, 1, rows, columns]),
+    chroma: uint8(chroma, [1, 2, rows / 2, columns / 2]),
+    tile: uint8(tile.data, tile.dims),
+    looks: float32(looks, [3, 6]),
+  };
 }
 
 function toWindow(outputs: Tensors, { first, end }: Span): FrameWindow {

@@ -11,7 +11,7 @@ export interface DenoiseInput {
   readonly request: VideoRequest;
   /** Text states [2, 8, 48]: of the prompt, then of the negative prompt. */
   readonly context: Float32Array;
-  /** Background tokens [60, 64] of the picture to animate. */
+  /** Canvas tokens [canvas tokens, channels] of the picture to animate. */
   readonly picture: Float32Array | null;
   readonly signal: AbortSignal;
 }
@@ -30,15 +30,15 @@ export async function encodePrompts(
 }
 
 /**
- * Latents [1, seconds × latents a second, tokens, channels], yielding the step number after each
- * step: rectified flow by Euler steps with guidance, from the request's seed.
+ * Latents [1, still tokens + seconds × latents a second, channels], yielding the step number after
+ * each step: rectified flow by Euler steps with guidance, from the request's seed.
  */
 export async function* denoise(input: DenoiseInput): AsyncGenerator<number, Float32Array> {
   const { model, request, context, picture, signal } = input;
   const { shapes, sampler } = model.settings;
-  const steps = request.seconds * shapes.latentsPerSecond;
-  const dims = [steps, shapes.tokens, shapes.channels];
-  const length = steps * shapes.tokens * shapes.channels;
+  const tokens = shapes.stillTokens + request.seconds * shapes.latentsPerSecond;
+  const dims = [tokens, shapes.channels];
+  const length = tokens * shapes.channels;
   const noise = gaussianNoise(request.seed, length);
   const sample = Float32Array.from(noise);
   const sigmas = flowSigmas(sampler.steps, sampler.shift);
@@ -56,7 +56,9 @@ export async function* denoise(input: DenoiseInput): AsyncGenerator<number, Floa
     const guidance = guidanceAt(step, sampler);
     const next = sigmas[step + 1] ?? 0;
     eulerStep(sample, guide(floatsOf(outputs, "velocity"), guidance), next - sigma);
-    if (picture) pullToPicture({ sample, noise, picture, sigma: next, shapes });
+    if (picture) {
+      pullToPicture({ sample, noise, picture, sigma: next, pull: shapes.imageConditioning.pull });
+    }
     yield step + 1;
   }
   if (!sample.every(Number.isFinite)) {
@@ -73,31 +75,19 @@ function guidanceAt(step: number, sampler: MotionSettings["sampler"]): number {
 interface PictureStep {
   readonly sample: Float32Array;
   readonly noise: Float32Array;
-  /** Background tokens [60, 64], the first of every latent step. */
+  /** Canvas tokens [canvas tokens, channels]: the first tokens of the sample. */
   readonly picture: Float32Array;
   readonly sigma: number;
-  readonly shapes: MotionSettings["shapes"];
+  readonly pull: number;
 }
 
 /**
- * Moves the background tokens towards the picture at the present noise level: most in the first
- * latent step, less in each later one, so that the clip starts at the picture and then moves on.
+ * Moves the canvas tokens towards the picture's at the present noise level, so that light, place
+ * and motion of the subject suit the picture.
  */
-function pullToPicture({ sample, noise, picture, sigma, shapes }: PictureStep): void {
-  const { firstPull, pullFrom, pullTo } = shapes.imageConditioning;
-  const perStep = shapes.tokens * shapes.channels;
-  const steps = sample.length / perStep;
-  for (let step = 0; step < steps; step++) {
-    const weight = step === 0 ? firstPull : between(pullFrom, pullTo, step / (steps - 1));
-    for (let index = 0; index < picture.length; index++) {
-      const at = step * perStep + index;
-      const target = (1 - sigma) * (picture[index] ?? 0) + sigma * (noise[at] ?? 0);
-      sample[at] = (sample[at] ?? 0) * (1 - weight) + target * weight;
-    }
+function pullToPicture({ sample, noise, picture, sigma, pull }: PictureStep): void {
+  for (const [at, value] of picture.entries()) {
+    const target = (1 - sigma) * value + sigma * (noise[at] ?? 0);
+    sample[at] = (sample[at] ?? 0) * (1 - pull) + target * pull;
   }
-}
-
-/** Linear interpolation; `fraction` 0 gives `from`, 1 gives `to`. */
-export function between(from: number, to: number, fraction: number): number {
-  return from + (to - from) * fraction;
 }

@@ -11,22 +11,21 @@ const motionSettings = z.object({
     frameRate: z.int(),
     /** Latent steps a second of clip. */
     latentsPerSecond: z.int(),
-    /** Tokens of one latent step and channels of one token. */
-    tokens: z.int(),
+    /** Tokens that do not depend on time, and how many of them say what the canvas is. */
+    stillTokens: z.int(),
+    canvasTokens: z.int(),
+    /** Numbers of one token. */
     channels: z.int(),
-    framesPerLatent: z.int(),
-    keyframesPerLatent: z.int(),
+    /** Frame heights after which rain, snow or mist repeats; whole even pixels at every size. */
+    tilePeriod: z.number(),
     sampleRateHz: z.int(),
-    /** Frames decoded in one run; a multiple of the frames between two keyframes. */
+    /** Frames decoded in one run. */
     windowFrames: z.int(),
     imageConditioning: z.object({
-      /** Share of the picture's latent in the first latent step, then from the second to the last. */
-      firstPull: z.number(),
-      pullFrom: z.number(),
-      pullTo: z.number(),
-      /** Share of the picture's fine detail in the first frame and in the last. */
-      detailFrom: z.number(),
-      detailTo: z.number(),
+      /** Share by which every step moves the canvas tokens to the picture's. */
+      pull: z.number(),
+      /** Log zoom by which the camera comes closer to the picture. */
+      drift: z.number(),
     }),
   }),
   sampler: z.object({
@@ -41,8 +40,16 @@ const motionSettings = z.object({
 export type MotionSettings = z.infer<typeof motionSettings>;
 
 /** Graphs that look at a whole clip; they run one after the other with all threads. */
-const CLIP_GRAPHS = ["text-encoder", "denoiser", "scene-decoder", "image-encoder", "sound"];
-const FRAME_GRAPHS = ["frame-decoder", "frame-decoder-picture"];
+const CLIP_GRAPHS = [
+  "text-encoder",
+  "denoiser",
+  "canvas-decoder",
+  "scene-decoder",
+  "image-encoder",
+  "picture-canvas",
+  "sound",
+];
+const FRAME_GRAPHS = ["frame-decoder"];
 /** More decoding threads than this only fight for memory bandwidth. */
 const MAX_DECODERS = 8;
 

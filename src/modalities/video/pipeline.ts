@@ -35,15 +35,10 @@ async function* makeClip(task: ClipTask): AsyncGenerator<PipelineEvent<VideoOutp
   const states = await encodePrompts(model, request);
   const picture = await readPicture(task);
   const latents = yield* denoiseWithProgress(task, states, picture?.tokens ?? null);
-  const scene = await decodeScene(model, latents);
+  const drift = picture ? model.settings.shapes.imageConditioning.drift : 0;
+  const scene = await decodeScene(model, latents, drift);
   const soundPath = request.sound ? await makeSound(task, states) : undefined;
-  const plan = {
-    scene,
-    frameCount,
-    width,
-    height,
-    picture: picture?.forFrames(frameCount) ?? null,
-  };
+  const plan = { scene, frameCount, width, height, picture };
   yield* encodeClip(task, plan, soundPath);
   yield { type: "output", output: { frameCount } };
 }

@@ -47,8 +47,11 @@ export interface ConstantsInput {
 
 /** One way to condition a denoiser; each family of published models has its own. */
 export interface ImageFamily {
-  /** Latents as a grid [channels, rows, columns], or packed in squares of four [tokens, channels × 4]. */
-  readonly packing: "grid" | "squares";
+  /**
+   * Latents as a grid [channels, rows, columns], packed in squares of four [tokens, channels × 4], or as
+   * one vector [channels, 1, 1] whatever the size.
+   */
+  readonly packing: "grid" | "squares" | "vector";
   /** What the scheduler's timestep is multiplied by for the graph. */
   readonly timestepScale: number;
   /** Noise levels 1, 1 − 1/steps, … 1/steps instead of the scheduler's own. */

@@ -3,6 +3,7 @@ import { flux } from "./flux.js";
 import { stableDiffusion3 } from "./stable-diffusion-3.js";
 import { stableDiffusionXl } from "./stable-diffusion-xl.js";
 import { stableDiffusion } from "./stable-diffusion.js";
+import { vectorScene } from "./vector-scene.js";
 
 /** By `_class_name` of model_index.json, without what exporters and tasks add to it. */
 const FAMILIES: Readonly<Record<string, ImageFamily>> = {
@@ -11,6 +12,7 @@ const FAMILIES: Readonly<Record<string, ImageFamily>> = {
   StableDiffusion: stableDiffusion,
   StableDiffusion3: stableDiffusion3,
   StableDiffusionXL: stableDiffusionXl,
+  VectorScene: vectorScene,
 };
 
 export function findFamily(className: string): ImageFamily {

@@ -1,0 +1,140 @@
+"""The codec of a scene: what does not move, between code (or textures) and still tokens.
+
+Principal components in closed form, with latents of equal fourth roots of variance; single numbers
+are standardised. Decoding cuts off what is nearly nothing, so that the absent is exactly absent.
+"""
+
+import torch
+from torch import nn
+
+from . import patterns, shapes
+
+LIBRARIES = {
+    "decal": patterns.decals,
+    "body": patterns.bodies,
+    "mark": patterns.marks,
+    "band": patterns.bands,
+    "tile": patterns.tiles,
+}
+CENTRED = ("sky", "profile")
+LINES = ("line_0", "line_1", "line_2")
+NUMBERS = ("decal_look", "body_look", "line_place", "mark_look", "band_look", "tile_look", "shadow")
+REPEATED = ("line_place", "profile", "mark", "mark_look", "band", "band_look")
+"""Parts that a scene has several of."""
+FLAT_LINE = 0.003
+"""Root mean square of a skyline (frame heights) that counts as flat."""
+GATES = {"decal_look": (5,), "body_look": (6, 7), "band_look": (7,), "tile_look": (5,), "shadow": (0,)}
+"""Strengths: channels that are cut off when small."""
+GATE_FROM, GATE_WIDTH = 0.06, 0.06
+SWITCHES = {"band_look": (8,), "tile_look": (6,)}
+"""Channels that are 0 or 1."""
+
+
+class SceneCodec(nn.Module):
+    """For each part: mean, basis [numbers, channels] and gain [channels].
+
+    Of patterns the numbers are weights; "back" turns components into weights, since the components
+    belong to the textures that the weights give.
+    """
+
+    def __init__(self):
+        super().__init__()
+        for name, size in texture_sizes().items():
+            channels = shapes.PARTS[name]
+            if name in LIBRARIES:
+                self.register_buffer(f"{name}_back", torch.zeros(size, channels))
+                self.register_buffer(f"{name}_library", stored(LIBRARIES[name]()), persistent=False)
+            self.register_buffer(f"{name}_mean", torch.zeros(size))
+            if name not in NUMBERS:
+                self.register_buffer(f"{name}_basis", torch.zeros(size, channels))
+            self.register_buffer(f"{name}_gain", torch.ones(channels))
+
+    def encode(self, part: str, value: torch.Tensor) -> torch.Tensor:
+        """Numbers [N, size] -> latents [N, channels]."""
+        centred = value - getattr(self, f"{part}_mean")
+        if part in NUMBERS:
+            return centred * getattr(self, f"{part}_gain")
+        return centred @ getattr(self, f"{part}_basis") * getattr(self, f"{part}_gain")
+
+    def decode(self, part: str, latents: torch.Tensor) -> torch.Tensor:
+        """latents [N, channels] -> numbers, or of patterns the flat textures, [N, size]."""
+        scaled = latents / getattr(self, f"{part}_gain")
+        mean = getattr(self, f"{part}_mean")
+        if part in LIBRARIES:
+            weights = scaled @ getattr(self, f"{part}_back").T
+            return weights @ (getattr(self, f"{part}_library").float() / 127).flatten(1)
+        if part not in NUMBERS:
+            value = scaled @ getattr(self, f"{part}_basis").T + mean
+            return flatten_lines(value) if part in LINES else value
+        return clean(part, scaled + mean)
+
+    def textures(self, tokens: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Still tokens [13, 64] -> what the painter takes."""
+        out = {}
+        parts = split_tokens(tokens)
+        for name, latents in parts.items():
+            if name == "sprite":
+                continue
+            value = self.decode(name, latents)
+            out[name] = value.reshape(len(latents), *texture_shape(name))
+        return {name: value if name in REPEATED else value[0] for name, value in out.items()}
+
+
+def clean(part, value):
+    """Cuts off small strengths, rounds switches."""
+    columns = list(value.split(1, 1))
+    for index in GATES.get(part, ()):
+        gate = ((columns[index] - GATE_FROM) / GATE_WIDTH).clamp(0, 1)
+        columns[index] = (columns[index] * gate).clamp(0, 1)
+    for index in SWITCHES.get(part, ()):
+        columns[index] = ((columns[index] - 0.3) / 0.4).clamp(0, 1)
+    return torch.cat(columns, 1)
+
+
+def flatten_lines(lines):
+    """A skyline that hardly rises is flat."""
+    size = (lines.square().mean(1, keepdim=True) + 1e-12).sqrt()
+    return lines * ((size - FLAT_LINE) / FLAT_LINE).clamp(0, 1)
+
+
+def split_tokens(tokens) -> dict[str, torch.Tensor]:
+    """Still tokens [13, 64] -> latents of each part [count, channels], in the order of the tokens."""
+    found: dict[str, list] = {}
+    for index, names in enumerate(shapes.STILL_TOKENS):
+        start = 0
+        for name in names:
+            end = start + shapes.PARTS[name]
+            found.setdefault(name, []).append(tokens[index : index + 1, start:end])
+            start = end
+    return {name: torch.cat(items) for name, items in found.items()}
+
+
+def texture_shape(name) -> tuple[int, ...]:
+    """Shape of one texture, or (count,) of numbers."""
+    if name in LIBRARIES:
+        return tuple(LIBRARIES[name]().shape[1:])
+    named = {
+        "sky": (3, shapes.SKY_ROWS),
+        **{line: (shapes.LINE_SAMPLES,) for line in LINES},
+        "profile": (3, shapes.PROFILE_ROWS),
+    }
+    return named.get(name, (shapes.PARTS[name],))
+
+
+def texture_sizes() -> dict[str, int]:
+    """Numbers of each part, flat; of patterns their count. The sprite has a codec of its own."""
+    names = [name for name in shapes.PARTS if name != "sprite"]
+    sizes = {name: int(torch.tensor(texture_shape(name)).prod()) for name in names}
+    return sizes | {name: len(library()) for name, library in LIBRARIES.items()}
+
+
+def stored(library) -> torch.Tensor:
+    """Patterns in -1..1 as int8 of 1/127."""
+    return torch.from_numpy(library * 127).round().to(torch.int8)
+
+
+def latent_gain(variance: torch.Tensor) -> torch.Tensor:
+    """Gain that turns standard deviations s into sqrt(s) / rms(sqrt(s)): flat, but not white."""
+    deviation = variance.clamp(min=1e-12).sqrt()
+    target = deviation.sqrt()
+    return target / target.square().mean().sqrt() / deviation
