@@ -60,6 +60,8 @@ const settings = z.object({
   moderationModel: z.string().optional(),
   /** Longest wait for an answer that is not polled, in milliseconds. */
   replyTimeoutMs: count.default(600_000),
+  /** Whether webhooks may go to plain HTTP, this machine and private networks. Change: for tests. */
+  webhookAllowPrivate: z.union([z.boolean(), z.stringbool()]).default(false),
   /** Requests a minute per project. */
   requestsPerMinute: count.default(600),
   /** Tokens a minute per project. */
@@ -86,8 +88,10 @@ const settings = z.object({
   workerPort: port.default(8082),
   /** Milliseconds a SIGTERM may take. Keep it below the pod's termination grace. */
   drainMs: count.default(25_000),
-  /** Longest run of one job, in milliseconds; below 0.66 × the broker's consumer_timeout. */
-  jobTimeoutMs: count.default(1_200_000),
+  /** Longest run of one job, in milliseconds, at most 0.66 × CONSUMER_TIMEOUT_MS; unset = 20 minutes, or that. */
+  jobTimeoutMs: count.optional(),
+  /** The broker's consumer_timeout, in milliseconds: a job that ran longer would be taken away. Change: with the broker's. */
+  consumerTimeoutMs: count.default(1_800_000),
   /** The ffmpeg binary. */
   ffmpegPath: z.string().default("ffmpeg"),
   /** The ffprobe that goes with it. */
@@ -128,8 +132,23 @@ export function loadConfig(
   return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
 }
 
+const LONGEST_JOB_MS = 1_200_000;
+/** Of the broker's consumer_timeout; what is left is for the upload and the report. */
+const JOB_SHARE = 0.66;
+
+/** When a running job is stopped, in milliseconds. */
+export function longestJobMs({ jobTimeoutMs, consumerTimeoutMs }: Config): number {
+  return jobTimeoutMs ?? Math.min(LONGEST_JOB_MS, JOB_SHARE * consumerTimeoutMs);
+}
+
 /** What single fields cannot tell. */
 function checkTogether(config: Config): void {
+  const most = JOB_SHARE * config.consumerTimeoutMs;
+  if ((config.jobTimeoutMs ?? 0) > most) {
+    throw new Error(
+      `JOB_TIMEOUT_MS ${config.jobTimeoutMs} must be at most ${most}, 0.66 of CONSUMER_TIMEOUT_MS: the broker would take the job away`,
+    );
+  }
   requireBoth("TLS_CERT_FILE", config.tlsCertFile, "TLS_KEY_FILE", config.tlsKeyFile);
   requireBoth("WORKER_CERT_FILE", config.workerCertFile, "WORKER_KEY_FILE", config.workerKeyFile);
   const shielded = config.workerToken !== undefined || config.tlsCaFile !== undefined;

@@ -99,6 +99,34 @@ keys
   .description("a revoked key answers 401 from now on")
   .action(async (id: string) => (await import("./commands/keys.js")).revokeKey(id, config()));
 
+const projects = program.command("projects").description("projects, their limits and secrets");
+projects
+  .command("list")
+  .description("projects with their limits")
+  .option("--json", "print as JSON")
+  .action(async (options) =>
+    (await import("./commands/projects.js")).listProjects(options, config()),
+  );
+projects
+  .command("set")
+  .argument("<name>", "made when there is none")
+  .description("limits of a project; what is left out stays")
+  .option("--requests-per-minute <count>", "requests a minute", parseCount)
+  .option("--tokens-per-minute <count>", "tokens a minute", parseCount)
+  .option("--monthly-limit <dollars>", "spending a month in dollars, or none", parseDollars)
+  .option("--weight <number>", "share of the workers beside projects of weight 1", parseAmount)
+  .action(async (name: string, options) =>
+    (await import("./commands/projects.js")).setProject(name, options, config()),
+  );
+projects
+  .command("webhook-secret")
+  .argument("<name>", "made when there is none")
+  .option("--renew", "make another one: what the old one signs is no longer believed")
+  .description("prints the secret that signs the project's webhooks")
+  .action(async (name: string, options) =>
+    (await import("./commands/projects.js")).printWebhookSecret(name, options, config()),
+  );
+
 const models = program.command("models").description("model packages");
 models
   .command("list")
@@ -127,6 +155,16 @@ function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isSafeInteger(count) && count > 0) return count;
   throw new InvalidArgumentError(`must be a whole number above 0, got ${text}`);
+}
+
+function parseAmount(text: string): number {
+  const amount = Number(text);
+  if (Number.isFinite(amount) && amount > 0) return amount;
+  throw new InvalidArgumentError(`must be a number above 0, got ${text}`);
+}
+
+function parseDollars(text: string): number | null {
+  return text === "none" ? null : parseAmount(text);
 }
 
 function packageOptions(command: Command): Command {

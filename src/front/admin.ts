@@ -6,6 +6,15 @@ import type { Operations } from "./operations.js";
 
 const newKey = z.strictObject({ project: z.string().min(1).max(64), name: z.string().max(64) });
 const jobsQuery = z.object({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
+const count = z.number().int().positive();
+const limits = z.strictObject({
+  requestsPerMinute: count.exactOptional(),
+  tokensPerMinute: count.exactOptional(),
+  monthlyLimitMicroUsd: count.nullable().exactOptional(),
+  weight: z.number().positive().exactOptional(),
+});
+const renewal = z.strictObject({ renew: z.boolean() });
+const projectParams = z.object({ name: z.string().min(1).max(64) });
 const keyParams = z.object({ id: z.string() });
 
 /** `/admin/…`: what the command line asks of a running front, behind the admin key. */
@@ -26,6 +35,15 @@ export function addAdminRoutes(
       admin.post("/keys", async ({ body }) => {
         const { project, name } = parse(newKey, body);
         return operations.createKey(project, name);
+      });
+      admin.get("/projects", async () => operations.listProjects());
+      admin.put("/projects/:name", async ({ params, body }) =>
+        operations.setProject(parse(projectParams, params).name, parse(limits, body)),
+      );
+      admin.post("/projects/:name/webhook-secret", async ({ params, body }, reply) => {
+        const { renew } = parse(renewal, body);
+        const secret = await operations.webhookSecret(parse(projectParams, params).name, renew);
+        return reply.send(JSON.stringify(secret));
       });
       admin.delete("/keys/:id", async ({ params }, reply) =>
         reply.send(JSON.stringify(await operations.revokeKey(parse(keyParams, params).id))),

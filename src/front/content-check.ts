@@ -1,6 +1,6 @@
 import { JobError } from "../core/errors.js";
 import type { Modality } from "../core/modality.js";
-import type { Submission } from "./submit-job.js";
+import type { Submission } from "./new-job.js";
 
 /** Runs a job of the judging modality for the caller of `submission` and resolves to its output. */
 export type RunJudge = (submission: Submission, body: unknown) => Promise<unknown>;

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
-import { listModalities } from "../modalities/registry.js";
+import { findModality, listModalities } from "../modalities/registry.js";
 import type { Broker } from "../queue/broker.js";
 import { startReportServer, type ReportServer } from "../rpc/report-server.js";
 import { readTlsFiles } from "../rpc/tls.js";
@@ -30,7 +30,9 @@ import { startReply, type RepliesOptions } from "./replies.js";
 import { createReportHandlers, type ReportHandlers } from "./reports.js";
 import { addJobRoutes, addModelRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
 import { createServer } from "./server.js";
-import { createJobId, createSubmitJob, type Submission } from "./submit-job.js";
+import type { Submission } from "./new-job.js";
+import { createJobId, createSubmitJob } from "./submit-job.js";
+import { startWebhooks } from "./webhooks.js";
 
 /** Longest wait for the judgement of a prompt, in milliseconds. */
 const JUDGE_MS = 30_000;
@@ -88,15 +90,21 @@ async function startParts(
   database: Database,
   closers: (() => Promise<void>)[],
 ): Promise<Omit<Front, "close">> {
-  const { config, broker, store, log } = options;
+  const { config, broker, store, models, log } = options;
   const exchanges = createExchanges();
-  const handlers = createReportHandlers({ database, store, exchanges });
+  const handlers = createReportHandlers({
+    database,
+    store,
+    exchanges,
+    wakeOutbox: () => outbox.wake(),
+  });
   const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
   const changes = await createChanges(database);
   closers.push(changes.close);
   const reportServer = await openReportServer(config, handlers);
   const reportTo = config.grpcAdvertise ?? `${advertised(config.host)}:${reportServer.port}`;
-  const outbox = createOutbox({ database, broker, reportTo, log });
+  const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
+  const outbox = createOutbox({ database, broker, reportTo, concurrencyOf, log });
   closers.push(outbox.close);
   const republishAll = config.amqpUrl === undefined;
   const repliedModalities = listModalities()
@@ -104,7 +112,10 @@ async function startParts(
     .map(({ name }) => name);
   const shared = { database, broker, store, outbox, log };
   const janitor = await startJanitor({ ...shared, republishAll, repliedModalities });
-  closers.push(janitor.stop, () => reportServer.close());
+  const objectOf = (name: string) => findModality(name)?.endpoint.object ?? name;
+  const { webhookAllowPrivate: allowPrivate } = config;
+  const webhooks = startWebhooks({ database, allowPrivate, objectOf, log });
+  closers.push(webhooks.stop, janitor.stop, () => reportServer.close());
   const parts = { keys, database, handlers };
   const cancelAtWorker = (jobId: string) => reportServer.cancel(jobId);
   const app = await createApp(options, parts, { changes, outbox, exchanges, cancelAtWorker });
@@ -183,7 +194,9 @@ async function createRoutes(
   };
   const checkContent = createContentCheck({ model: config.moderationModel, judge, run });
   const { replyTimeoutMs } = config;
-  const submit = { database, broker, store, outbox, models, prices, replyTimeoutMs };
+  const allowPrivateWebhooks = config.webhookAllowPrivate;
+  const sending = { database, broker, store, outbox, models, prices };
+  const submit = { ...sending, replyTimeoutMs, allowPrivateWebhooks };
   const submitJob = createSubmitJob({ ...submit, checkContent });
   const replies = { database, store, links, submitJob, ...shared };
   const estimates = createEstimates({ kysely: database.kysely, now: () => performance.now() });
@@ -230,7 +243,7 @@ function checkJudge(
 
 /** Limits of a project that has none of its own. */
 export function projectDefaults({ requestsPerMinute, tokensPerMinute }: Config) {
-  return { requestsPerMinute, tokensPerMinute, monthlyLimitMicroUsd: null };
+  return { requestsPerMinute, tokensPerMinute, monthlyLimitMicroUsd: null, weight: 1 };
 }
 
 async function openReportServer(config: Config, handlers: ReportHandlers): Promise<ReportServer> {

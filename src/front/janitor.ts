@@ -6,7 +6,7 @@ import type { Database } from "./database.js";
 import { abandonReplies, failOverdueJobs } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
-import { sentFolder } from "./submit-job.js";
+import { sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
 
 export interface JanitorOptions {
@@ -22,6 +22,8 @@ export interface JanitorOptions {
 }
 
 const INTERVAL_MS = 5_000;
+/** After its start a front waits this long for reports of work that was finished while it was away. */
+const QUIET_MS = 10_000;
 const BATCH = 200;
 
 /** Keeps what is outside the ledger in step with it: messages, files, deadlines. Safe on every replica. */
@@ -35,15 +37,17 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await sql`UPDATE jobs SET lease_until = now() WHERE lease_until > now()`.execute(db);
     }
     await sql`INSERT INTO outbox (job_id)
-      SELECT id FROM jobs WHERE state IN ('queued', 'in_progress') ORDER BY seq
+      SELECT id FROM jobs WHERE state IN ('queued', 'in_progress') AND released_at IS NOT NULL
+      ORDER BY seq
       ON CONFLICT (job_id) DO UPDATE SET locked_until = now()`.execute(db);
     options.outbox.wake();
   }
+  const quietUntil = performance.now() + QUIET_MS;
   return startRepeating({
     intervalMs: INTERVAL_MS,
     run: async () => {
       await failOverdueJobs(db);
-      await republishLost(options);
+      if (performance.now() > quietUntil) await republishLost(options);
       await removeFiles(options);
       await forgetReplies(options);
       await deleteOldRows(db, options.repliedModalities);
@@ -69,7 +73,7 @@ async function republishLost({ database, broker, outbox }: JanitorOptions): Prom
   const { rows } = await sql<Waiting>`
     SELECT modality, model, count(*)::int AS unleased,
       count(*) FILTER (WHERE republish_after <= now())::int AS overdue
-    FROM jobs WHERE state IN ('queued', 'in_progress')
+    FROM jobs WHERE state IN ('queued', 'in_progress') AND released_at IS NOT NULL
       AND (lease_until IS NULL OR lease_until <= now())
     GROUP BY modality, model`.execute(database.kysely);
   for (const { modality, model, unleased, overdue } of rows) {
@@ -90,6 +94,7 @@ async function requeue(db: Kysely<Tables>, modality: string, model: string): Pro
       UPDATE jobs SET republish_after = now() + interval '60 seconds' WHERE id IN (
         SELECT id FROM jobs WHERE state IN ('queued', 'in_progress')
           AND modality = ${modality} AND model = ${model} AND republish_after <= now()
+          AND released_at IS NOT NULL
           AND (lease_until IS NULL OR lease_until <= now())
         ORDER BY seq LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
       RETURNING id

@@ -3,6 +3,7 @@ import type { Artifact } from "../core/artifact.js";
 import type { JobFailure, Lease } from "../core/job.js";
 import type { CompletionReport, FailureReport, LeaseRef, ReleaseReport } from "../core/reports.js";
 import type { Tables } from "./tables.js";
+import { rivalOf } from "./turns.js";
 
 /**
  * The state machine. Every move is one statement that names the state it leaves and, for workers,
@@ -26,31 +27,61 @@ export interface Claim extends Omit<Lease, "jobId" | "leaseMs"> {
   readonly checkpoint: Artifact | null;
 }
 
+/** What an asked-for job led to. */
+export interface ClaimAnswer {
+  /** Undefined when the job has ended, is unknown, is held by another, or gives way. */
+  readonly claim: Claim | undefined;
+  /** Whether other jobs of the model wait in the ledger for their turn, or one has just been let go. */
+  readonly othersWait: boolean;
+}
+
 const OPEN = sql`state IN ('queued', 'in_progress')`;
 const UNLEASED = sql`(lease_until IS NULL OR lease_until <= now())`;
 
-/** Takes the lease; undefined when the job has ended, is unknown, or is held by another. */
+/**
+ * Takes the lease, unless it is another project's turn: then the job goes back to wait in the ledger
+ * and the other one to the queue.
+ */
 export async function claimJob(
   db: Executor,
   jobId: string,
   workerId: string,
-): Promise<Claim | undefined> {
-  const { rows } = await sql<Claim>`
-    WITH leased AS (
+): Promise<ClaimAnswer> {
+  const { rows } = await sql<Nullable<Claim> & { readonly othersWait: boolean }>`
+    WITH RECURSIVE ${rivalOf(jobId)}, put_back AS (
+      UPDATE jobs SET released_at = NULL
+      WHERE id = ${jobId} AND state = 'queued' AND EXISTS (SELECT FROM rival)
+    ), released AS (
+      UPDATE jobs SET released_at = now(), republish_after = now() + interval '60 seconds'
+      WHERE id IN (SELECT id FROM rival WHERE released_at IS NULL) AND state = 'queued'
+      RETURNING id
+    ), outgoing AS (
+      INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING
+    ), leased AS (
       UPDATE jobs SET state = 'in_progress', token = token + 1, attempts = attempts + 1,
+        turn = coalesce((SELECT turn FROM mine), turn), released_at = coalesce(released_at, now()),
         lapses = lapses + (CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END),
         worker_id = ${workerId}, lease_until = ${inMs(LEASE_MS)},
         started_at = coalesce(started_at, now())
       WHERE id = ${jobId} AND ${OPEN} AND ${UNLEASED} AND deadline_at > now()
-        AND lapses < ${MAX_LAPSES}
+        AND lapses < ${MAX_LAPSES} AND NOT EXISTS (SELECT FROM rival)
       RETURNING id, token, attempts, prices, checkpoint, kept
     ), noted AS (
       INSERT INTO attempts (job_id, token, worker_id) SELECT id, token, ${workerId} FROM leased
     )
     SELECT token, attempts AS attempt, prices, checkpoint,
-      CASE WHEN kept THEN ${notify(sql`id`)} END FROM leased`.execute(db);
-  return rows[0];
+      CASE WHEN kept THEN ${notify(sql`id`)} END,
+      EXISTS (SELECT FROM rival) OR EXISTS (SELECT FROM jobs JOIN lane USING (modality, model)
+        WHERE state = 'queued' AND released_at IS NULL) AS "othersWait"
+    FROM (SELECT) asked LEFT JOIN leased ON true`.execute(db);
+  const [row] = rows;
+  if (row === undefined) return { claim: undefined, othersWait: false };
+  const { token, attempt, prices, checkpoint, othersWait } = row;
+  const isLeased = token !== null && attempt !== null && prices !== null;
+  return { claim: isLeased ? { token, attempt, prices, checkpoint } : undefined, othersWait };
 }
+
+type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 
 /** Milliseconds another worker still holds the job; undefined when nobody can run it any more. */
 export async function findLiveLease(db: Executor, jobId: string): Promise<number | undefined> {

@@ -8,11 +8,15 @@ export interface ProjectLimits {
   readonly tokensPerMinute: number;
   /** Micro-dollars a calendar month (UTC); null = no limit. */
   readonly monthlyLimitMicroUsd: number | null;
+  /** Share of the workers beside projects of weight 1 when all have jobs waiting; above 0. */
+  readonly weight: number;
 }
 
 export interface Project extends ProjectLimits {
   readonly id: string;
   readonly name: string;
+  /** Whether it has a secret that signs webhooks. */
+  readonly hasWebhookSecret: boolean;
 }
 
 export interface ApiKey {
@@ -32,6 +36,8 @@ export interface Caller {
 export interface Keys {
   readonly createProject: (name: string, limits?: Partial<ProjectLimits>) => Promise<Project>;
   readonly listProjects: () => Promise<Project[]>;
+  /** The secret that signs the project's webhooks, made where there is none or a new one is wanted. */
+  readonly webhookSecret: (projectId: string, renew: boolean) => Promise<string>;
   readonly setLimits: (projectId: string, limits: Partial<ProjectLimits>) => Promise<Project>;
   /** The key is shown once, here; afterwards only its hash exists. */
   readonly createKey: (
@@ -60,7 +66,8 @@ export function createKeys({ database, defaults, randomBytes }: KeysOptions): Ke
   const newId = (prefix: string) => `${prefix}_${Buffer.from(randomBytes(12)).toString("hex")}`;
   return {
     async createProject(name, limits = {}) {
-      const project = { id: newId("proj"), name, ...defaults, ...limits };
+      const all = { ...defaults, ...limits };
+      const project = { id: newId("proj"), name, hasWebhookSecret: false, ...all };
       await kysely
         .insertInto("projects")
         .values({ id: project.id, name, ...limitColumns(project) })
@@ -80,6 +87,8 @@ export function createKeys({ database, defaults, randomBytes }: KeysOptions): Ke
         .execute();
       return await getProject(database, projectId);
     },
+    webhookSecret: (projectId, renew) =>
+      keepWebhookSecret(database, { projectId, renew, fresh: randomBytes(32) }),
     async createKey(projectId, name) {
       await getProject(database, projectId);
       const id = newId("key");
@@ -108,6 +117,24 @@ export function createKeys({ database, defaults, randomBytes }: KeysOptions): Ke
     },
     authenticate: (authorization) => authenticate(database, authorization),
   };
+}
+
+interface WebhookSecret {
+  readonly projectId: string;
+  readonly renew: boolean;
+  readonly fresh: Uint8Array;
+}
+
+async function keepWebhookSecret(
+  { kysely }: Database,
+  { projectId, renew, fresh }: WebhookSecret,
+): Promise<string> {
+  const secret = `whsec_${Buffer.from(fresh).toString("base64")}`;
+  const kept = renew ? sql`${secret}` : sql`coalesce(webhook_secret, ${secret})`;
+  const { rows } = await sql<{ webhook_secret: string }>`UPDATE projects
+    SET webhook_secret = ${kept} WHERE id = ${projectId} RETURNING webhook_secret`.execute(kysely);
+  if (rows[0] === undefined) throw unknownProject(projectId);
+  return rows[0].webhook_secret;
 }
 
 async function authenticate(
@@ -140,8 +167,12 @@ async function getProject({ kysely }: Database, id: string): Promise<Project> {
     .selectAll()
     .where("id", "=", id)
     .executeTakeFirst();
-  if (row === undefined) throw new JobError("not_found", `no project has the id ${id}`);
+  if (row === undefined) throw unknownProject(id);
   return toProject(row);
+}
+
+function unknownProject(id: string): JobError {
+  return new JobError("not_found", `no project has the id ${id}`);
 }
 
 interface ProjectRow {
@@ -150,6 +181,8 @@ interface ProjectRow {
   readonly requests_per_minute: number;
   readonly tokens_per_minute: number;
   readonly monthly_limit_micro_usd: number | null;
+  readonly weight: number;
+  readonly webhook_secret: string | null;
 }
 
 function toProject(row: ProjectRow): Project {
@@ -159,6 +192,8 @@ function toProject(row: ProjectRow): Project {
     requestsPerMinute: row.requests_per_minute,
     tokensPerMinute: row.tokens_per_minute,
     monthlyLimitMicroUsd: row.monthly_limit_micro_usd,
+    weight: row.weight,
+    hasWebhookSecret: row.webhook_secret !== null,
   };
 }
 
@@ -167,6 +202,7 @@ function limitColumns(limits: ProjectLimits) {
     requests_per_minute: limits.requestsPerMinute,
     tokens_per_minute: limits.tokensPerMinute,
     monthly_limit_micro_usd: limits.monthlyLimitMicroUsd,
+    weight: limits.weight,
   };
 }
 

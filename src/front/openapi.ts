@@ -19,6 +19,7 @@ const errorSchema = {
   },
 };
 
+const webhook = { webhook_url: { type: "string", format: "uri" } };
 const idParameter = { name: "id", in: "path", required: true, schema: { type: "string" } };
 
 /** OpenAPI 3.1 of the service, generated from the registry. */
@@ -57,7 +58,9 @@ function schemaName({ name, endpoint }: Modality): string {
 }
 
 function requestBody(modality: Modality): Json {
-  const schema = plain(modality.requestSchema());
+  const own = plain(modality.requestSchema());
+  const isPolled = modality.endpoint.delivery === "poll";
+  const schema = isPolled ? { ...own, properties: { ...propertiesOf(own), ...webhook } } : own;
   return {
     required: true,
     content: {
@@ -65,6 +68,10 @@ function requestBody(modality: Modality): Json {
       "multipart/form-data": { schema },
     },
   };
+}
+
+function propertiesOf({ properties }: Json): object {
+  return typeof properties === "object" && properties !== null ? properties : {};
 }
 
 /** Files have no place in a document. */

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { JobState } from "../core/job.js";
 import type { Prices, Units } from "../core/usage.js";
 import type { Database } from "./database.js";
-import type { ApiKey, Keys } from "./keys.js";
+import type { ApiKey, Keys, Project, ProjectLimits } from "./keys.js";
 
 /** A job as its operator sees it: no prompt, but attempts and money. */
 export interface JobSummary {
@@ -44,9 +44,17 @@ export interface Operations {
   /** Makes the project (by name) where there is none. */
   createKey(project: string, name: string): Promise<NewKey>;
   revokeKey(keyId: string): Promise<boolean>;
+  listProjects(): Promise<Project[]>;
+  /** Makes the project (by name) where there is none. */
+  setProject(name: string, limits: Partial<ProjectLimits>): Promise<Project>;
+  /** The secret that signs the project's webhooks; `renew`: another than before. */
+  webhookSecret(name: string, renew: boolean): Promise<string>;
 }
 
 export function createOperations({ kysely }: Database, keys: Keys): Operations {
+  const ensureProject = async (name: string): Promise<Project> =>
+    (await keys.listProjects()).find((known) => known.name === name) ??
+    (await keys.createProject(name));
   return {
     async listJobs(limit) {
       const rows = await kysely
@@ -86,10 +94,14 @@ export function createOperations({ kysely }: Database, keys: Keys): Operations {
     },
     listKeys: () => keys.listKeys(),
     async createKey(project, name) {
-      const known = (await keys.listProjects()).find((candidate) => candidate.name === project);
-      const { id: projectId } = known ?? (await keys.createProject(project));
+      const { id: projectId } = await ensureProject(project);
       return { ...(await keys.createKey(projectId, name)), projectId };
     },
     revokeKey: (keyId) => keys.revokeKey(keyId),
+    listProjects: () => keys.listProjects(),
+    setProject: async (name, limits) =>
+      await keys.setLimits((await ensureProject(name)).id, limits),
+    webhookSecret: async (name, renew) =>
+      await keys.webhookSecret((await ensureProject(name)).id, renew),
   };
 }

@@ -5,6 +5,7 @@ import type { Job } from "../core/job.js";
 import type { Broker } from "../queue/broker.js";
 import type { Database } from "./database.js";
 import { startRepeating } from "./repeating.js";
+import { listWaitingLanes, releaseNext, roomOf } from "./turns.js";
 
 /** What the queue needs of an accepted job. */
 export interface OutgoingJob {
@@ -38,6 +39,8 @@ export interface OutboxOptions {
   readonly broker: Broker;
   /** gRPC address workers are told to report to. */
   readonly reportTo: string;
+  /** Jobs that a model runs at once. */
+  readonly concurrencyOf: (model: string) => number;
   readonly log: Logger;
 }
 
@@ -46,7 +49,8 @@ const CONFIRM_MS = 1_500;
 const INTERVAL_MS = 1_000;
 const BATCH = 50;
 
-export function createOutbox({ database, broker, reportTo, log }: OutboxOptions): Outbox {
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { database, broker, reportTo, log } = options;
   const send = async (job: OutgoingJob): Promise<void> =>
     await broker.publish(`${job.modality}.${job.model}`, toMessage(job, reportTo), {
       signal: AbortSignal.timeout(CONFIRM_MS),
@@ -63,6 +67,7 @@ export function createOutbox({ database, broker, reportTo, log }: OutboxOptions)
     intervalMs: INTERVAL_MS,
     onError,
     run: async () => {
+      await releaseWaiting(options);
       const jobs = await takeBatch(database);
       const sent = await Promise.allSettled(
         jobs.map(async (job) => {
@@ -91,6 +96,12 @@ export function createOutbox({ database, broker, reportTo, log }: OutboxOptions)
       await Promise.all(forgetting);
     },
   };
+}
+
+/** Fills the queues from the ledger, each project in its turn. */
+async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promise<void> {
+  for (const lane of await listWaitingLanes(database.kysely))
+    await releaseNext(database.kysely, { ...lane, room: roomOf(concurrencyOf(lane.model)) });
 }
 
 /** Locks rows for longer than publishing takes, without holding a transaction open meanwhile. */

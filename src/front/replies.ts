@@ -16,7 +16,8 @@ import type { JobRecord } from "./job-record.js";
 import { findJob } from "./job-records.js";
 import { cancelJob } from "./jobs.js";
 import type { Limits } from "./limits.js";
-import type { Submission, SubmitJob } from "./submit-job.js";
+import type { Submission } from "./new-job.js";
+import type { SubmitJob } from "./submit-job.js";
 import { POLL_MS } from "./wait.js";
 
 export interface RepliesOptions {

@@ -46,6 +46,8 @@ export interface ReportsOptions {
   readonly store: ArtifactStore;
   /** Answers that callers of this replica wait for. */
   readonly exchanges: Exchanges;
+  /** Room in the queue, or a job that is to go there. */
+  readonly wakeOutbox: () => void;
 }
 
 const HELD = { outcome: "held", cancel: false } as const;
@@ -55,11 +57,13 @@ export function createReportHandlers({
   database,
   store,
   exchanges,
+  wakeOutbox,
 }: ReportsOptions): ReportHandlers {
   const db = database.kysely;
   return {
     async claim(jobId, workerId) {
-      const claim = await claimJob(db, jobId, workerId);
+      const { claim, othersWait } = await claimJob(db, jobId, workerId);
+      if (othersWait) wakeOutbox();
       if (claim === undefined) return await refuseClaim(database, jobId);
       const { token, attempt, prices, checkpoint } = claim;
       const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };

@@ -4,7 +4,8 @@ import type { Modality } from "../core/modality.js";
 import { checkBody, hashBody, MAX_BODY_BYTES } from "./bodies.js";
 import { readMultipart } from "./multipart.js";
 import { callerOf } from "./request-state.js";
-import { createJobId, type Submission } from "./submit-job.js";
+import type { Submission } from "./new-job.js";
+import { createJobId } from "./submit-job.js";
 
 /** What a creation request asks for and whether it says that it was sent before. */
 export async function readSubmission(
@@ -15,17 +16,28 @@ export async function readSubmission(
   const { path, maxBodyBytes = MAX_BODY_BYTES } = modality.endpoint;
   const body = request.isMultipart() ? await readMultipart(request, maxBodyBytes) : request.body;
   checkBody(body);
+  const isPolled = modality.endpoint.delivery === "poll";
+  const { webhookUrl, rest } = isPolled ? takeWebhook(body) : { webhookUrl: undefined, rest: body };
   return {
     id: createJobId(modality, randomBytes),
     path: request.routeOptions.url ?? path,
     caller: callerOf(request),
     modality,
-    body,
+    body: rest,
+    webhookUrl,
     bodyHash: hashBody([modality.name, body]),
     idempotencyKey: parseIdempotencyKey(request.headers["idempotency-key"]),
     repeated: Number(request.headers["x-stainless-retry-count"] ?? 0) > 0,
     traceparent: parseTraceparent(request.headers["traceparent"]),
   };
+}
+
+/** The address that is told of the end, apart from what the modality reads. */
+function takeWebhook(body: unknown): { readonly webhookUrl: unknown; readonly rest: unknown } {
+  if (typeof body !== "object" || body === null || !("webhook_url" in body))
+    return { webhookUrl: undefined, rest: body };
+  const { webhook_url: webhookUrl, ...rest } = body;
+  return { webhookUrl, rest };
 }
 
 function parseIdempotencyKey(header: string | string[] | undefined): string | null {

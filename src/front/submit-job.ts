@@ -1,46 +1,22 @@
 import { sql, type Kysely, type Transaction } from "kysely";
-import type { Artifact } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
 import type { AdmitContext, Modality, ModelInfo } from "../core/modality.js";
-import { findPrices, type PriceTable } from "../core/prices.js";
-import { quote, type Quote } from "../core/usage.js";
 import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
 import { readOutput } from "./job-output.js";
 import { findJob } from "./job-records.js";
 import { withdrawJob } from "./jobs.js";
-import type { Caller } from "./keys.js";
 import { reserveSpending } from "./ledger.js";
 import { chooseModel } from "./models.js";
-import type { Outbox, OutgoingJob } from "./outbox.js";
+import { draftJob, insertJob, sentFolder, type DraftOptions, type Submission } from "./new-job.js";
+import type { OutgoingJob } from "./outbox.js";
 import type { Tables } from "./tables.js";
 
-export interface Submission {
-  /** Chosen before: a worker may answer sooner than the database. */
-  readonly id: string;
-  readonly caller: Caller;
-  readonly modality: Modality;
-  readonly path: string;
-  readonly body: unknown;
-  readonly bodyHash: string;
-  readonly idempotencyKey: string | null;
-  /** The client says it has sent this before (`X-Stainless-Retry-Count` above 0). */
-  readonly repeated: boolean;
-  readonly traceparent: string | null;
-  /** The service's own work for the caller: costs nothing and counts no tokens. */
-  readonly isFree?: boolean;
-}
-
-export interface SubmitOptions {
+export interface SubmitOptions extends DraftOptions {
   readonly database: Database;
   readonly broker: Broker;
-  readonly store: ArtifactStore;
-  readonly outbox: Outbox;
   readonly models: readonly ModelInfo[];
-  readonly prices: PriceTable;
-  /** Longest wait of a replied job, in milliseconds. */
-  readonly replyTimeoutMs: number;
   /** Throws `content_policy_violation` for what must not be made. */
   readonly checkContent: (submission: Submission, prompts: readonly string[]) => Promise<void>;
 }
@@ -56,10 +32,7 @@ export interface AcceptedJob {
   readonly createdAtMs: number;
 }
 
-/** What fits a message; a longer request travels as a file. */
-const MAX_MESSAGE_REQUEST_BYTES = 64 * 1024;
 const OUTAGE_RETRY_SECONDS = 2;
-const POLL_DEADLINE_MS = 24 * 3_600_000;
 
 /** `video_` and 32 hexadecimal digits, for example. */
 export function createJobId(
@@ -67,11 +40,6 @@ export function createJobId(
   randomBytes: (byteLength: number) => Uint8Array,
 ): string {
   return `${endpoint.idPrefix}${Buffer.from(randomBytes(16)).toString("hex")}`;
-}
-
-/** Where lies what the caller sent; tokens, which name the folders of attempts, count from 1. */
-export function sentFolder(jobId: string): string {
-  return `${jobId}/0/`;
 }
 
 export function createSubmitJob(options: SubmitOptions): SubmitJob {
@@ -96,8 +64,8 @@ export function createSubmitJob(options: SubmitOptions): SubmitJob {
 }
 
 interface Accepted extends AcceptedJob {
-  /** Undefined for an earlier job. */
-  readonly outgoing?: OutgoingJob;
+  /** Undefined for an earlier job, and for one that waits for its turn. */
+  readonly outgoing?: OutgoingJob | undefined;
 }
 
 async function acceptJob(
@@ -181,102 +149,6 @@ async function findEarlier(
       AND deleted_at IS NULL
     ORDER BY seq DESC LIMIT 1`.execute(trx);
   return rows[0]?.id;
-}
-
-interface NewJob {
-  readonly model: string;
-  readonly request: unknown;
-  /** The request as JSON. */
-  readonly text: string;
-  readonly requestFile: Artifact | null;
-  readonly quote: Quote;
-  readonly tier: string;
-  readonly kept: boolean;
-  readonly reportTo: string | null;
-  readonly deadlineMs: number;
-}
-
-async function draftJob(
-  { store, outbox, prices: table, replyTimeoutMs }: SubmitOptions,
-  { id, modality, isFree = false }: Submission,
-  { model, request }: { readonly model: ModelInfo; readonly request: unknown },
-): Promise<NewJob> {
-  const { name, endpoint } = modality;
-  const text = JSON.stringify(request);
-  const tier = modality.tier?.(request);
-  const row = { modality: name, model: model.id, ...(tier !== undefined && { tier }) };
-  const prices = isFree ? {} : findPrices(table, row);
-  const isPolled = endpoint.delivery === "poll";
-  const tooLong = Buffer.byteLength(text) > MAX_MESSAGE_REQUEST_BYTES;
-  return {
-    model: model.id,
-    request,
-    text,
-    requestFile: tooLong ? await saveRequest(store, id, text) : null,
-    quote: quote(prices, modality.mostUnits(request, model)),
-    tier: tier ?? "",
-    kept: isPolled || modality.isStored?.(request) === true,
-    reportTo: isPolled ? null : outbox.reportTo,
-    deadlineMs: isPolled ? POLL_DEADLINE_MS : replyTimeoutMs,
-  };
-}
-
-async function saveRequest(store: ArtifactStore, id: string, text: string): Promise<Artifact> {
-  const label = {
-    id: `${sentFolder(id)}request.json`,
-    variant: "request",
-    mediaType: "application/json",
-  };
-  return await store.putBytes(label, Buffer.from(text));
-}
-
-/** The outbox row stays locked while this replica publishes the job itself. */
-async function insertJob(
-  db: Kysely<Tables>,
-  { id, caller, modality, idempotencyKey, bodyHash, traceparent }: Submission,
-  job: NewJob,
-): Promise<{ readonly outgoing: OutgoingJob; readonly createdAtMs: number }> {
-  const {
-    model,
-    request,
-    text,
-    requestFile,
-    quote: quoted,
-    tier,
-    kept,
-    reportTo,
-    deadlineMs,
-  } = job;
-  const file = requestFile === null ? null : JSON.stringify(requestFile);
-  const work = Object.values(quoted.units).reduce((sum, units) => sum + units, 0);
-  const { rows } = await sql<{ expires_at_ms: number; created_at_ms: number }>`
-    WITH job AS (
-      INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, request_file, tier,
-        kept, report_to, prices, quoted_units, work, amount_micro_usd, idempotency_key, body_hash, traceparent,
-        deadline_at, republish_after)
-      VALUES (${id}, ${caller.project.id}, ${caller.apiKeyId}, ${modality.name}, ${model},
-        ${text}::jsonb, ${file}::jsonb, ${tier}, ${kept}, ${reportTo}, ${JSON.stringify(quoted.prices)}::jsonb,
-        ${JSON.stringify(quoted.units)}::jsonb, ${work}::double precision, ${quoted.amountMicroUsd},
-        ${idempotencyKey}, ${bodyHash}, ${traceparent},
-        now() + ${deadlineMs}::int * interval '1 millisecond', now() + interval '60 seconds')
-      RETURNING id, deadline_at, created_at
-    ), outgoing AS (
-      INSERT INTO outbox (job_id, locked_until) SELECT id, now() + interval '5 seconds' FROM job
-    )
-    SELECT (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms,
-      (extract(epoch FROM created_at) * 1000)::bigint AS created_at_ms FROM job`.execute(db);
-  const { expires_at_ms: expiresAtMs = 0, created_at_ms: createdAtMs = 0 } = rows[0] ?? {};
-  const outgoing = {
-    id,
-    modality: modality.name,
-    model,
-    request,
-    request_file: requestFile,
-    report_to: reportTo,
-    expires_at_ms: expiresAtMs,
-    traceparent,
-  };
-  return { outgoing, createdAtMs };
 }
 
 function inputSaver(store: ArtifactStore, jobId: string): AdmitContext["saveInput"] {

@@ -16,6 +16,10 @@ export interface ProjectsTable {
   tokens_per_minute: number;
   /** Micro-dollars a calendar month (UTC); null = no limit. */
   monthly_limit_micro_usd: number | null;
+  /** Share of the workers beside other projects' when all have jobs waiting. */
+  weight: Generated<number>;
+  /** `whsec_…`, which signs webhooks; null until an operator makes one. */
+  webhook_secret: string | null;
   created_at: Timestamp;
 }
 
@@ -64,6 +68,10 @@ export interface JobsTable {
   tier: string;
   /** Size of the job in its own main unit: what its time is estimated from. */
   work: number;
+  /** Whose turn it is among the projects: assigned at creation, corrected when the job is first claimed. */
+  turn: Generated<number>;
+  /** Null while the job waits in the ledger for its turn to go to the queue. */
+  released_at: OptionalTimestamp;
   /** Quoted amount; counts as reserved spending while the job is open. */
   amount_micro_usd: number;
   idempotency_key: string | null;
@@ -83,6 +91,10 @@ export interface JobsTable {
   deadline_at: Timestamp;
   /** The janitor publishes an unleased job again after this. */
   republish_after: Timestamp;
+  /** Whom to tell that the job has ended, when next, and how often that was tried. */
+  webhook_url: string | null;
+  webhook_at: OptionalTimestamp;
+  webhook_attempts: Generated<number>;
   files_removed: Generated<boolean>;
   deleted_at: OptionalTimestamp;
 }

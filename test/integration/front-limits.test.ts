@@ -99,6 +99,10 @@ describe.each(ENGINES)("limits over %s", (engine) => {
       },
       depth: async () => ({ ready: 0, consumers: 0 }),
     });
+    // Earlier jobs fill the queue: this one would wait in the ledger.
+    await sql`UPDATE jobs SET state = 'failed', ended_at = now() WHERE state = 'queued'`.execute(
+      harness.database.kysely,
+    );
     const { rows: before } = await sql`SELECT id FROM jobs`.execute(harness.database.kysely);
     const states: number[] = [];
     for (const connected of [false, true]) {

@@ -47,5 +47,9 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     listKeys: () => call("GET", "/keys"),
     createKey: (project, name) => call("POST", "/keys", { project, name }),
     revokeKey: (keyId) => call("DELETE", `/keys/${encodeURIComponent(keyId)}`),
+    listProjects: () => call("GET", "/projects"),
+    setProject: (name, limits) => call("PUT", `/projects/${encodeURIComponent(name)}`, limits),
+    webhookSecret: (name, renew) =>
+      call("POST", `/projects/${encodeURIComponent(name)}/webhook-secret`, { renew }),
   };
 }

@@ -1,9 +1,13 @@
 import type { Migration } from "kysely";
 import { ledger } from "./2026-11-21-ledger.js";
 import { replies } from "./2026-11-21-replies.js";
+import { turns } from "./2026-11-21-turns.js";
+import { webhooks } from "./2026-11-21-webhooks.js";
 
 /** Every schema change in order; the name is the key under which the database remembers it. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "2026-11-21-ledger": ledger,
   "2026-11-21-replies": replies,
+  "2026-11-21-turns": turns,
+  "2026-11-21-webhooks": webhooks,
 };

@@ -1,0 +1,182 @@
+import { sql, type Kysely } from "kysely";
+import type { Artifact } from "../core/artifact.js";
+import { JobError } from "../core/errors.js";
+import type { Modality, ModelInfo } from "../core/modality.js";
+import { findPrices, type PriceTable } from "../core/prices.js";
+import { quote, type Quote } from "../core/usage.js";
+import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { Caller } from "./keys.js";
+import type { Outbox, OutgoingJob } from "./outbox.js";
+import type { Tables } from "./tables.js";
+import { releaseTime, roomOf, servedTurn, type LaneWindow } from "./turns.js";
+import { parseWebhookUrl } from "./webhooks.js";
+
+/** What fits a message; a longer request travels as a file. */
+const MAX_MESSAGE_REQUEST_BYTES = 64 * 1024;
+const POLL_DEADLINE_MS = 24 * 3_600_000;
+
+export interface Submission {
+  /** Chosen before: a worker may answer sooner than the database. */
+  readonly id: string;
+  readonly caller: Caller;
+  readonly modality: Modality;
+  readonly path: string;
+  readonly body: unknown;
+  /** `webhook_url` of the body, as it came. */
+  readonly webhookUrl?: unknown;
+  readonly bodyHash: string;
+  readonly idempotencyKey: string | null;
+  /** The client says it has sent this before (`X-Stainless-Retry-Count` above 0). */
+  readonly repeated: boolean;
+  readonly traceparent: string | null;
+  /** The service's own work for the caller: costs nothing and counts no tokens. */
+  readonly isFree?: boolean;
+}
+
+export interface DraftOptions {
+  readonly store: ArtifactStore;
+  readonly outbox: Outbox;
+  readonly prices: PriceTable;
+  /** Longest wait of a replied job, in milliseconds. */
+  readonly replyTimeoutMs: number;
+  /** Whether webhooks may go to this machine and to private networks. */
+  readonly allowPrivateWebhooks: boolean;
+}
+
+/** Where lies what the caller sent; tokens, which name the folders of attempts, count from 1. */
+export function sentFolder(jobId: string): string {
+  return `${jobId}/0/`;
+}
+
+/** What the ledger stores of an accepted request. */
+export interface NewJob {
+  readonly model: string;
+  readonly request: unknown;
+  /** The request as JSON. */
+  readonly text: string;
+  readonly requestFile: Artifact | null;
+  readonly quote: Quote;
+  readonly tier: string;
+  readonly kept: boolean;
+  readonly reportTo: string | null;
+  readonly deadlineMs: number;
+  readonly lane: LaneWindow;
+  readonly webhookUrl: string | null;
+}
+
+/** Prices the request, and puts it into a file where it is too long for a message. */
+export async function draftJob(
+  options: DraftOptions,
+  submission: Submission,
+  { model, request }: { readonly model: ModelInfo; readonly request: unknown },
+): Promise<NewJob> {
+  const { store, outbox, prices: table, replyTimeoutMs } = options;
+  const { id, modality, isFree = false } = submission;
+  const { name, endpoint } = modality;
+  const webhookUrl = chooseWebhook(options, submission);
+  const text = JSON.stringify(request);
+  const tier = modality.tier?.(request);
+  const row = { modality: name, model: model.id, ...(tier !== undefined && { tier }) };
+  const prices = isFree ? {} : findPrices(table, row);
+  const isPolled = endpoint.delivery === "poll";
+  const tooLong = Buffer.byteLength(text) > MAX_MESSAGE_REQUEST_BYTES;
+  return {
+    model: model.id,
+    request,
+    text,
+    requestFile: tooLong ? await saveRequest(store, id, text) : null,
+    quote: quote(prices, modality.mostUnits(request, model)),
+    tier: tier ?? "",
+    kept: isPolled || modality.isStored?.(request) === true,
+    reportTo: isPolled ? null : outbox.reportTo,
+    deadlineMs: isPolled ? POLL_DEADLINE_MS : replyTimeoutMs,
+    webhookUrl,
+    lane: { modality: name, model: model.id, room: roomOf(model.concurrency) },
+  };
+}
+
+function chooseWebhook(
+  { allowPrivateWebhooks }: DraftOptions,
+  { webhookUrl, caller: { project } }: Submission,
+): string | null {
+  if (webhookUrl === undefined || webhookUrl === null) return null;
+  const url = parseWebhookUrl(webhookUrl, allowPrivateWebhooks);
+  if (project.hasWebhookSecret) return url;
+  throw new JobError(
+    "invalid_value",
+    `webhook_url: project ${project.name} has no secret to sign with; its operator makes one`,
+    { param: "webhook_url" },
+  );
+}
+
+async function saveRequest(store: ArtifactStore, id: string, text: string): Promise<Artifact> {
+  const label = {
+    id: `${sentFolder(id)}request.json`,
+    variant: "request",
+    mediaType: "application/json",
+  };
+  return await store.putBytes(label, Buffer.from(text));
+}
+
+/**
+ * The outbox row stays locked while this replica publishes the job itself; there is none, and nothing
+ * to publish, for a job that waits for its turn.
+ */
+export async function insertJob(
+  db: Kysely<Tables>,
+  { id, caller, modality, idempotencyKey, bodyHash, traceparent }: Submission,
+  job: NewJob,
+): Promise<{ readonly outgoing: OutgoingJob | undefined; readonly createdAtMs: number }> {
+  const {
+    model,
+    request,
+    text,
+    requestFile,
+    quote: quoted,
+    tier,
+    kept,
+    reportTo,
+    deadlineMs,
+    lane,
+    webhookUrl,
+  } = job;
+  const file = requestFile === null ? null : JSON.stringify(requestFile);
+  const work = Object.values(quoted.units).reduce((sum, units) => sum + units, 0);
+  const { rows } = await sql<{
+    expires_at_ms: number;
+    created_at_ms: number;
+    is_released: boolean;
+  }>`
+    WITH job AS (
+      INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, request_file, tier,
+        kept, report_to, prices, quoted_units, work, amount_micro_usd, idempotency_key, body_hash, traceparent,
+        turn, released_at, webhook_url, webhook_at, deadline_at, republish_after)
+      VALUES (${id}, ${caller.project.id}, ${caller.apiKeyId}, ${modality.name}, ${model},
+        ${text}::jsonb, ${file}::jsonb, ${tier}, ${kept}, ${reportTo}, ${JSON.stringify(quoted.prices)}::jsonb,
+        ${JSON.stringify(quoted.units)}::jsonb, ${work}::double precision, ${quoted.amountMicroUsd},
+        ${idempotencyKey}, ${bodyHash}, ${traceparent},
+        ${servedTurn(lane)}, ${releaseTime(lane)}, ${webhookUrl},
+        ${webhookUrl === null ? sql`NULL` : sql`now()`}, now() + ${deadlineMs}::int * interval '1 millisecond', now() + interval '60 seconds')
+      RETURNING id, deadline_at, created_at, released_at
+    ), outgoing AS (
+      INSERT INTO outbox (job_id, locked_until)
+      SELECT id, now() + interval '5 seconds' FROM job WHERE released_at IS NOT NULL
+    )
+    SELECT (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms,
+      (extract(epoch FROM created_at) * 1000)::bigint AS created_at_ms,
+      released_at IS NOT NULL AS is_released FROM job`.execute(db);
+  const [row] = rows;
+  const { expires_at_ms: expiresAtMs = 0, created_at_ms: createdAtMs = 0 } = row ?? {};
+  if (row?.is_released !== true) return { outgoing: undefined, createdAtMs };
+  const outgoing = {
+    id,
+    modality: modality.name,
+    model,
+    request,
+    request_file: requestFile,
+    report_to: reportTo,
+    expires_at_ms: expiresAtMs,
+    traceparent,
+  };
+  return { outgoing, createdAtMs };
+}

@@ -1,0 +1,121 @@
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import type { Tables } from "./tables.js";
+
+/**
+ * Whose turn it is: start-time fair queueing (Goyal, Vin and Cheng, 1996) of projects over the jobs of
+ * one model. A job's turn is the later of the turn that was served when it came and the end of its
+ * project's last served job, in units of work over the project's weight; the earliest turn goes first.
+ * The broker's queue is first in, first out, so it holds a few messages only and the ledger the rest.
+ */
+
+/** Jobs that one queue serves. */
+export interface Lane {
+  readonly modality: string;
+  readonly model: string;
+}
+
+export interface LaneWindow extends Lane {
+  /** Most released jobs that nobody has claimed yet. */
+  readonly room: number;
+}
+
+/** Messages ahead of the workers for each job that a model runs at once. */
+const READY_PER_SLOT = 4;
+
+export function roomOf(concurrency: number): number {
+  return READY_PER_SLOT * concurrency;
+}
+
+const IN_LANE = sql`jobs.modality = lane.modality AND jobs.model = lane.model`;
+const WAITING = sql`${IN_LANE} AND jobs.state = 'queued'`;
+
+/** The turn that is being served in a lane. */
+export function servedTurn({ modality, model }: Lane): RawBuilder<unknown> {
+  return sql`coalesce((SELECT max(turn) FROM jobs
+    WHERE modality = ${modality} AND model = ${model} AND token > 0), 0)`;
+}
+
+/** When a new job goes to the queue: now where there is room, else when its turn comes. */
+export function releaseTime({ modality, model, room }: LaneWindow): RawBuilder<unknown> {
+  return sql`CASE WHEN (SELECT count(*) FROM (SELECT FROM jobs WHERE modality = ${modality}
+    AND model = ${model} AND state = 'queued' AND released_at IS NOT NULL LIMIT ${room}) ahead)
+    < ${room}::int THEN now() END`;
+}
+
+/**
+ * Common table expressions over one named `lane` (modality, model): `shares`, one row for each project
+ * that has jobs waiting, with `finish`, the end of its last served job.
+ */
+const SHARES = sql`
+  waiting (project_id) AS (
+    (SELECT project_id FROM jobs, lane WHERE ${WAITING} ORDER BY project_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT jobs.project_id FROM jobs, lane
+      WHERE ${WAITING} AND jobs.project_id > waiting.project_id ORDER BY jobs.project_id LIMIT 1)
+    FROM waiting WHERE waiting.project_id IS NOT NULL
+  ), shares AS (
+    SELECT projects.id AS project_id, projects.weight, coalesce((
+      SELECT jobs.turn + jobs.work / projects.weight FROM jobs, lane
+      WHERE ${IN_LANE} AND jobs.project_id = projects.id AND jobs.token > 0
+      ORDER BY jobs.turn DESC LIMIT 1), 0) AS finish
+    FROM waiting JOIN projects ON projects.id = waiting.project_id
+  )`;
+
+/**
+ * Common table expressions for the claim of a job: `lane`, `shares`, `mine` with the job's `turn`, and
+ * `rival`, the job of another project whose turn is earlier and which is on its way to a worker, or
+ * can be put on it. A job that was claimed before has neither.
+ */
+export function rivalOf(jobId: string): RawBuilder<unknown> {
+  return sql`
+    lane AS (SELECT modality, model FROM jobs WHERE id = ${jobId} AND state = 'queued'),
+    ${SHARES},
+    mine AS (
+      SELECT jobs.project_id, greatest(jobs.turn, shares.finish) AS turn
+      FROM jobs JOIN shares USING (project_id) WHERE jobs.id = ${jobId}
+    ),
+    rival AS (
+      SELECT head.id, head.released_at FROM mine, shares CROSS JOIN LATERAL (
+        SELECT jobs.id, jobs.seq, jobs.released_at, greatest(jobs.turn, shares.finish) AS turn
+        FROM jobs, lane WHERE ${WAITING} AND jobs.project_id = shares.project_id
+        ORDER BY jobs.seq LIMIT 1
+      ) head
+      WHERE shares.project_id <> mine.project_id AND head.turn < mine.turn
+        AND (head.released_at IS NULL OR head.released_at > now() - interval '2 seconds')
+      ORDER BY head.turn, head.seq LIMIT 1
+    )`;
+}
+
+/** Lanes whose jobs wait in the ledger for their turn. */
+export async function listWaitingLanes(db: Kysely<Tables>): Promise<Lane[]> {
+  const { rows } = await sql<Lane>`SELECT DISTINCT modality, model FROM jobs
+    WHERE state = 'queued' AND released_at IS NULL`.execute(db);
+  return rows;
+}
+
+/** Puts the next jobs of a lane into the outbox, as many as there is room for. */
+export async function releaseNext(db: Kysely<Tables>, window: LaneWindow): Promise<void> {
+  const { modality, model, room } = window;
+  await sql`
+    WITH RECURSIVE lane AS (SELECT ${modality}::text AS modality, ${model}::text AS model),
+    ${SHARES},
+    next AS (
+      SELECT candidate.id FROM shares CROSS JOIN LATERAL (
+        SELECT jobs.id, jobs.seq, jobs.released_at, greatest(jobs.turn, shares.finish)
+          + sum(jobs.work / shares.weight) OVER (ORDER BY jobs.seq)
+          - jobs.work / shares.weight AS turn
+        FROM jobs, lane WHERE ${WAITING} AND jobs.project_id = shares.project_id
+        ORDER BY jobs.seq LIMIT ${2 * room}
+      ) candidate
+      WHERE candidate.released_at IS NULL ORDER BY candidate.turn, candidate.seq
+      LIMIT greatest(0, ${room}::int - (SELECT count(*) FROM jobs, lane
+        WHERE ${WAITING} AND jobs.released_at IS NOT NULL))
+    ), released AS (
+      UPDATE jobs SET released_at = now(), republish_after = now() + interval '60 seconds'
+      WHERE id IN (SELECT id FROM next) AND state = 'queued' AND released_at IS NULL
+      RETURNING id
+    )
+    INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING`.execute(
+    db,
+  );
+}
