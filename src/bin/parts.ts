@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config } from "../config.js";
+import { type Config, longestJobMs } from "../config.js";
 import type { Job } from "../core/job.js";
 import type { ModelInfo } from "../core/modality.js";
 import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
@@ -79,6 +80,11 @@ export async function runWorker(
     setup: { modelPaths, threads, ffmpegPath, ffprobePath, espeakPath },
     stallMs: STALL_MS,
     cancelMs: CANCEL_MS,
+    onBroken() {
+      log.error({}, "the device failed three times in ten minutes, leaving");
+      process.exitCode = 1;
+      process.kill(process.pid, "SIGTERM");
+    },
     log,
   });
   const tls = await readTlsFiles({
@@ -96,15 +102,16 @@ export async function runWorker(
     }),
   );
   // A caller waits at the front that took the request; any front can record a polled job.
-  const addressOf = ({ modality, reportTo }: Job) =>
+  const addressOf = ({ modality, reportTo }: Pick<Job, "modality" | "reportTo">) =>
     findModality(modality)?.endpoint.delivery === "reply" ? reportTo : frontAddress;
-  const { workerId, slots, scratchDir, jobTimeoutMs, drainMs, host, workerPort } = config;
+  const { workerId, slots, scratchDir, drainMs, host, workerPort } = config;
   return startWorker({
     ...parts,
     workerId,
     slots,
     scratchDir,
-    jobTimeoutMs,
+    spoolDir: join(config.dataDir, "spool"),
+    jobTimeoutMs: longestJobMs(config),
     drainMs,
     health: { host, port: workerPort },
     reporterOf: (job) => reporters.at(addressOf(job)),

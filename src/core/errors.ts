@@ -61,6 +61,7 @@ const FAILURES = {
   invalid_output: fault,
   inference_crashed: fault,
   inference_stalled: fault,
+  device_lost: fault,
   lease_lost: { ...fault, disposition: "ack" },
   preempted: fault,
   server_error: fault,

@@ -27,4 +27,9 @@ export type PipelineEvent<Output = unknown> =
       readonly path: string;
       readonly mediaType: string;
     }
+  | {
+      /** What another worker goes on from, in the job's scratch folder: the last event before `preempted`. */
+      readonly type: "checkpoint";
+      readonly path: string;
+    }
   | { readonly type: "output"; readonly output: Output };

@@ -146,6 +146,13 @@ export interface PipelineContext {
   readonly scratchPath: string;
   /** Reads an input artifact whole. */
   readInput(artifact: Artifact): Promise<Uint8Array>;
+  /**
+   * Aborts when the worker must leave. A pipeline that can be resumed then yields a `checkpoint` as soon
+   * as it has one and ends with `preempted`; others go on until `signal` aborts, seconds later.
+   */
+  readonly preempted?: AbortSignal;
+  /** What an earlier attempt saved, unaltered; a pipeline that cannot use it begins anew. */
+  readonly checkpoint?: Uint8Array;
 }
 
 /** The GPU half of a modality. Runs inside the inference process. */

@@ -7,6 +7,10 @@ export interface InferenceJob {
   /** Folder of this attempt, made and removed by the caller. */
   readonly scratchPath: string;
   readonly readInput: (artifact: Artifact) => Promise<Uint8Array>;
+  /** Aborts when the worker must leave: the pipeline may save a checkpoint and end with `preempted`. */
+  readonly preempted?: AbortSignal;
+  /** What an earlier attempt saved. */
+  readonly checkpoint?: Uint8Array;
 }
 
 /** Runs jobs where inference lives. */

@@ -6,6 +6,7 @@ import type { PipelineEvent } from "../core/events.js";
 import { fromFailure } from "../core/job.js";
 import { EventQueue } from "./event-queue.js";
 import type { InferenceHost, InferenceJob } from "./host.js";
+import { memoryAllowance, watchMemory } from "./memory-watch.js";
 import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
 
 /** Pause before a new process, so that one that dies at once does not spin. */
@@ -19,6 +20,10 @@ export interface InferenceProcessOptions {
   readonly stallMs: number;
   /** Time a cancelled job gets to end by itself before its process is killed, in milliseconds. */
   readonly cancelMs: number;
+  /** Bytes that this process and the inference process may hold; `memoryAllowance()` where absent. */
+  readonly allowance?: number;
+  /** Told once when the device has failed three times in ten minutes: this machine is of no use. */
+  readonly onBroken?: () => void;
   readonly log: {
     info(fields: object, text: string): void;
     error(fields: object, text: string): void;
@@ -42,10 +47,11 @@ interface RunningTask {
 export function createInferenceProcess(options: InferenceProcessOptions): InferenceHost {
   let closed = false;
   let restart: NodeJS.Timeout | undefined;
+  const faults = createFaultCount(options.onBroken);
   let live: LiveProcess | undefined = start();
 
   function start(): LiveProcess {
-    const started = startProcess(options);
+    const started = startProcess(options, faults);
     started.child.once("exit", () => {
       live = undefined;
       if (!closed) restart = setTimeout(() => (live = start()), RESTART_DELAY_MS);
@@ -82,7 +88,21 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
   };
 }
 
-function startProcess({ entryPath, setup, log }: InferenceProcessOptions): LiveProcess {
+const MOST_FAULTS = 3;
+const FAULT_WINDOW_MS = 600_000;
+
+/** Counts device faults; calls back at the third within ten minutes. */
+function createFaultCount(onBroken: (() => void) | undefined): () => void {
+  let times: readonly number[] = [];
+  return () => {
+    const now = performance.now();
+    times = [...times.filter((time) => now - time < FAULT_WINDOW_MS), now];
+    if (times.length === MOST_FAULTS) onBroken?.();
+  };
+}
+
+function startProcess(options: InferenceProcessOptions, onFault: () => void): LiveProcess {
+  const { entryPath, setup, log, allowance = memoryAllowance() } = options;
   const child = fork(entryPath, {
     detached: true,
     serialization: "advanced",
@@ -92,8 +112,26 @@ function startProcess({ entryPath, setup, log }: InferenceProcessOptions): LiveP
   const ready = awaitReady(child, log);
   // Whoever waits for readiness sees the rejection; a process nobody waits for is not an accident.
   ready.catch(() => {});
-  child.on("message", (reply: InferenceReply) => deliver(child, tasks, reply));
+  const live: LiveProcess = { child, ready, tasks, killed: false };
+  child.on("message", (reply: InferenceReply) => {
+    if (reply.type === "job-error" && reply.failure.code === "device_lost") {
+      live.killed = true;
+      onFault();
+    }
+    deliver(child, tasks, reply);
+  });
+  const endWatch = watchMemory({
+    processId: child.pid ?? 0,
+    allowance,
+    onExceeded(bytes) {
+      log.error({ processId: child.pid, bytes, allowance }, "inference holds too much memory");
+      const sentence = `the inference process held ${bytes} bytes, ${Math.round(allowance)} are allowed`;
+      for (const { events } of tasks.values()) events.fail(new JobError("out_of_memory", sentence));
+      kill(live);
+    },
+  });
   child.once("exit", (code, signal) => {
+    endWatch();
     log.info({ processId: child.pid, code, signal }, "inference process ended");
     const error = new JobError(
       "inference_crashed",
@@ -102,7 +140,7 @@ function startProcess({ entryPath, setup, log }: InferenceProcessOptions): LiveP
     for (const { events } of tasks.values()) events.fail(error);
   });
   post(child, { type: "setup", setup });
-  return { child, ready, tasks, killed: false };
+  return live;
 }
 
 function awaitReady(child: ChildProcess, log: InferenceProcessOptions["log"]): Promise<void> {
@@ -158,7 +196,8 @@ interface TaskRun {
 async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
   const { live, task, signal, options } = run;
   const { child, tasks } = live;
-  const jobId = task.job.id;
+  const { job, scratchPath, preempted, checkpoint } = task;
+  const jobId = job.id;
   const events = new EventQueue<PipelineEvent>();
   const stalled = () => {
     events.fail(new JobError("inference_stalled", `no sign of life for ${options.stallMs} ms`));
@@ -169,12 +208,15 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
     post(child, { type: "job-cancel", jobId });
     killTimer = setTimeout(() => kill(live), options.cancelMs);
   };
+  const preempt = () => post(child, { type: "job-preempt", jobId });
   let stallTimer = setTimeout(stalled, options.stallMs);
   tasks.set(jobId, { task, events });
   signal.addEventListener("abort", cancel, { once: true });
+  preempted?.addEventListener("abort", preempt, { once: true });
   try {
     signal.throwIfAborted();
-    post(child, { type: "job-start", job: task.job, scratchPath: task.scratchPath });
+    const saved = checkpoint === undefined ? {} : { checkpoint };
+    post(child, { type: "job-start", job, scratchPath, ...saved });
     for await (const event of events) {
       clearTimeout(stallTimer);
       stallTimer = setTimeout(stalled, options.stallMs);
@@ -187,6 +229,7 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
     clearTimeout(stallTimer);
     clearTimeout(killTimer);
     signal.removeEventListener("abort", cancel);
+    preempted?.removeEventListener("abort", preempt);
     tasks.delete(jobId);
     if (!events.ended) post(child, { type: "job-cancel", jobId });
   }

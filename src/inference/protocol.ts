@@ -16,7 +16,13 @@ export interface InferenceSetup {
 /** Worker → inference process. */
 export type InferenceRequest =
   | { readonly type: "setup"; readonly setup: InferenceSetup }
-  | { readonly type: "job-start"; readonly job: Job; readonly scratchPath: string }
+  | {
+      readonly type: "job-start";
+      readonly job: Job;
+      readonly scratchPath: string;
+      readonly checkpoint?: Uint8Array;
+    }
+  | { readonly type: "job-preempt"; readonly jobId: string }
   | { readonly type: "job-cancel"; readonly jobId: string }
   | { readonly type: "input-ready"; readonly artifactId: string; readonly bytes: Uint8Array }
   | { readonly type: "input-failed"; readonly artifactId: string; readonly message: string };

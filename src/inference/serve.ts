@@ -14,10 +14,17 @@ interface InputWaiter {
   readonly reject: (error: Error) => void;
 }
 
+interface RunningJob {
+  readonly abort: AbortController;
+  readonly preempt: AbortController;
+}
+
+type JobStart = Extract<InferenceRequest, { readonly type: "job-start" }>;
+
 /** Serves the parent process until it disconnects. Called once, by `bin/inference-process.ts`. */
 export async function serveInference(findModality: FindModality): Promise<void> {
   const pipelines = new Map<string, Pipeline<unknown, unknown>>();
-  const running = new Map<string, AbortController>();
+  const running = new Map<string, RunningJob>();
   const inputs = new Map<string, InputWaiter[]>();
 
   const wantInput = (jobId: string, artifact: Artifact) =>
@@ -29,25 +36,31 @@ export async function serveInference(findModality: FindModality): Promise<void> 
     inputs.get(artifactId)?.forEach(settle);
     inputs.delete(artifactId);
   };
-  const start = async (job: Job, scratchPath: string) => {
-    const abort = new AbortController();
-    running.set(job.id, abort);
-    const readInput = (artifact: Artifact) => wantInput(job.id, artifact);
-    const context = { signal: abort.signal, scratchPath, readInput };
+  const start = async ({ job, scratchPath, checkpoint }: JobStart) => {
+    const [abort, preempt] = [new AbortController(), new AbortController()];
+    running.set(job.id, { abort, preempt });
+    const context = {
+      signal: abort.signal,
+      preempted: preempt.signal,
+      scratchPath,
+      readInput: (artifact: Artifact) => wantInput(job.id, artifact),
+      ...(checkpoint !== undefined && { checkpoint }),
+    };
     await runJob(job, pipelines.get(job.model), context);
     running.delete(job.id);
   };
 
   process.on("message", (request: InferenceRequest) => {
     if (request.type === "setup") void setUp(request.setup, findModality, pipelines);
-    else if (request.type === "job-start") void start(request.job, request.scratchPath);
-    else if (request.type === "job-cancel") running.get(request.jobId)?.abort();
+    else if (request.type === "job-start") void start(request);
+    else if (request.type === "job-cancel") running.get(request.jobId)?.abort.abort();
+    else if (request.type === "job-preempt") running.get(request.jobId)?.preempt.abort();
     else if (request.type === "input-ready")
       settleInput(request.artifactId, ({ resolve }) => resolve(request.bytes));
     else settleInput(request.artifactId, ({ reject }) => reject(new Error(request.message)));
   });
   await once(process, "disconnect");
-  for (const abort of running.values()) abort.abort();
+  for (const { abort } of running.values()) abort.abort();
 }
 
 async function setUp(
@@ -96,11 +109,13 @@ async function runJob(
     const error = context.signal.aborted
       ? new JobError("cancelled", "the job was cancelled")
       : toJobError(thrown);
-    send({ type: "job-error", jobId: job.id, failure: toFailure(error) });
+    // A lost device poisons the process: the parent starts another.
+    const leave = error.code === "device_lost" ? () => process.exit(1) : undefined;
+    send({ type: "job-error", jobId: job.id, failure: toFailure(error) }, leave);
   }
 }
 
-function send(reply: InferenceReply): void {
+function send(reply: InferenceReply, onSent: () => void = () => {}): void {
   // A parent that went away is noticed by `disconnect`; nothing is owed to it here.
-  if (process.connected) process.send?.(reply, undefined, undefined, () => {});
+  if (process.connected) process.send?.(reply, undefined, undefined, onSent);
 }

@@ -5,6 +5,9 @@ import type { Delivery } from "../queue/broker.js";
 import { keepLease } from "./lease.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
+/** What a pipeline has to save where it is, once the worker must leave, in milliseconds. */
+const HAND_OVER_MS = 2_500;
+
 /** One attempt's life: everything that may stop it ends in one signal with one reason. */
 export interface Attempt {
   readonly signal: AbortSignal;
@@ -39,7 +42,11 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
   const overdue = () =>
     stop(new JobError("deadline_exceeded", `the job ran longer than ${jobTimeoutMs} ms`));
   const timer = setTimeout(overdue, jobTimeoutMs);
-  const onPreempted = () => stop(new JobError("preempted", "the worker is leaving"));
+  let leaving: NodeJS.Timeout | undefined;
+  const onPreempted = () => {
+    const leave = () => stop(new JobError("preempted", "the worker is leaving"));
+    leaving = setTimeout(leave, HAND_OVER_MS);
+  };
   const onChannelLost = () => stop(new JobError("lease_lost", "the queue's channel was lost"));
   preempted.addEventListener("abort", onPreempted, { once: true });
   delivery.signal.addEventListener("abort", onChannelLost, { once: true });
@@ -60,6 +67,7 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
     end() {
       letGo();
       clearTimeout(timer);
+      clearTimeout(leaving);
       preempted.removeEventListener("abort", onPreempted);
       delivery.signal.removeEventListener("abort", onChannelLost);
       abort.abort(stopReason);

@@ -9,6 +9,7 @@ import type { ClaimResult, Reporter } from "../core/reports.js";
 import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/broker.js";
 import { startAttempt, type Attempt } from "./attempt.js";
+import { keepCheckpoint, readCheckpoint, type Saved } from "./checkpoint.js";
 import { startRun, type Run } from "./run.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
@@ -18,7 +19,6 @@ const RETRY_MS = 5_000;
 const KEEP_RESULT_MS = 600_000;
 /** Pause before a message whose lease was lost comes again: a lease's length. */
 const LOST_RETRY_MS = 30_000;
-
 /** Longest output, as JSON, that a report carries itself. */
 const MAX_REPORTED_BYTES = 256 * 1_024;
 
@@ -38,6 +38,8 @@ interface Made {
 /** One delivery, start to end: claim, run, upload, report; returns what the queue should do. */
 export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<Settlement> {
   const { job } = delivery;
+  const settled = await sendSpooled(job, deps);
+  if (settled !== undefined) return settled;
   const reporter = deps.reporterOf(job);
   const claiming = claimJob(job, reporter, deps);
   return await deps.scratch.use(job.id, async (scratchPath) => {
@@ -48,12 +50,23 @@ export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<
       if (claim.outcome === "already-done") return { type: "ack" };
       if (claim.outcome === "busy") return { type: "retry", delayMs: claim.retryAfterMs };
       attempt.hold(claim.lease);
-      return await runLeased({ lease: claim.lease, run, attempt, reporter, deps }, job);
+      const { lease, checkpoint } = claim;
+      return await runLeased({ lease, checkpoint, run, attempt, reporter, deps }, job);
     } finally {
       attempt.end();
       await run.end();
     }
   });
+}
+
+/** Where an earlier attempt here had finished the job, its report goes before any other work on it. */
+async function sendSpooled(job: Job, { spool, log }: WorkerDeps): Promise<Settlement | undefined> {
+  try {
+    return (await spool.settle(job)) === "ended" ? { type: "ack" } : undefined;
+  } catch (thrown) {
+    log.warn({ jobId: job.id, reason: toJobError(thrown).message }, "spooled completion not sent");
+    return { type: "retry", delayMs: RETRY_MS };
+  }
 }
 
 async function claimJob(
@@ -73,22 +86,30 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
   const { lease, attempt, reporter, deps } = running;
   const { log } = deps;
   log.info({ jobId: job.id, attempt: lease.attempt, token: lease.token }, "job started");
+  const saved: Saved = { path: undefined };
   try {
     const modality = getModality(job, deps);
     const whole = { ...job, request: await readRequest(job, deps) };
-    return await complete(whole, modality, running, await make(whole, modality, running));
+    return await complete(
+      whole,
+      modality,
+      running,
+      await make(whole, modality, { ...running, saved }),
+    );
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
     log.warn(
       { jobId: job.id, attempt: lease.attempt, code: error.code, reason: error.message },
       "attempt failed",
     );
-    return await settleFailure(lease, { error, gpuMs: attempt.elapsedMs(), reporter });
+    return await settleFailure(lease, { error, saved, gpuMs: attempt.elapsedMs(), reporter, deps });
   }
 }
 
 interface Running {
   readonly lease: Lease;
+  /** What an earlier attempt saved. */
+  readonly checkpoint: Artifact | null;
   readonly run: Run;
   readonly attempt: Attempt;
   readonly reporter: Reporter;
@@ -107,7 +128,11 @@ async function readRequest({ request, requestFile }: Job, { store }: WorkerDeps)
 }
 
 /** Reads what the pipeline yields and uploads what it made. */
-async function make(job: Job, modality: Modality, running: Running): Promise<Made> {
+async function make(
+  job: Job,
+  modality: Modality,
+  running: Running & { readonly saved: Saved },
+): Promise<Made> {
   const { lease, run, attempt, reporter, deps } = running;
   const { token } = lease;
   const files: MadeFile[] = [];
@@ -115,12 +140,13 @@ async function make(job: Job, modality: Modality, running: Running): Promise<Mad
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
   // The front learns whom to tell that its caller has gone.
   if (modality.endpoint.delivery === "reply") reporter.progress(progress);
-  for await (const event of run.events(job)) {
+  for await (const event of run.events(job, await readCheckpoint(running.checkpoint, deps))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
       reporter.progress(progress);
     } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
     else if (event.type === "file") files.push(event);
+    else if (event.type === "checkpoint") running.saved.path = event.path;
     else output = event.output;
   }
   if (output === undefined)
@@ -159,10 +185,16 @@ async function complete(
   const usage = { ...units, gpuMs };
   const cost = { prices, amountMicroUsd };
   const report = { jobId, token, usage, cost, artifacts, output: reported };
+  // Nobody waits for a polled job's answer: what was made must not be made again.
+  const isPolled = modality.endpoint.delivery === "poll";
+  const forget = isPolled ? await deps.spool.keep(job, report) : undefined;
   const completing = untilAnswered(() => reporter.complete(report), deps.preempted);
-  const { outcome } = await completing.catch((thrown: unknown) => {
+  const { outcome } = await completing.catch(async (thrown: unknown) => {
+    if (deps.preempted.aborted) throw new JobError("preempted", "the worker is leaving");
+    if (toJobError(thrown).httpStatus < 500) await forget?.();
     throw asOurs(thrown);
   });
+  await forget?.();
   if (outcome === "stale") throw new JobError("lease_lost", "another attempt holds the job");
   deps.log.info({ jobId, token, gpuMs, units, amountMicroUsd }, "job ended");
   return { type: "ack" };
@@ -191,8 +223,10 @@ function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<
 
 interface FailedAttempt {
   readonly error: JobError;
+  readonly saved: Saved;
   readonly gpuMs: number;
   readonly reporter: Reporter;
+  readonly deps: WorkerDeps;
 }
 
 async function settleFailure(lease: Lease, failed: FailedAttempt): Promise<Settlement> {
@@ -203,7 +237,8 @@ async function settleFailure(lease: Lease, failed: FailedAttempt): Promise<Settl
   if (error.code === "lease_lost") return { type: "retry", delayMs: LOST_RETRY_MS };
   try {
     if (error.code === "preempted") {
-      await reporter.release({ jobId, token, checkpoint: null, gpuMs });
+      const checkpoint = await keepCheckpoint(lease, failed.saved, failed.deps);
+      await reporter.release({ jobId, token, checkpoint, gpuMs });
       return { type: "return" };
     }
     const failure = toFailure(error);

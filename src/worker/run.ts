@@ -9,8 +9,8 @@ import type { WorkerDeps } from "./worker-deps.js";
 export interface Run {
   /** Folder of the attempt. */
   readonly scratchPath: string;
-  /** What the pipeline yields for the job; read once. */
-  events(job: Job): AsyncIterable<PipelineEvent>;
+  /** What the pipeline yields for the job, going on from a checkpoint where there is one; read once. */
+  events(job: Job, checkpoint?: Uint8Array): AsyncIterable<PipelineEvent>;
   /** Waits, once the attempt has ended, for what nobody read to its end. */
   end(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly delivery: Delivery;
   readonly scratchPath: string;
   readonly attempt: Attempt;
-  readonly deps: Pick<WorkerDeps, "inference" | "store" | "findModality">;
+  readonly deps: Pick<WorkerDeps, "inference" | "store" | "findModality" | "preempted">;
 }
 
 /**
@@ -27,9 +27,12 @@ export interface RunOptions {
  * as a first token; nothing of it is told before. Any other begins when its events are asked for.
  */
 export function startRun({ delivery, scratchPath, attempt, deps }: RunOptions): Run {
-  const { inference, store, findModality } = deps;
+  const { inference, store, findModality, preempted } = deps;
   const readInput = (artifact: Artifact) => store.readBytes(artifact.id);
-  const begin = (job: Job) => inference.run({ job, scratchPath, readInput }, attempt.signal);
+  const begin = (job: Job, checkpoint?: Uint8Array) => {
+    const task = { job, scratchPath, readInput, preempted };
+    return inference.run(checkpoint ? { ...task, checkpoint } : task, attempt.signal);
+  };
   const { job, redelivered } = delivery;
   const isReplied = findModality(job.modality)?.endpoint.delivery === "reply";
   if (!isReplied || redelivered || job.requestFile !== undefined)

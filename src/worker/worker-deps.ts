@@ -4,24 +4,20 @@ import type { Reporter } from "../core/reports.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
+import type { Log } from "./log.js";
 import type { Scratch } from "./scratch.js";
-
-/** What the worker logs with; pino satisfies it. */
-export interface Log {
-  info(fields: object, text: string): void;
-  warn(fields: object, text: string): void;
-  error(fields: object, text: string): void;
-}
+import type { Spool } from "./spool.js";
 
 /** What one job needs of its worker. */
 export interface WorkerDeps {
   readonly workerId: string;
   /** The front that wants to hear of a job. */
-  readonly reporterOf: (job: Job) => Reporter;
+  readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
   readonly directives: Directives;
   readonly inference: InferenceHost;
   readonly store: ArtifactStore;
   readonly scratch: Scratch;
+  readonly spool: Spool;
   readonly findModality: (name: string) => Modality | undefined;
   readonly jobTimeoutMs: number;
   /** Called when the front asks this worker to finish its jobs and take no more. */

@@ -8,19 +8,22 @@ import type { Directives } from "./directives.js";
 import { executeJob } from "./execute-job.js";
 import { type HealthServer, startHealthServer, type WorkerHealth } from "./health.js";
 import { openScratch } from "./scratch.js";
-import type { Log } from "./worker-deps.js";
+import { openSpool } from "./spool.js";
+import type { Log } from "./log.js";
 
 export interface WorkerOptions {
   readonly workerId: string;
   readonly models: readonly ModelInfo[];
   readonly slots: number;
   readonly scratchDir: string;
+  /** Folder of completions that no front has taken yet. */
+  readonly spoolDir: string;
   readonly jobTimeoutMs: number;
   /** Longest drain after `stop()`, in milliseconds; what runs longer goes back to the queue. */
   readonly drainMs: number;
   readonly health: { readonly host: string; readonly port: number };
   readonly broker: Broker;
-  readonly reporterOf: (job: Job) => Reporter;
+  readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
   readonly closeReporters: () => Promise<void>;
   readonly directives: Directives;
   readonly inference: InferenceHost;
@@ -48,6 +51,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const state = () => (phase === "ready" && running > 0 ? "busy" : phase);
   const health = await startHealthServer({ ...options.health, state, running: () => running });
   const scratch = await openScratch(options.scratchDir);
+  const { spoolDir: folder, reporterOf } = options;
+  const spool = await openSpool({ folder, reporterOf, log });
   const preempt = new AbortController();
   let subscriptions: readonly Subscription[] = [];
   const stopConsuming = async () => {
@@ -57,11 +62,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     if (phase === "ready") phase = "draining";
     void stopConsuming();
   };
-  const deps = { ...options, scratch, onDrain, preempted: preempt.signal };
+  const deps = { ...options, scratch, spool, onDrain, preempted: preempt.signal };
 
   const close = () => closeAll({ health, options, scratch });
   try {
     await options.inference.ready();
+    await spool.sendAll();
     const execute = async (delivery: Delivery) => {
       running += 1;
       try {

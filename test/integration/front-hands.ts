@@ -33,11 +33,13 @@ export async function startHands(
     }),
   );
   const silent = { info: () => {}, warn: () => {}, error: () => {} };
+  const hands = `framemill-hands-${randomBytes(4).toString("hex")}`;
   return await startWorker({
     workerId: "hands",
     models: models.filter(({ id, modality }) => modality !== "video" && id !== UNATTENDED),
     slots: 1,
-    scratchDir: join(tmpdir(), `framemill-hands-${randomBytes(4).toString("hex")}`),
+    scratchDir: join(tmpdir(), hands, "scratch"),
+    spoolDir: join(tmpdir(), hands, "spool"),
     jobTimeoutMs: 60_000,
     drainMs: 1_000,
     health: { host: "127.0.0.1", port: 0 },

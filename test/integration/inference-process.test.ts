@@ -44,8 +44,9 @@ async function writePackage(folder: string, sha256?: string): Promise<string> {
 describe("the inference process", () => {
   let folder = "";
   let host: InferenceHost;
-  const open = (modelPath: string) =>
+  const open = (modelPath: string, more: { allowance?: number; onBroken?: () => void } = {}) =>
     createInferenceProcess({
+      ...more,
       entryPath,
       setup: {
         modelPaths: [modelPath],
@@ -68,7 +69,11 @@ describe("the inference process", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const run = async (request: object, signal = new AbortController().signal) => {
+  const run = async (
+    request: object,
+    signal = new AbortController().signal,
+    on: InferenceHost = host,
+  ) => {
     const job = {
       id: "job_1",
       modality: "toy",
@@ -79,7 +84,7 @@ describe("the inference process", () => {
     };
     const readInput = async () => new Uint8Array(input.byteLength).fill(7);
     const events = [];
-    for await (const event of host.run({ job, scratchPath: folder, readInput }, signal)) {
+    for await (const event of on.run({ job, scratchPath: folder, readInput }, signal)) {
       events.push(event);
     }
     return events;
@@ -118,6 +123,37 @@ describe("the inference process", () => {
     });
     expect(await run({ does: "finish" })).toHaveLength(2);
     expect(host.processId).not.toBe(before);
+  });
+
+  test("is replaced when its device is lost, and tells at the third loss", async () => {
+    let told = 0;
+    const fragile = open(await writePackage(await mkdtemp(join(folder, "gpu-"))), {
+      onBroken: () => (told += 1),
+    });
+    const { signal } = new AbortController();
+    const seen = new Set<number | undefined>();
+    for (const losses of [1, 2, 3]) {
+      await fragile.ready();
+      seen.add(fragile.processId);
+      await expect(run({ does: "lose the device" }, signal, fragile)).rejects.toMatchObject({
+        code: "device_lost",
+      });
+      expect(told).toBe(losses === 3 ? 1 : 0);
+      expect(await run({ does: "finish" }, signal, fragile)).toHaveLength(2);
+    }
+    expect(seen.size).toBe(3);
+    await fragile.close();
+  });
+
+  test("that holds more memory than it may is killed before the kernel chooses", async () => {
+    const allowance = process.memoryUsage.rss() + 400_000_000;
+    const greedy = open(await writePackage(await mkdtemp(join(folder, "greedy-"))), { allowance });
+    const { signal } = new AbortController();
+    await expect(run({ does: "grow" }, signal, greedy)).rejects.toMatchObject({
+      code: "out_of_memory",
+    });
+    expect(await run({ does: "finish" }, signal, greedy)).toHaveLength(2);
+    await greedy.close();
   });
 
   test("reports what a pipeline throws and lives on", async () => {

@@ -3,6 +3,7 @@ import { eulerStep, flowSigmas, guide } from "../../inference/diffusion/flow-eul
 import { gaussianNoise } from "../../inference/diffusion/noise.js";
 import { float32, floatsOf, int64 } from "../../inference/tensor.js";
 import { hashNgrams } from "../../inference/tokenizer.js";
+import type { DenoiseState } from "./checkpoint.js";
 import type { MotionModel, MotionSettings } from "./motion-model.js";
 import type { VideoRequest } from "./request.js";
 
@@ -14,6 +15,8 @@ export interface DenoiseInput {
   /** Canvas tokens [canvas tokens, channels] of the picture to animate. */
   readonly picture: Float32Array | null;
   readonly signal: AbortSignal;
+  /** Where an earlier attempt stopped. */
+  readonly start?: DenoiseState | undefined;
 }
 
 /** Text states [2, 8, 48] of the prompt and the negative prompt. */
@@ -30,20 +33,20 @@ export async function encodePrompts(
 }
 
 /**
- * Latents [1, still tokens + seconds × latents a second, channels], yielding the step number after
+ * Latents [1, still tokens + seconds × latents a second, channels], yielding where it stands after
  * each step: rectified flow by Euler steps with guidance, from the request's seed.
  */
-export async function* denoise(input: DenoiseInput): AsyncGenerator<number, Float32Array> {
-  const { model, request, context, picture, signal } = input;
+export async function* denoise(input: DenoiseInput): AsyncGenerator<DenoiseState, Float32Array> {
+  const { model, request, context, picture, signal, start } = input;
   const { shapes, sampler } = model.settings;
-  const tokens = shapes.stillTokens + request.seconds * shapes.latentsPerSecond;
-  const dims = [tokens, shapes.channels];
-  const length = tokens * shapes.channels;
+  const length = latentLength(model, request);
+  const dims = [length / shapes.channels, shapes.channels];
   const noise = gaussianNoise(request.seed, length);
-  const sample = Float32Array.from(noise);
+  const sample = Float32Array.from(start?.sample ?? noise);
   const sigmas = flowSigmas(sampler.steps, sampler.shift);
   const states = float32(context, [2, 8, 48]);
   for (const [step, sigma] of sigmas.slice(0, -1).entries()) {
+    if (step < (start?.step ?? 0)) continue;
     signal.throwIfAborted();
     const batch = new Float32Array(2 * length);
     batch.set(sample, 0);
@@ -59,12 +62,20 @@ export async function* denoise(input: DenoiseInput): AsyncGenerator<number, Floa
     if (picture) {
       pullToPicture({ sample, noise, picture, sigma: next, pull: shapes.imageConditioning.pull });
     }
-    yield step + 1;
+    yield { step: step + 1, sample };
   }
   if (!sample.every(Number.isFinite)) {
     throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
   }
   return sample;
+}
+
+/** Numbers of a clip's latents. */
+export function latentLength(
+  { settings: { shapes } }: MotionModel,
+  { seconds }: VideoRequest,
+): number {
+  return (shapes.stillTokens + seconds * shapes.latentsPerSecond) * shapes.channels;
 }
 
 function guidanceAt(step: number, sampler: MotionSettings["sampler"]): number {

@@ -54,6 +54,7 @@ const FRAME_GRAPHS = ["frame-decoder"];
 const MAX_DECODERS = 8;
 
 export interface MotionModel {
+  readonly id: string;
   readonly settings: MotionSettings;
   readonly clip: SessionThread;
   /** One thread each, so that windows of frames are decoded side by side. */
@@ -79,7 +80,7 @@ export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel
   const close = async () => {
     await Promise.all([clip, ...decoders].map((thread) => thread.close()));
   };
-  return { settings, clip, decoders, close };
+  return { id: model.id, settings, clip, decoders, close };
 }
 
 function parseSettings(modelPath: string, model: unknown): MotionSettings {

@@ -3,9 +3,10 @@ import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { openEncoder } from "../../media/encoder.js";
 import { verifyClip } from "../../media/probe.js";
+import { decodeCheckpoint, leave, type CheckpointKind, type DenoiseState } from "./checkpoint.js";
 import type { ClipTask } from "./clip-task.js";
 import { decodeFrames, decodeScene, type FramePlan } from "./decode-frames.js";
-import { denoise, encodePrompts } from "./denoise.js";
+import { denoise, encodePrompts, latentLength } from "./denoise.js";
 import { openMotionModel } from "./motion-model.js";
 import { readPicture } from "./picture.js";
 import { createPreviews } from "./previews.js";
@@ -35,36 +36,48 @@ async function* makeClip(task: ClipTask): AsyncGenerator<PipelineEvent<VideoOutp
   const states = await encodePrompts(model, request);
   const picture = await readPicture(task);
   const latents = yield* denoiseWithProgress(task, states, picture?.tokens ?? null);
+  const done = { step: model.settings.sampler.steps, sample: latents };
   const drift = picture ? model.settings.shapes.imageConditioning.drift : 0;
   const scene = await decodeScene(model, latents, drift);
   const soundPath = request.sound ? await makeSound(task, states) : undefined;
   const plan = { scene, frameCount, width, height, picture };
-  yield* encodeClip(task, plan, soundPath);
+  yield* encodeClip(task, plan, { soundPath, done });
   yield { type: "output", output: { frameCount } };
 }
 
 async function* denoiseWithProgress(
-  { model, request, context: { signal } }: ClipTask,
+  task: ClipTask,
   context: Float32Array,
   picture: Float32Array | null,
 ): AsyncGenerator<PipelineEvent<VideoOutput>, Float32Array> {
-  const steps = denoise({ model, request, context, picture, signal });
-  let step = await steps.next();
-  for (; !step.done; step = await steps.next()) {
-    const fraction = (step.value / model.settings.sampler.steps) * DENOISED_FRACTION;
+  const { model, request } = task;
+  const { signal, preempted, scratchPath, checkpoint } = task.context;
+  const kind = kindOf(task);
+  const start = decodeCheckpoint(checkpoint, kind);
+  const steps = denoise({ model, request, context, picture, signal, start });
+  let next = await steps.next();
+  for (; !next.done; next = await steps.next()) {
+    const fraction = (next.value.step / model.settings.sampler.steps) * DENOISED_FRACTION;
     yield { type: "progress", stage: "steps", fraction };
+    if (preempted?.aborted === true) yield* leave(scratchPath, kind, next.value);
   }
-  return step.value;
+  return next.value;
+}
+
+function kindOf({ model, request }: ClipTask): CheckpointKind {
+  const { id, settings } = model;
+  return { modelId: id, steps: settings.sampler.steps, length: latentLength(model, request) };
 }
 
 /** Frames into ffmpeg window by window; then the file is probed and named, with its pictures. */
 async function* encodeClip(
-  { model, setup, request, context }: ClipTask,
+  task: ClipTask,
   plan: FramePlan,
-  soundPath: string | undefined,
+  { soundPath, done }: { readonly soundPath: string | undefined; readonly done: DenoiseState },
 ): AsyncGenerator<PipelineEvent<VideoOutput>> {
+  const { model, setup, request, context } = task;
   const { ffmpegPath, ffprobePath } = setup;
-  const { signal, scratchPath } = context;
+  const { signal, preempted, scratchPath } = context;
   const { frameCount, width, height } = plan;
   const path = join(scratchPath, "content.mp4");
   const previews = createPreviews(request, frameCount);
@@ -77,6 +90,7 @@ async function* encodeClip(
       const decoded = (window.firstFrame + window.count) / frameCount;
       const fraction = DENOISED_FRACTION + decoded * (DECODED_FRACTION - DENOISED_FRACTION);
       yield { type: "progress", stage: "frames", fraction };
+      if (preempted?.aborted === true) yield* leave(scratchPath, kindOf(task), done);
     }
     yield { type: "progress", stage: "muxing", fraction: DECODED_FRACTION };
     await encoder.finish();

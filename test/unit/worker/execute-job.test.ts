@@ -3,16 +3,23 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Artifact } from "#framemill/core/artifact.js";
 import { JobError } from "#framemill/core/errors.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Job } from "#framemill/core/job.js";
-import type { CompletionReport, FailureReport, Reporter } from "#framemill/core/reports.js";
+import type {
+  ClaimResult,
+  CompletionReport,
+  FailureReport,
+  Reporter,
+} from "#framemill/core/reports.js";
 import type { InferenceHost, InferenceJob } from "#framemill/inference/host.js";
 import { findModality } from "#framemill/modalities/registry.js";
 import { createLocalStore } from "#framemill/storage/local.js";
 import { createDirectives } from "#framemill/worker/directives.js";
 import { executeJob } from "#framemill/worker/execute-job.js";
 import { openScratch } from "#framemill/worker/scratch.js";
+import { openSpool } from "#framemill/worker/spool.js";
 
 const job: Job = {
   id: "video_00000000000000000000000000000001",
@@ -39,6 +46,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 function frontDouble(answers: Partial<Reporter> = {}) {
   const completions: CompletionReport[] = [];
   const failures: FailureReport[] = [];
+  const released: (Artifact | null)[] = [];
   const reporter: Reporter = {
     claim: async () => ({ outcome: "leased", lease, checkpoint: null }),
     heartbeat: async () => ({ outcome: "held", leaseMs: 30_000, cancel: false, drain: false }),
@@ -53,11 +61,14 @@ function frontDouble(answers: Partial<Reporter> = {}) {
         ? { outcome: "retry", retryAfterMs: 5_000 }
         : { outcome: "failed", retryAfterMs: 0 };
     },
-    release: async () => ({ outcome: "recorded" }),
+    async release({ checkpoint }) {
+      released.push(checkpoint);
+      return { outcome: "recorded" };
+    },
     close: async () => {},
     ...answers,
   };
-  return { reporter, completions, failures };
+  return { reporter, completions, failures, released };
 }
 
 type Run = (task: InferenceJob, signal: AbortSignal) => AsyncIterable<PipelineEvent>;
@@ -93,6 +104,11 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
     inference,
     store,
     scratch,
+    spool: await openSpool({
+      folder: join(folder, "spool"),
+      reporterOf: () => reporter,
+      log: silent,
+    }),
     findModality,
     jobTimeoutMs: 60_000,
     onDrain() {},
@@ -172,6 +188,31 @@ describe("one delivery", () => {
     expect([made, asked]).toEqual([1, 3]);
   });
 
+  test("finished while the front was away is reported by the worker's next process, not made again", async () => {
+    const leaving = new AbortController();
+    const gone = new JobError("service_unavailable", "the front is away");
+    const away = frontDouble({
+      complete() {
+        leaving.abort();
+        return Promise.reject(gone);
+      },
+      release: () => Promise.reject(gone),
+    });
+    const left = await execute(away.reporter, makeClip, { preempted: leaving.signal });
+    expect(left.settlement).toEqual({ type: "retry", delayMs: 5_000 });
+    const stillAway = frontDouble({ complete: () => Promise.reject(gone) });
+    const waits = await execute(stillAway.reporter, makeClip);
+    expect(waits.settlement).toEqual({ type: "retry", delayMs: 5_000 });
+
+    const { reporter, completions } = frontDouble();
+    const run = () => {
+      throw new Error("must not run");
+    };
+    expect((await execute(reporter, run)).settlement).toEqual({ type: "ack" });
+    expect(completions).toMatchObject([{ token: 3, artifacts: [{ variant: "content" }] }]);
+    expect(await readdir(join(folder, "spool"))).toEqual([]);
+  });
+
   test("whose report nobody can take comes again", async () => {
     const away = () => Promise.reject(new Error("UNAVAILABLE"));
     const { reporter } = frontDouble({ complete: away, fail: away });
@@ -205,6 +246,40 @@ describe("one delivery", () => {
     expect(wasStopped).toBe(true);
   });
 
+  test("hands what it has to the next worker when this one must leave", async () => {
+    const { reporter: first, released } = frontDouble();
+    const leaving = new AbortController();
+    const saves: Run = async function* ({ scratchPath, preempted, checkpoint }) {
+      expect(checkpoint).toBeUndefined();
+      yield { type: "progress", fraction: 0.2, stage: "steps" };
+      leaving.abort();
+      expect(preempted?.aborted).toBe(true);
+      const path = join(scratchPath, "checkpoint");
+      await writeFile(path, "step 12");
+      yield { type: "checkpoint", path };
+      throw new JobError("preempted", "left at step 12");
+    };
+    const sent = { preempted: leaving.signal };
+    const { settlement, stored } = await execute(first, saves, sent);
+    expect(settlement).toEqual({ type: "return" });
+    expect(stored).toEqual([`${job.id}/3/checkpoint.bin`]);
+    const [checkpoint] = released;
+
+    const goOn = async (saved: Artifact | null | undefined) => {
+      const next = { outcome: "leased", lease: { ...lease, token: 4 }, checkpoint: saved ?? null };
+      const { reporter } = frontDouble({ claim: async () => next as ClaimResult });
+      let found: string | undefined;
+      await execute(reporter, (task) => {
+        found = task.checkpoint && Buffer.from(task.checkpoint).toString();
+        return makeClip(task);
+      });
+      return found;
+    };
+    expect(await goOn(checkpoint)).toBe("step 12");
+    const altered = checkpoint && { ...checkpoint, sha256: "0".repeat(64) };
+    expect(await goOn(altered)).toBeUndefined();
+  });
+
   test("goes back to the queue without blame when the worker must leave", async () => {
     const { reporter, failures } = frontDouble();
     const leaving = new AbortController();
@@ -213,6 +288,8 @@ describe("one delivery", () => {
       async function* (_task, signal) {
         yield { type: "progress", fraction: 0.1, stage: "steps" };
         leaving.abort();
+        // It saves nothing; there is a moment for those that do.
+        await once(signal, "abort");
         signal.throwIfAborted();
       },
       { preempted: leaving.signal },

@@ -1,0 +1,71 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { PipelineEvent } from "../../core/events.js";
+
+/** Where denoising stands: what another worker goes on from to make the same frames. */
+export interface DenoiseState {
+  /** Steps done. */
+  readonly step: number;
+  /** Latents after them, float32. */
+  readonly sample: Float32Array;
+}
+
+/** What a checkpoint must have been made for to be of use. */
+export interface CheckpointKind {
+  readonly modelId: string;
+  readonly steps: number;
+  /** Numbers of the latents. */
+  readonly length: number;
+}
+
+const LINE_FEED = 10;
+
+/** A line of JSON, then the latents as little-endian float32. */
+export function encodeCheckpoint(kind: CheckpointKind, { step, sample }: DenoiseState): Uint8Array {
+  const line = Buffer.from(`${JSON.stringify({ ...kind, step })}\n`);
+  return Buffer.concat([line, Buffer.from(sample.buffer, sample.byteOffset, sample.byteLength)]);
+}
+
+/** Undefined where the bytes are of another model, or are no checkpoint. */
+export function decodeCheckpoint(
+  bytes: Uint8Array | undefined,
+  { modelId, steps, length }: CheckpointKind,
+): DenoiseState | undefined {
+  if (bytes === undefined) return undefined;
+  const end = Math.max(0, bytes.indexOf(LINE_FEED));
+  const made = z.object({
+    modelId: z.literal(modelId),
+    steps: z.literal(steps),
+    length: z.literal(length),
+    step: z.int().min(0).max(steps),
+  });
+  const head = made.safeParse(parseJson(Buffer.from(bytes.subarray(0, end)).toString()));
+  const data = Uint8Array.from(bytes.subarray(end + 1));
+  const isWhole = data.byteLength === length * Float32Array.BYTES_PER_ELEMENT;
+  if (!head.success || !isWhole) return undefined;
+  const { step } = head.data;
+  const sample = new Float32Array(data.buffer, 0, length);
+  return sample.every(Number.isFinite) ? { step, sample } : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Hands what is done to the next worker and ends the job here: the caller's generator never goes on. */
+export async function* leave(
+  scratchPath: string,
+  kind: CheckpointKind,
+  state: DenoiseState,
+): AsyncGenerator<PipelineEvent<never>, never> {
+  const path = join(scratchPath, "checkpoint.bin");
+  await writeFile(path, encodeCheckpoint(kind, state));
+  yield { type: "checkpoint", path };
+  throw new JobError("preempted", `left after step ${state.step} of ${kind.steps}`);
+}

@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import type { Artifact } from "../core/artifact.js";
+import { toJobError } from "../core/errors.js";
+import type { Lease } from "../core/job.js";
+import type { WorkerDeps } from "./worker-deps.js";
+
+/** Longest upload of a checkpoint by a worker that must leave, in milliseconds. */
+const KEEP_MS = 2_000;
+
+/** A checkpoint in the scratch folder, once there is one. */
+export interface Saved {
+  path: string | undefined;
+}
+
+type Deps = Pick<WorkerDeps, "store" | "log">;
+
+/** The bytes that an earlier attempt saved; undefined where they are gone or are not what was saved. */
+export async function readCheckpoint(
+  checkpoint: Artifact | null,
+  { store, log }: Deps,
+): Promise<Uint8Array | undefined> {
+  if (checkpoint === null) return undefined;
+  const { id, sha256 } = checkpoint;
+  try {
+    const bytes = await store.readBytes(id);
+    if (createHash("sha256").update(bytes).digest("hex") === sha256) return bytes;
+    throw new Error("its SHA-256 is another");
+  } catch (thrown) {
+    const reason = toJobError(thrown).message;
+    log.warn({ checkpoint: id, reason }, "checkpoint not usable, starting over");
+    return undefined;
+  }
+}
+
+/** Puts what was saved where the next worker finds it; without it that one starts over. */
+export async function keepCheckpoint(
+  { jobId, token }: Lease,
+  { path }: Saved,
+  { store, log }: Deps,
+): Promise<Artifact | null> {
+  if (path === undefined) return null;
+  const id = `${jobId}/${token}/checkpoint.bin`;
+  const label = { id, variant: "checkpoint", mediaType: "application/octet-stream" };
+  try {
+    return await store.putFile(label, path, AbortSignal.timeout(KEEP_MS));
+  } catch (thrown) {
+    log.warn({ jobId, reason: toJobError(thrown).message }, "checkpoint not kept");
+    return null;
+  }
+}

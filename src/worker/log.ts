@@ -1,0 +1,6 @@
+/** What the worker logs with; pino satisfies it. */
+export interface Log {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}

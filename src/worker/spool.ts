@@ -1,0 +1,75 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { toJobError } from "../core/errors.js";
+import type { Job } from "../core/job.js";
+import type { CompletionReport, Reporter } from "../core/reports.js";
+import type { Log } from "./log.js";
+
+/** Completions that no front has taken yet, on disk: finished work outlives its worker. */
+export interface Spool {
+  /** Resolves when the report lies on disk; the answer removes it. */
+  keep(job: Job, report: CompletionReport): Promise<() => Promise<void>>;
+  /**
+   * Sends what an earlier attempt at the job finished. `ended`: the front has it; `none`: there is
+   * nothing, or another attempt has the job; rejects while the front is away.
+   */
+  settle(job: Job): Promise<"ended" | "none">;
+  /** Sends what earlier processes left; what no front takes now stays. */
+  sendAll(): Promise<void>;
+}
+
+export interface SpoolOptions {
+  /** Folder of one file a report. */
+  readonly folder: string;
+  readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
+  readonly log: Log;
+}
+
+const kept = z.object({
+  modality: z.string(),
+  reportTo: z.string(),
+  /** Written by this worker's own code. */
+  report: z.custom<CompletionReport>((value) => typeof value === "object" && value !== null),
+});
+
+/** Opens the folder. Workers may share one: a report that is sent twice is recorded once. */
+export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Promise<Spool> {
+  await mkdir(folder, { recursive: true });
+  const present = new Set(await readdir(folder));
+  const pathOf = (jobId: string) => join(folder, `${jobId}.json`);
+  const forget = async (jobId: string): Promise<void> => {
+    present.delete(`${jobId}.json`);
+    await rm(pathOf(jobId), { force: true });
+  };
+  const send = async (path: string): Promise<"ended" | "none"> => {
+    const text = await readFile(path, "utf8").catch(() => undefined);
+    if (text === undefined) return "none";
+    const { report, ...job } = kept.parse(JSON.parse(text));
+    const { jobId, token } = report;
+    const { outcome } = await reporterOf(job).complete(report);
+    await forget(jobId);
+    log.info({ jobId, token, outcome }, "spooled completion sent");
+    return outcome === "recorded" ? "ended" : "none";
+  };
+  return {
+    async keep({ modality, reportTo }, report) {
+      const path = pathOf(report.jobId);
+      const partial = `${path}.partial`;
+      const text = JSON.stringify({ modality, reportTo, report });
+      await writeFile(partial, text, { flush: true });
+      await rename(partial, path);
+      present.add(`${report.jobId}.json`);
+      return async () => await forget(report.jobId);
+    },
+    settle: async ({ id }) => (present.has(`${id}.json`) ? await send(pathOf(id)) : "none"),
+    async sendAll() {
+      for (const name of present) {
+        if (!name.endsWith(".json")) continue;
+        await send(join(folder, name)).catch((thrown: unknown) =>
+          log.warn({ name, reason: toJobError(thrown).message }, "spooled completion not sent"),
+        );
+      }
+    },
+  };
+}
