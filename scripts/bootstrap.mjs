@@ -15,8 +15,17 @@ const COMMANDS = {
   bench,
   framemill: runCli,
   test: async (args) => (await import("./test.mjs")).test(args),
+  chaos,
   check: async (args) => (await import("./check.mjs")).check(args),
 };
+
+/** `--full` takes an hour; the short form is part of `npm test`. Log and picture go to CHAOS_OUT. */
+async function chaos(args) {
+  process.env["CHAOS_FORM"] = args.includes("--full") ? "full" : "short";
+  process.env["CHAOS_OUT"] ??= join(root, ".framemill", "chaos");
+  const rest = args.filter((arg) => arg !== "--full");
+  return (await import("./test.mjs")).test(["test/chaos", ...rest]);
+}
 
 /** The queue is measured on real servers; the other suites need none. */
 async function bench(args) {

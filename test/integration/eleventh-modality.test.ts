@@ -1,12 +1,11 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildWithModality } from "./build-with-modality.js";
 import { type ServiceProcesses, startUp } from "./service-processes.js";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const fixture = fileURLToPath(new URL("../fixtures/eleventh-modality", import.meta.url));
 const MODEL = {
   id: "reverser",
@@ -22,26 +21,6 @@ const MODEL = {
   card: "README.md",
 };
 
-/** The service with one folder more and one line more; the folder's types are checked with the tests'. */
-async function buildWithOneMore(folder: string): Promise<string> {
-  const copy = join(folder, "framemill");
-  for (const name of ["dist", "proto", "package.json"])
-    await cp(join(root, name), join(copy, name), { recursive: true });
-  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-  const modalities = join(copy, "dist/modalities");
-  await mkdir(join(modalities, "reversal"));
-  for (const name of await readdir(fixture)) {
-    const source = await readFile(join(fixture, name), "utf8");
-    const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 };
-    const { outputText } = ts.transpileModule(source, { compilerOptions });
-    await writeFile(join(modalities, "reversal", name.replace(/ts$/, "js")), outputText);
-  }
-  const line = 'export { reversal } from "./reversal/index.js";\n';
-  const index = join(modalities, "index.js");
-  await writeFile(index, line + (await readFile(index, "utf8")));
-  return join(copy, "dist/bin/framemill.js");
-}
-
 describe("an eleventh modality, one folder and one line", () => {
   let folder = "";
   let up: ServiceProcesses | undefined;
@@ -56,7 +35,7 @@ describe("an eleventh modality, one folder and one line", () => {
     const prices = join(folder, "prices.json");
     await writeFile(prices, JSON.stringify({ reversal: { characters: 50 } }));
     up = await startUp(join(folder, "data"), {
-      cliPath: await buildWithOneMore(folder),
+      cliPath: await buildWithModality(folder, { name: "reversal", source: fixture }),
       environment: { MODELS_DIR: join(folder, "models"), PRICES_FILE: prices },
     });
   });

@@ -42,7 +42,7 @@ export async function startUp(
   { environment = {}, cliPath = cli }: UpOptions = {},
 ): Promise<ServiceProcesses> {
   const env = environmentOf(dataDir, environment);
-  const up = start("up", env, cliPath);
+  const up = startProcess("up", env, cliPath);
   const [, baseUrl = "", apiKey = ""] = await up.says(/address +(\S+)\ndevelopment key +(\S+)\n/);
   return serviceOf({ baseUrl, apiKey, env, worker: up, processes: [up] });
 }
@@ -53,15 +53,15 @@ export async function startApart(
   services: Environment,
 ): Promise<ServiceProcesses> {
   const env = environmentOf(dataDir, services);
-  const front = start("front", env);
+  const front = startProcess("front", env);
   const [, baseUrl = "", grpcPort] = await front.says(/"baseUrl":"([^"]+)","grpcPort":(\d+)/);
-  const worker = start("worker", { ...env, FRONT_ADDRESS: `127.0.0.1:${grpcPort}` });
+  const worker = startProcess("worker", { ...env, FRONT_ADDRESS: `127.0.0.1:${grpcPort}` });
   await worker.says(/worker ready/);
   const apiKey = (await run(["keys", "create"], env)).trim();
   return serviceOf({ baseUrl, apiKey, env, worker, processes: [worker, front] });
 }
 
-interface Running {
+export interface Running {
   readonly child: ChildProcess;
   output(): string;
   /** Waits for the output to match. */
@@ -69,7 +69,8 @@ interface Running {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-function start(command: string, env: NodeJS.ProcessEnv, cliPath = cli): Running {
+/** One command of the command line as a process of its own. */
+export function startProcess(command: string, env: NodeJS.ProcessEnv, cliPath = cli): Running {
   const child = spawn(process.execPath, [cliPath, command], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -128,7 +129,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<str
   return (await promisify(execFile)(process.execPath, [cli, ...args], { env })).stdout;
 }
 
-function environmentOf(dataDir: string, services: Environment): NodeJS.ProcessEnv {
+export function environmentOf(dataDir: string, services: Environment): NodeJS.ProcessEnv {
   // The bootstrap's servers are for those who ask for them.
   const { AMQP_URL: _amqp, DATABASE_URL: _database, ...rest } = process.env;
   return {

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { defineModality } from "#framemill/core/modality.js";
+
+const body = z.strictObject({
+  model: z.string(),
+  seed: z.int().min(0).max(1_000_000),
+  steps: z.int().min(1).max(200),
+  /** Milliseconds a step takes besides its graph. */
+  step_ms: z.int().min(0).max(10_000),
+  /** What goes wrong in mid-job, at every attempt. */
+  does: z.enum(["work", "crash", "hang", "grow", "nan", "lose-device"]).default("work"),
+});
+
+export interface ToilRequest {
+  readonly seed: number;
+  readonly steps: number;
+  readonly stepMs: number;
+  readonly does: z.infer<typeof body>["does"];
+}
+
+export interface ToilOutput {
+  readonly steps: number;
+}
+
+const object = z.object({
+  id: z.string(),
+  object: z.literal("toil"),
+  status: z.string(),
+  progress: z.number(),
+});
+
+/** A polled job as a clip is one, seconds long and cheap: a tiny graph, run step by step. */
+export const toil = defineModality<"toil", ToilRequest, ToilOutput>({
+  name: "toil",
+  endpoint: {
+    path: "/v1/toils",
+    delivery: "poll",
+    object: "toil",
+    idPrefix: "toil_",
+    variants: [],
+  },
+  example: () => ({ seed: 1, steps: 1, step_ms: 0 }),
+  requestSchema: () => z.toJSONSchema(body, { io: "input" }),
+  responseSchema: () => z.toJSONSchema(object),
+  async admit(sent) {
+    const { seed, steps, step_ms: stepMs, does } = body.parse(sent);
+    return { seed, steps, stepMs, does };
+  },
+  mostUnits: ({ steps }) => ({ videoSeconds: steps }),
+  countUnits: (_request, { steps }) => ({ videoSeconds: steps }),
+  render: ({ id, state, progress, failure }) => ({
+    id,
+    object: "toil",
+    status: state,
+    progress,
+    error: failure,
+  }),
+  loadPipeline: async () => (await import("./pipeline.js")).createToilPipeline,
+});
