@@ -1,6 +1,7 @@
 import { TIERS } from "../core/tiers.js";
-import { decodeFrames, decodeScene, type FramePlan } from "../modalities/video/decode-frames.js";
+import { decodeFrames, decodeScene } from "../modalities/video/decode-frames.js";
 import { denoise, encodePrompts } from "../modalities/video/denoise.js";
+import type { FramePlan } from "../modalities/video/frame-plan.js";
 import type { MotionModel } from "../modalities/video/motion-model.js";
 import type { VideoRequest } from "../modalities/video/request.js";
 

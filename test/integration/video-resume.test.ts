@@ -85,12 +85,10 @@ describe("a clip whose worker must leave", () => {
     );
     const steps = events.filter((event) => event.type === "progress" && event.stage === "steps");
     const saved = files.get("checkpoint");
-    if (saved !== undefined) {
-      expect(ended).toBe("preempted");
-      return { steps: steps.length, checkpoint: await readFile(saved) };
-    }
-    expect(ended).toBe("made");
-    return { steps: steps.length, frames: await frameHash(files.get("content") ?? "") };
+    expect(ended).toBe(saved === undefined ? "made" : "preempted");
+    return saved === undefined
+      ? { steps: steps.length, frames: await frameHash(files.get("content") ?? "") }
+      : { steps: steps.length, checkpoint: await readFile(saved) };
   }
 
   const reaches = (stage: string, share: number) => (event: PipelineEvent) =>

@@ -21,7 +21,7 @@ export function distanceFromStandardNormal(points: readonly Float32Array[]): num
 const SWEEPS = 12;
 
 /** Of a symmetric matrix, by Jacobi rotations. */
-export function eigenvalues(matrix: readonly (readonly number[])[]): number[] {
+function eigenvalues(matrix: readonly (readonly number[])[]): number[] {
   const rows = matrix.map((row) => [...row]);
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     for (let p = 0; p < rows.length; p++) {

@@ -24,7 +24,7 @@ export async function readSoundSignature(
 }
 
 /** Samples: mono, 48 kHz. */
-export function soundSignature(samples: Float32Array): number[] {
+function soundSignature(samples: Float32Array): number[] {
   const levels = frameLevels(samples);
   const means = levels.map((row) => averageOf(row));
   const middle = averageOf(means);

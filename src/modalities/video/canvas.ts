@@ -1,28 +1,6 @@
 import { bytesOf, float32, floatsOf, type Tensors } from "../../inference/tensor.js";
-import type { FramePlan } from "./decode-frames.js";
+import type { Canvas, FramePlan, Plane } from "./frame-plan.js";
 import type { MotionModel } from "./motion-model.js";
-
-/** The still part of a clip and its moving layers, as 8-bit planes. */
-export interface Canvas {
-  readonly rows: number;
-  readonly columns: number;
-  /** Y [1, 1, rows, columns] and U, V [1, 2, rows / 2, columns / 2], BT.709, limited range. */
-  readonly luma: Uint8Array;
-  readonly chroma: Uint8Array;
-  /** Cover of two bands that scroll over the canvas; one byte where a band has no strength. */
-  readonly bands: readonly Plane[];
-  /** Cover of what falls or drifts before the camera, one period larger than the frame. */
-  readonly tile: Plane;
-  /** Of the bands and the tile [3, 6]: speed right and down (frame heights a second), Y, U, V, strength. */
-  readonly looks: Float32Array;
-  /** Whole pixels after which the tile repeats. */
-  readonly tilePeriod: number;
-}
-
-export interface Plane {
-  readonly data: Uint8Array;
-  readonly dims: readonly [number, number];
-}
 
 /** Numbers of one look. */
 const LOOK_SIZE = 6;

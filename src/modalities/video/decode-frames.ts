@@ -1,45 +1,7 @@
-import {
-  bytesOf,
-  float32,
-  floatsOf,
-  int64,
-  type Tensor,
-  type Tensors,
-  uint8,
-} from "../../inference/tensor.js";
-import { type Canvas, decodeCanvas, layerShifts } from "./canvas.js";
+import { bytesOf, float32, floatsOf, int64, type Tensors, uint8 } from "../../inference/tensor.js";
+import { decodeCanvas, layerShifts } from "./canvas.js";
+import type { Canvas, FramePlan, Scene } from "./frame-plan.js";
 import type { MotionModel } from "./motion-model.js";
-
-/** What the whole-clip decoder says: where camera, subject and shadow are in each frame. */
-export interface Scene {
-  /** Tokens of the clip [1, still tokens + latent steps, channels], float32. */
-  readonly latents: Tensor;
-  /** Phases of the subject [8, 4, 128, 128], float32, premultiplied RGBA. */
-  readonly sprite: Float32Array;
-  /** Frame to subject coordinates [frames, 2, 3], float32. */
-  readonly transforms: Float32Array;
-  /** Share of each phase [frames, 8], float32. */
-  readonly spriteWeights: Float32Array;
-  /** Pan right, pan down (frame heights) and zoom [frames, 3], float32. */
-  readonly cameras: Float32Array;
-  /** Frame to shadow coordinates [frames, 2, 3], and strengths 0..1 [frames, 1], float32. */
-  readonly shadowTransforms: Float32Array;
-  readonly shadowStrengths: Float32Array;
-}
-
-/** The picture to animate: it is the clip's canvas. */
-export interface Picture {
-  /** Planes of the picture at the canvas's size. */
-  paint(rows: number, columns: number): Promise<Pick<Canvas, "luma" | "chroma">>;
-}
-
-export interface FramePlan {
-  readonly scene: Scene;
-  readonly frameCount: number;
-  readonly width: number;
-  readonly height: number;
-  readonly picture: Picture | null;
-}
 
 /** Consecutive frames, I420 uint8 [count, height × 3/2, width]. */
 export interface FrameWindow {

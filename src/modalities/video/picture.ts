@@ -2,7 +2,7 @@ import { float32, floatsOf, uint8 } from "../../inference/tensor.js";
 import { coverRgb } from "../../media/image.js";
 import type { ClipTask } from "./clip-task.js";
 import { planesOf } from "./canvas.js";
-import type { Picture } from "./decode-frames.js";
+import type { Picture } from "./frame-plan.js";
 
 /** The picture to animate, as the denoiser and the frame decoder want it. */
 export interface ConditioningPicture extends Picture {
