@@ -7,6 +7,13 @@ import { fitPicture } from "../../media/fit-picture.js";
 import type { Evaluate, EvaluationContext, Measures } from "./evaluator.js";
 import { distanceFromStandardNormal } from "./frechet.js";
 import { edgeSharpness } from "./picture-edges.js";
+import {
+  type Attributes,
+  type Found,
+  readLogits,
+  shareFound,
+  shareUnheard,
+} from "./probed-attributes.js";
 import { mean, readCases, rounded } from "./text-cases.js";
 
 const prompt = z.object({
@@ -24,11 +31,10 @@ const prompt = z.object({
 const attributes = z.record(z.string(), z.array(z.string()));
 
 type Prompt = z.infer<typeof prompt>;
-type Attributes = z.infer<typeof attributes>;
 
 interface Seen extends Prompt {
   /** What the probe found. */
-  readonly found: Readonly<Record<string, string>>;
+  readonly found: Found["found"];
   readonly features: Float32Array;
   readonly sharpness: number;
 }
@@ -117,18 +123,6 @@ function brightnessOf(rgb: Uint8Array): Uint8Array {
   return values;
 }
 
-/** The likeliest value of each attribute. */
-function readLogits(logits: Float32Array, known: Attributes): Record<string, string> {
-  const found: Record<string, string> = {};
-  let start = 0;
-  for (const [name, values] of Object.entries(known)) {
-    const scores = logits.subarray(start, start + values.length);
-    found[name] = values[scores.indexOf(Math.max(...scores))] ?? "";
-    start += values.length;
-  }
-  return found;
-}
-
 function measuresOf(seen: readonly Seen[], known: Attributes): Measures {
   const [grammar, unseen] = (["grammar", "unseen"] as const).map((set) =>
     seen.filter((one) => one.set === set),
@@ -142,17 +136,4 @@ function measuresOf(seen: readonly Seen[], known: Attributes): Measures {
     frechet: rounded(distanceFromStandardNormal(seen.map(({ features }) => features))),
     edge_sharpness: rounded(mean(edges)),
   };
-}
-
-function shareFound(seen: readonly Seen[], name: string): number {
-  const told = seen.filter(({ stated }) => stated[name] !== undefined);
-  return rounded(mean(told.map(({ stated, found }) => (stated[name] === found[name] ? 1 : 0))));
-}
-
-/** Of the words that no training ever held, those whose attribute is found. */
-function shareUnheard(seen: readonly Seen[]): number {
-  const hits = seen.flatMap(({ unheard, stated, found }) =>
-    unheard.map((name) => (stated[name] === found[name] ? 1 : 0)),
-  );
-  return rounded(mean(hits));
 }

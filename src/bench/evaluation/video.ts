@@ -5,6 +5,7 @@ import { openSessions, type SessionThread } from "../../inference/session.js";
 import { float32, floatsOf } from "../../inference/tensor.js";
 import type { Evaluate, EvaluationContext, Measures } from "./evaluator.js";
 import { distanceFromStandardNormal } from "./frechet.js";
+import { type Found, readLogits, shareFound, shareUnheard } from "./probed-attributes.js";
 import { mean, readCases, rounded } from "./text-cases.js";
 import { measureFlicker, readSeenFrames, SEEN } from "./video-frames.js";
 import { readSoundSignature } from "./video-sound.js";
@@ -33,7 +34,7 @@ type Judges = z.infer<typeof judges>;
 
 interface Seen extends Prompt {
   /** What the probe found. */
-  readonly found: Readonly<Record<string, string>>;
+  readonly found: Found["found"];
   readonly features: Float32Array;
   readonly flicker: number | undefined;
   readonly sound: string | undefined;
@@ -101,23 +102,11 @@ async function makeAndSee(one: Prompt, { context, probe, known }: Judging): Prom
   const signature = one.set === "sound" ? await readSoundSignature(path, context) : undefined;
   return {
     ...one,
-    found: readLogits(floatsOf(outputs, "logits"), known),
+    found: readLogits(floatsOf(outputs, "logits"), known.attributes),
     features: floatsOf(outputs, "features").slice(),
     flicker: one.still ? await measureFlicker(path, context) : undefined,
     sound: signature && nearest(signature, known.sounds),
   };
-}
-
-/** The likeliest value of each attribute. */
-function readLogits(logits: Float32Array, { attributes }: Judges): Record<string, string> {
-  const found: Record<string, string> = {};
-  let start = 0;
-  for (const [name, values] of Object.entries(attributes)) {
-    const scores = logits.subarray(start, start + values.length);
-    found[name] = values[scores.indexOf(Math.max(...scores))] ?? "";
-    start += values.length;
-  }
-  return found;
 }
 
 function nearest(signature: readonly number[], sounds: Judges["sounds"]): string {
@@ -145,17 +134,4 @@ function measuresOf(seen: readonly Seen[], { attributes }: Judges): Measures {
     flicker: rounded(mean(seen.flatMap(({ flicker }) => flicker ?? []))),
     sound: rounded(mean(sounds)),
   };
-}
-
-function shareFound(seen: readonly Seen[], name: string): number {
-  const told = seen.filter(({ stated }) => stated[name] !== undefined);
-  return rounded(mean(told.map(({ stated, found }) => (stated[name] === found[name] ? 1 : 0))));
-}
-
-/** Of the words that no training ever held, those whose attribute is found. */
-function shareUnheard(seen: readonly Seen[]): number {
-  const hits = seen.flatMap(({ unheard, stated, found }) =>
-    unheard.map((name) => (stated[name] === found[name] ? 1 : 0)),
-  );
-  return rounded(mean(hits));
 }
