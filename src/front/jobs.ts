@@ -3,7 +3,7 @@ import type { Artifact } from "../core/artifact.js";
 import type { JobFailure, Lease } from "../core/job.js";
 import type { CompletionReport, FailureReport, LeaseRef, ReleaseReport } from "../core/reports.js";
 import type { Tables } from "./tables.js";
-import { rivalOf } from "./turns.js";
+import { CURRENT_TURN, giveWay, IS_CONTESTED } from "./turns.js";
 
 /**
  * The state machine. Every move is one statement that names the state it leaves and, for workers,
@@ -40,39 +40,60 @@ const UNLEASED = sql`(lease_until IS NULL OR lease_until <= now())`;
 
 /**
  * Takes the lease, unless it is another project's turn: then the job goes back to wait in the ledger
- * and the other one to the queue.
+ * and the other one to the queue. The usual case, where nobody else waits, is a shorter statement.
  */
 export async function claimJob(
   db: Executor,
   jobId: string,
   workerId: string,
 ): Promise<ClaimAnswer> {
+  const claimer = { jobId, workerId };
+  const alone = await takeLease(db, claimer, {
+    before: sql``,
+    gaveWay: sql`false`,
+    isFree: sql`(state <> 'queued' OR NOT ${IS_CONTESTED})`,
+  });
+  if (alone.claim !== undefined) return alone;
+  return await takeLease(db, claimer, {
+    before: sql`${giveWay(jobId)},`,
+    gaveWay: sql`EXISTS (SELECT FROM rival)`,
+    isFree: sql`NOT EXISTS (SELECT FROM rival)`,
+  });
+}
+
+interface ClaimRule {
+  /** Common table expressions. */
+  readonly before: RawBuilder<unknown>;
+  /** Whether the asked-for job went back to wait. */
+  readonly gaveWay: RawBuilder<unknown>;
+  /** Whether no other project's job goes first. */
+  readonly isFree: RawBuilder<unknown>;
+}
+
+async function takeLease(
+  db: Executor,
+  { jobId, workerId }: { readonly jobId: string; readonly workerId: string },
+  { before, gaveWay, isFree }: ClaimRule,
+): Promise<ClaimAnswer> {
   const { rows } = await sql<Nullable<Claim> & { readonly othersWait: boolean }>`
-    WITH RECURSIVE ${rivalOf(jobId)}, put_back AS (
-      UPDATE jobs SET released_at = NULL
-      WHERE id = ${jobId} AND state = 'queued' AND EXISTS (SELECT FROM rival)
-    ), released AS (
-      UPDATE jobs SET released_at = now(), republish_after = now() + interval '60 seconds'
-      WHERE id IN (SELECT id FROM rival WHERE released_at IS NULL) AND state = 'queued'
-      RETURNING id
-    ), outgoing AS (
-      INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING
-    ), leased AS (
+    WITH RECURSIVE ${before} leased AS (
       UPDATE jobs SET state = 'in_progress', token = token + 1, attempts = attempts + 1,
-        turn = coalesce((SELECT turn FROM mine), turn), released_at = coalesce(released_at, now()),
+        turn = CASE WHEN state = 'queued' THEN ${CURRENT_TURN} ELSE turn END,
+        released_at = coalesce(released_at, now()),
         lapses = lapses + (CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END),
         worker_id = ${workerId}, lease_until = ${inMs(LEASE_MS)},
         started_at = coalesce(started_at, now())
       WHERE id = ${jobId} AND ${OPEN} AND ${UNLEASED} AND deadline_at > now()
-        AND lapses < ${MAX_LAPSES} AND NOT EXISTS (SELECT FROM rival)
+        AND lapses < ${MAX_LAPSES} AND ${isFree}
       RETURNING id, token, attempts, prices, checkpoint, kept
     ), noted AS (
       INSERT INTO attempts (job_id, token, worker_id) SELECT id, token, ${workerId} FROM leased
     )
     SELECT token, attempts AS attempt, prices, checkpoint,
-      CASE WHEN kept THEN ${notify(sql`id`)} END,
-      EXISTS (SELECT FROM rival) OR EXISTS (SELECT FROM jobs JOIN lane USING (modality, model)
-        WHERE state = 'queued' AND released_at IS NULL) AS "othersWait"
+      CASE WHEN kept THEN ${notify(sql`leased.id`)} END,
+      ${gaveWay} OR EXISTS (SELECT FROM jobs asked JOIN jobs waiting USING (modality, model)
+        WHERE asked.id = ${jobId} AND asked.state = 'queued' AND waiting.id <> asked.id
+          AND waiting.state = 'queued' AND waiting.released_at IS NULL) AS "othersWait"
     FROM (SELECT) asked LEFT JOIN leased ON true`.execute(db);
   const [row] = rows;
   if (row === undefined) return { claim: undefined, othersWait: false };

@@ -42,6 +42,28 @@ export function releaseTime({ modality, model, room }: LaneWindow): RawBuilder<u
     < ${room}::int THEN now() END`;
 }
 
+/** The end of the last served job of a project (a row with `project_id`) in a lane. */
+function finishOf(project: RawBuilder<unknown>, lane: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`coalesce((SELECT served.turn + served.work / projects.weight
+    FROM jobs served JOIN projects ON projects.id = served.project_id
+    WHERE served.modality = ${lane}.modality AND served.model = ${lane}.model
+      AND served.project_id = ${project}.project_id AND served.token > 0
+    ORDER BY served.turn DESC LIMIT 1), 0)`;
+}
+
+/** The turn of a row of `jobs` that was never claimed, as it stands now. */
+export const CURRENT_TURN = sql`greatest(jobs.turn, ${finishOf(sql`jobs`, sql`jobs`)})`;
+
+/** Whether jobs of other projects wait beside a row of `jobs`. */
+export const IS_CONTESTED = sql`(${sql.join(
+  ["<", ">"].map(
+    (side) => sql`EXISTS (SELECT FROM jobs other
+      WHERE other.modality = jobs.modality AND other.model = jobs.model AND other.state = 'queued'
+        AND other.project_id ${sql.raw(side)} jobs.project_id)`,
+  ),
+  sql` OR `,
+)})`;
+
 /**
  * Common table expressions over one named `lane` (modality, model): `shares`, one row for each project
  * that has jobs waiting, with `finish`, the end of its last served job.
@@ -54,25 +76,36 @@ const SHARES = sql`
       WHERE ${WAITING} AND jobs.project_id > waiting.project_id ORDER BY jobs.project_id LIMIT 1)
     FROM waiting WHERE waiting.project_id IS NOT NULL
   ), shares AS (
-    SELECT projects.id AS project_id, projects.weight, coalesce((
-      SELECT jobs.turn + jobs.work / projects.weight FROM jobs, lane
-      WHERE ${IN_LANE} AND jobs.project_id = projects.id AND jobs.token > 0
-      ORDER BY jobs.turn DESC LIMIT 1), 0) AS finish
-    FROM waiting JOIN projects ON projects.id = waiting.project_id
+    SELECT waiting.project_id, projects.weight, ${finishOf(sql`waiting`, sql`lane`)} AS finish
+    FROM waiting JOIN projects ON projects.id = waiting.project_id, lane
   )`;
 
 /**
- * Common table expressions for the claim of a job: `lane`, `shares`, `mine` with the job's `turn`, and
- * `rival`, the job of another project whose turn is earlier and which is on its way to a worker, or
- * can be put on it. A job that was claimed before has neither.
+ * Common table expressions: `released`, the jobs of `ids` that go from the ledger to the queue now, and
+ * `outgoing`, which puts them into the outbox.
  */
-export function rivalOf(jobId: string): RawBuilder<unknown> {
+function releaseJobs(ids: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    released AS (
+      UPDATE jobs SET released_at = now(), republish_after = now() + interval '60 seconds'
+      WHERE id IN (${ids}) AND state = 'queued' AND released_at IS NULL
+      RETURNING id
+    ), outgoing AS (
+      INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING
+    )`;
+}
+
+/**
+ * Common table expressions for the claim of a job: `rival`, the job of another project whose turn is
+ * earlier and which is on its way to a worker, or can be put on it. Where there is one, it is released
+ * and the asked-for job goes back to wait. A job that was claimed before has no rival.
+ */
+export function giveWay(jobId: string): RawBuilder<unknown> {
   return sql`
     lane AS (SELECT modality, model FROM jobs WHERE id = ${jobId} AND state = 'queued'),
     ${SHARES},
     mine AS (
-      SELECT jobs.project_id, greatest(jobs.turn, shares.finish) AS turn
-      FROM jobs JOIN shares USING (project_id) WHERE jobs.id = ${jobId}
+      SELECT jobs.project_id, ${CURRENT_TURN} AS turn FROM jobs, lane WHERE jobs.id = ${jobId}
     ),
     rival AS (
       SELECT head.id, head.released_at FROM mine, shares CROSS JOIN LATERAL (
@@ -83,7 +116,10 @@ export function rivalOf(jobId: string): RawBuilder<unknown> {
       WHERE shares.project_id <> mine.project_id AND head.turn < mine.turn
         AND (head.released_at IS NULL OR head.released_at > now() - interval '2 seconds')
       ORDER BY head.turn, head.seq LIMIT 1
-    )`;
+    ), put_back AS (
+      UPDATE jobs SET released_at = NULL
+      WHERE id = ${jobId} AND state = 'queued' AND EXISTS (SELECT FROM rival)
+    ), ${releaseJobs(sql`SELECT id FROM rival`)}`;
 }
 
 /** Lanes whose jobs wait in the ledger for their turn. */
@@ -110,12 +146,6 @@ export async function releaseNext(db: Kysely<Tables>, window: LaneWindow): Promi
       WHERE candidate.released_at IS NULL ORDER BY candidate.turn, candidate.seq
       LIMIT greatest(0, ${room}::int - (SELECT count(*) FROM jobs, lane
         WHERE ${WAITING} AND jobs.released_at IS NOT NULL))
-    ), released AS (
-      UPDATE jobs SET released_at = now(), republish_after = now() + interval '60 seconds'
-      WHERE id IN (SELECT id FROM next) AND state = 'queued' AND released_at IS NULL
-      RETURNING id
-    )
-    INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING`.execute(
-    db,
-  );
+    ), ${releaseJobs(sql`SELECT id FROM next`)}
+    SELECT`.execute(db);
 }
