@@ -9,7 +9,7 @@ import { serve } from "./serve.js";
 type Embed = (text: string) => Promise<unknown>;
 
 const CLIENTS = 32;
-const REQUESTS = 640;
+const REQUESTS = 1_920;
 const LONE_REQUESTS = 128;
 
 /**

@@ -7,7 +7,7 @@ import { openPeerLibrary } from "./peer-library.js";
 import { serve } from "./serve.js";
 
 const CLIENTS = 32;
-const REQUESTS = 320;
+const REQUESTS = 960;
 const DOCUMENTS = 4;
 
 type Rank = (query: string, documents: readonly string[]) => Promise<unknown>;

@@ -5,7 +5,7 @@ export interface BatchRunnerOptions<Item> {
   readonly limits: BatchLimits;
   /** One row of numbers an item, in order. */
   runBatch(items: readonly Item[]): Promise<readonly Float32Array[]>;
-  /** Batches that are computed side by side; 1 where absent. */
+  /** Batches that are in flight side by side; 1 where absent. */
   readonly lanes?: number;
   /** Longest time that an idle runner collects requests that keep arriving; 3 ms where absent. */
   readonly maxWaitMs?: number;
