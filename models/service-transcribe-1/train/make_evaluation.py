@@ -8,12 +8,14 @@ import subprocess
 import wave
 
 import numpy as np
+import onnxruntime
 
 from . import espeak_voice, flite_voice, texts
 from .make_corpus import HELD_OUT_FLITE
 from .utterance import RATE_HZ, Utterance
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "evaluation"
+STARTER_VOICE = FOLDER.parent.parent / "service-voice-1" / "voice.onnx"
 REAL = pathlib.Path("/usr/share/pocketsphinx/test/data")
 SEED = 4242
 LONG_SENTENCES = 14
@@ -28,7 +30,7 @@ def make_evaluation(folder: pathlib.Path = FOLDER, seed: int = SEED) -> None:
     for old in folder.glob("*.ogg"):
         old.unlink()
     source = random.Random(seed)
-    recordings = [*spoken_cases(source), long_case(source), *real_cases(), *silent_cases()]
+    recordings = [*spoken_cases(source), long_case(source), *real_cases(), *silent_cases(), *starter_cases(source)]
     rows = [write_case(folder, *recording) for recording in recordings]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     print(f"{len(rows)} cases, {sum(path.stat().st_size for path in folder.glob('*.ogg'))} bytes")
@@ -55,6 +57,24 @@ def spoken_cases(source: random.Random):
         variant = variants[at % len(variants)]
         spoken = espeak_voice.speak(f"en-us+{variant}", other, source.randint(140, 190), source.randint(35, 65))
         yield (f"formant-{at:02}", "formant", f"espeak-ng {variant}", other, spoken)
+
+
+def starter_cases(source: random.Random):
+    """What service-voice-1 says, in its voices in turn."""
+    layout = json.loads(STARTER_VOICE.with_suffix(".onnx.json").read_text())
+    ids, voices = layout["phoneme_id_map"], list(layout["speaker_id_map"])
+    session = onnxruntime.InferenceSession(STARTER_VOICE)
+    for at, text in enumerate(sentences(source)):
+        characters = [number for mark in f"^{text}.$" for number in [*ids[mark], *ids["_"]]][:-1]
+        feeds = {
+            "input": np.array([characters]),
+            "input_lengths": np.array([len(characters)]),
+            "scales": np.ones(3, np.float32),
+            "sid": np.array([at % len(voices)]),
+        }
+        [sound] = session.run(None, feeds)
+        voice = f"service-voice-1 {voices[at % len(voices)]}"
+        yield (f"starter-{at:02}", "starter", voice, text, Utterance(sound.ravel(), []))
 
 
 def long_case(source: random.Random):

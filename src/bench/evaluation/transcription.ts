@@ -6,7 +6,7 @@ import { matchWords } from "./match-words.js";
 import { mean, readCases, rounded } from "./text-cases.js";
 import { wordErrors } from "./word-errors.js";
 
-const SETS = ["natural", "formant", "long", "real", "silent"] as const;
+const SETS = ["natural", "formant", "long", "real", "silent", "starter"] as const;
 
 const recording = z.object({
   set: z.enum(SETS),
@@ -33,8 +33,8 @@ interface Heard extends Recording {
 
 /**
  * Word error on voices that training never heard (a recorded speaker's and formant synthesisers'), on
- * them in a row, and on recordings of people; how far word times are off; words heard where nobody
- * speaks.
+ * them in a row, on recordings of people, and on what service-voice-1 says; how far word times are off;
+ * words heard where nobody speaks.
  */
 export const evaluateTranscription: Evaluate = async (context) => {
   const all = await readCases([context.folder, "cases.jsonl"], recording);
@@ -54,6 +54,7 @@ export const evaluateTranscription: Evaluate = async (context) => {
     word_error_formant: errorOf("formant"),
     word_error_long: errorOf("long"),
     word_error_real: errorOf("real"),
+    word_error_starter: errorOf("starter"),
     word_time_error_seconds: rounded(mean(heard.flatMap(timeErrors))),
     invented_words: heard.flatMap((one) => (one.set === "silent" ? toWords(one.heard) : [])).length,
   };
