@@ -13,6 +13,7 @@ export interface JobRow {
   readonly id: string;
   readonly state: string;
   readonly attempts: number;
+  readonly preemptions: number;
   readonly chargedMicroUsd: number | null;
 }
 
@@ -57,7 +58,7 @@ export async function startApart(
   const [, baseUrl = "", grpcPort] = await front.says(/"baseUrl":"([^"]+)","grpcPort":(\d+)/);
   const worker = startProcess("worker", { ...env, FRONT_ADDRESS: `127.0.0.1:${grpcPort}` });
   await worker.says(/worker ready/);
-  const apiKey = (await run(["keys", "create"], env)).trim();
+  const apiKey = (await runCommand(["keys", "create"], env)).trim();
   return serviceOf({ baseUrl, apiKey, env, worker, processes: [worker, front] });
 }
 
@@ -114,7 +115,7 @@ function serviceOf({ baseUrl, apiKey, env, worker, processes }: ServiceParts): S
     baseUrl,
     apiKey,
     client: new OpenAI({ baseURL: baseUrl, apiKey }),
-    jobs: async () => JSON.parse(await run(["jobs", "--json"], env)) as JobRow[],
+    jobs: () => listJobs(env),
     inferencePid() {
       const pids = [...worker.output().matchAll(/"processId":(\d+),"loadMs"/g)];
       return Number(pids.at(-1)?.[1]);
@@ -125,7 +126,13 @@ function serviceOf({ baseUrl, apiKey, env, worker, processes }: ServiceParts): S
   };
 }
 
-async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+/** `framemill jobs --json` over the database that the environment names. */
+export async function listJobs(env: NodeJS.ProcessEnv): Promise<JobRow[]> {
+  return JSON.parse(await runCommand(["jobs", "--json"], env)) as JobRow[];
+}
+
+/** What a command of the command line prints. */
+export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   return (await promisify(execFile)(process.execPath, [cli, ...args], { env })).stdout;
 }
 

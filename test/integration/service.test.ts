@@ -13,6 +13,7 @@ import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { measureLoudness } from "#framemill/media/loudness.js";
 import { probeMedia } from "#framemill/media/probe.js";
+import { frameHash } from "./frame-hash.js";
 import { type ServiceProcesses, startApart, startUp } from "./service-processes.js";
 import { BUCKET, S3_KEY, startS3Server } from "./s3-server.js";
 
@@ -264,12 +265,6 @@ const ffmpeg = (args: readonly string[]) =>
     encoding: "buffer",
     maxBuffer: 1e8,
   });
-
-/** MD5 over the decoded frames. */
-async function frameHash(path: string): Promise<string> {
-  const { stdout } = await ffmpeg(["-i", path, "-map", "0:v", "-f", "md5", "-"]);
-  return stdout.toString().trim();
-}
 
 /** Mean RGB of the upper and the lower half of the first frame. */
 async function firstFrameHalves(path: string): Promise<number[][]> {

@@ -1,15 +1,14 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { ModelInfo, Pipeline } from "#framemill/core/modality.js";
 import { video } from "#framemill/modalities/video/index.js";
 import { createVideoPipeline } from "#framemill/modalities/video/pipeline.js";
 import type { VideoOutput, VideoRequest } from "#framemill/modalities/video/request.js";
+import { frameHash } from "./frame-hash.js";
 
 const modelPath = fileURLToPath(new URL("../../models/service-motion-1", import.meta.url));
 const ffmpegPath = process.env["FFMPEG_PATH"] ?? "ffmpeg";
@@ -110,9 +109,3 @@ describe("a clip whose worker must leave", () => {
     expect(last.frames).toBe(whole.frames);
   });
 });
-
-/** MD5 over the decoded frames. */
-async function frameHash(path: string): Promise<string> {
-  const args = ["-v", "error", "-i", path, "-map", "0:v", "-f", "md5", "-"];
-  return (await promisify(execFile)(ffmpegPath, args)).stdout.trim();
-}
