@@ -7,6 +7,7 @@ import type { Made } from "../bench/evaluation/evaluator.js";
 import type { Config } from "../config.js";
 import type { Chunk, PipelineEvent } from "../core/events.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
+import { admitAlone } from "../inference/admit-alone.js";
 import type { InferenceHost } from "../inference/host.js";
 import { modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";
@@ -72,7 +73,12 @@ export async function openPackageRunner(
     info,
     async make(body, signal) {
       const inputs = new Map<string, Uint8Array>();
-      const request = await admit({ body: { model: model.id, ...body }, modality, info, inputs });
+      const request = await admitAlone({
+        body: { model: model.id, ...body },
+        modality,
+        info,
+        inputs,
+      });
       const id = `run_${randomUUID()}`;
       const scratchPath = await mkdtemp(join(root, "job-"));
       const job = {
@@ -106,24 +112,4 @@ async function collect(events: AsyncIterable<PipelineEvent>): Promise<Omit<Made,
   }
   if (output === undefined) throw new Error("it ended without an output");
   return { output, files, chunks };
-}
-
-interface Admission {
-  readonly body: Record<string, unknown>;
-  readonly modality: Modality;
-  readonly info: ModelInfo;
-  readonly inputs: Map<string, Uint8Array>;
-}
-
-function admit({ body, modality, info, inputs }: Admission): Promise<unknown> {
-  return modality.admit(body, {
-    model: info,
-    path: modality.endpoint.path,
-    async saveInput(bytes, mediaType) {
-      const id = randomUUID();
-      inputs.set(id, bytes);
-      return { id, variant: "input", mediaType, byteLength: bytes.byteLength, sha256: "" };
-    },
-    findEarlier: () => Promise.resolve(undefined),
-  });
 }

@@ -58,11 +58,17 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
     });
     return started;
   }
-  const present = async () => {
+  const present = async (): Promise<LiveProcess> => {
     while ((live === undefined || live.killed) && !closed) await sleep(RESTART_DELAY_MS / 2);
-    if (live === undefined) throw new JobError("inference_crashed", "inference is closed");
-    await live.ready;
-    return live;
+    const found = live;
+    if (found === undefined) throw new JobError("inference_crashed", "inference is closed");
+    try {
+      await found.ready;
+      return found;
+    } catch (thrown) {
+      if (!found.killed || closed) throw thrown;
+      return await present();
+    }
   };
   return {
     async ready() {
@@ -91,23 +97,36 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
 const MOST_FAULTS = 3;
 const FAULT_WINDOW_MS = 600_000;
 
-/** Counts device faults; calls back at the third within ten minutes. */
-function createFaultCount(onBroken: (() => void) | undefined): () => void {
+interface Faults {
+  /** Counts a fault of the device. */
+  note(): void;
+  /** Whether the device failed within the last ten minutes. */
+  readonly isSuspect: boolean;
+}
+
+/** Calls back at the third fault within ten minutes. */
+function createFaultCount(onBroken: (() => void) | undefined): Faults {
   let times: readonly number[] = [];
-  return () => {
-    const now = performance.now();
-    times = [...times.filter((time) => now - time < FAULT_WINDOW_MS), now];
-    if (times.length === MOST_FAULTS) onBroken?.();
+  const recent = () => times.filter((time) => performance.now() - time < FAULT_WINDOW_MS);
+  return {
+    note() {
+      times = [...recent(), performance.now()];
+      if (times.length === MOST_FAULTS) onBroken?.();
+    },
+    get isSuspect() {
+      return recent().length > 0;
+    },
   };
 }
 
-function startProcess(options: InferenceProcessOptions, onFault: () => void): LiveProcess {
+function startProcess(options: InferenceProcessOptions, faults: Faults): LiveProcess {
   const { entryPath, setup, log, allowance = memoryAllowance() } = options;
   const child = fork(entryPath, {
     detached: true,
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+  const proves = faults.isSuspect;
   const tasks = new Map<string, RunningTask>();
   const ready = awaitReady(child, log);
   // Whoever waits for readiness sees the rejection; a process nobody waits for is not an accident.
@@ -116,7 +135,10 @@ function startProcess(options: InferenceProcessOptions, onFault: () => void): Li
   child.on("message", (reply: InferenceReply) => {
     if (reply.type === "job-error" && reply.failure.code === "device_lost") {
       live.killed = true;
-      onFault();
+      faults.note();
+    } else if (reply.type === "setup-failed" && proves) {
+      faults.note();
+      kill(live);
     }
     deliver(child, tasks, reply);
   });
@@ -139,7 +161,7 @@ function startProcess(options: InferenceProcessOptions, onFault: () => void): Li
     );
     for (const { events } of tasks.values()) events.fail(error);
   });
-  post(child, { type: "setup", setup });
+  post(child, { type: "setup", setup, proves });
   return live;
 }
 

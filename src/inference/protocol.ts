@@ -15,7 +15,12 @@ export interface InferenceSetup {
 
 /** Worker → inference process. */
 export type InferenceRequest =
-  | { readonly type: "setup"; readonly setup: InferenceSetup }
+  | {
+      readonly type: "setup";
+      readonly setup: InferenceSetup;
+      /** Whether each model must make its modality's example before the process is ready. */
+      readonly proves: boolean;
+    }
   | {
       readonly type: "job-start";
       readonly job: Job;

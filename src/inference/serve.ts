@@ -5,7 +5,8 @@ import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job } from "../core/job.js";
 import type { Modality, Pipeline, PipelineSetup } from "../core/modality.js";
 import { loadModelPackage, verifyModelPackage } from "./model-package.js";
-import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
+import type { InferenceReply, InferenceRequest } from "./protocol.js";
+import { runExample } from "./run-example.js";
 
 export type FindModality = (name: string) => Modality | undefined;
 
@@ -51,7 +52,7 @@ export async function serveInference(findModality: FindModality): Promise<void> 
   };
 
   process.on("message", (request: InferenceRequest) => {
-    if (request.type === "setup") void setUp(request.setup, findModality, pipelines);
+    if (request.type === "setup") void setUp(request, findModality, pipelines);
     else if (request.type === "job-start") void start(request);
     else if (request.type === "job-cancel") running.get(request.jobId)?.abort.abort();
     else if (request.type === "job-preempt") running.get(request.jobId)?.preempt.abort();
@@ -63,8 +64,10 @@ export async function serveInference(findModality: FindModality): Promise<void> 
   for (const { abort } of running.values()) abort.abort();
 }
 
+type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
+
 async function setUp(
-  setup: InferenceSetup,
+  { setup, proves }: Setup,
   findModality: FindModality,
   pipelines: Map<string, Pipeline<unknown, unknown>>,
 ): Promise<void> {
@@ -81,7 +84,9 @@ async function setUp(
       const programs = { ffmpegPath, ffprobePath, espeakPath };
       const pipelineSetup: PipelineSetup = { modelPath, threads, ...programs };
       const createPipeline = await modality.loadPipeline();
-      pipelines.set(model.id, await createPipeline(pipelineSetup));
+      const pipeline = await createPipeline(pipelineSetup);
+      if (proves) await runExample(model, modality, pipeline);
+      pipelines.set(model.id, pipeline);
     }
     send({ type: "ready", loadMs: performance.now() - startedAt });
   } catch (thrown) {

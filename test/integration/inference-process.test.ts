@@ -19,7 +19,12 @@ const input: Artifact = {
 };
 
 /** A package of one file that hashes as it says, or does not. */
-async function writePackage(folder: string, sha256?: string): Promise<string> {
+interface Oddity {
+  readonly sha256?: string;
+  readonly limits?: object;
+}
+
+async function writePackage(folder: string, { sha256, limits = {} }: Oddity = {}): Promise<string> {
   const bytes = Buffer.from("a graph");
   const digest = createHash("sha256").update(bytes).digest("hex");
   await writeFile(join(folder, "graph.onnx"), bytes);
@@ -31,7 +36,7 @@ async function writePackage(folder: string, sha256?: string): Promise<string> {
     files: { graph },
     execution: { providers: ["cpu"] },
     shapes: {},
-    limits: {},
+    limits,
     memory: {},
     licence: "Apache-2.0",
     source: "test",
@@ -145,6 +150,27 @@ describe("the inference process", () => {
     await fragile.close();
   });
 
+  test("is not ready again on a device that cannot make the example", async () => {
+    let told = 0;
+    const path = await writePackage(await mkdtemp(join(folder, "gone-")), {
+      limits: { minSeconds: 1 },
+    });
+    const broken = open(path, { onBroken: () => (told += 1) });
+    await broken.ready();
+    const { signal } = new AbortController();
+    await expect(run({ does: "lose the device" }, signal, broken)).rejects.toMatchObject({
+      code: "device_lost",
+    });
+    let isReady = false;
+    void broken.ready().then(
+      () => (isReady = true),
+      () => {},
+    );
+    await expect.poll(() => told, { timeout: 20_000 }).toBe(1);
+    expect(isReady).toBe(false);
+    await broken.close();
+  });
+
   test("that holds more memory than it may is killed before the kernel chooses", async () => {
     const allowance = process.memoryUsage.rss() + 400_000_000;
     const greedy = open(await writePackage(await mkdtemp(join(folder, "greedy-"))), { allowance });
@@ -167,7 +193,7 @@ describe("the inference process", () => {
 
   test("refuses a model file that does not hash as model.json says, by name", async () => {
     const wrong = await mkdtemp(join(folder, "wrong-"));
-    const refused = open(await writePackage(wrong, "0".repeat(64)));
+    const refused = open(await writePackage(wrong, { sha256: "0".repeat(64) }));
     await expect(refused.ready()).rejects.toThrow(/graph\.onnx must hash to 0{64}/);
     await refused.close();
   });
