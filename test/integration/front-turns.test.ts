@@ -43,18 +43,22 @@ describe.each(ENGINES)("turns of projects over %s", (engine) => {
     return { order, stop: () => worker.stop() };
   }
 
-  it("makes another project's first job the next one, however many wait before it", async () => {
+  it("makes another project's first job the next one, with a thousand before it", async () => {
     const [many, one] = [await harness.createAccount(), await harness.createAccount()];
-    const flooded = await flood(many, 60);
+    const floods = await Promise.all(Array.from({ length: 10 }, () => flood(many, 100)));
     let late = "";
     const worker = await serve(async ({ length }) => {
       if (length === 3) late = await createJob(harness.front, one.key);
     });
-    await expect.poll(() => worker.order.length, { timeout: 20_000 }).toBe(61);
+    await expect.poll(() => worker.order.length, { timeout: 20_000 }).toBeGreaterThan(40);
     await worker.stop();
     expect(worker.order.indexOf(late)).toBe(3);
-    expect(worker.order.filter((id) => id !== late)).toHaveLength(60);
-    expect(new Set(worker.order)).toEqual(new Set([...flooded, late]));
+    const others = worker.order.filter((id) => id !== late);
+    expect(new Set(others).size).toBe(others.length);
+    expect(floods.flat()).toEqual(expect.arrayContaining(others));
+    await sql`UPDATE jobs SET state = 'failed', ended_at = now() WHERE state = 'queued'`.execute(
+      harness.database.kysely,
+    );
   });
 
   it("serves projects by their weights while all of them have jobs waiting", async () => {
