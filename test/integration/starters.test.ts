@@ -38,6 +38,11 @@ async function measure(model: ModelPackage) {
   );
 }
 
+test("every package of the repository states its numbers", () => {
+  const silent = packages.filter((_, index) => cards[index] === undefined);
+  expect(silent.map(({ id }) => id)).toEqual([]);
+});
+
 describe.each(starters)("$id", (model) => {
   test(
     "answers by its weights: in random order they give noise",
