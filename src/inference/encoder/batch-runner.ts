@@ -5,7 +5,7 @@ export interface BatchRunnerOptions<Item> {
   readonly limits: BatchLimits;
   /** One row of numbers an item, in order. */
   runBatch(items: readonly Item[]): Promise<readonly Float32Array[]>;
-  /** Batches that are in flight side by side; 1 where absent. */
+  /** Batches that are computed side by side; 1 where absent. */
   readonly lanes?: number;
   /** Longest time that an idle runner collects requests that keep arriving; 3 ms where absent. */
   readonly maxWaitMs?: number;
@@ -33,8 +33,10 @@ interface Entry<Item> extends Sized {
   readonly job: BatchJob;
 }
 
-/** A second batch is prepared while one runs, if it is full: an unfilled one may still grow. */
+/** One lane prepares a second batch while one runs, if it is full: an unfilled one may still grow. */
 const MAX_IN_FLIGHT = 2;
+/** Several lanes share the rows so that as many wait as are computed: neighbours in length are found there. */
+const SHARES_PER_LANE = 2;
 const MAX_WAIT_MS = 3;
 /** Fewer rows than this are not shared out among lanes. */
 const SHARED_ROWS = 4;
@@ -45,20 +47,25 @@ export function createBatchRunner<Item extends Sized>(
   const { limits, lanes = 1, maxWaitMs = MAX_WAIT_MS } = options;
   const queue = createFairQueue<Entry<Item>>(limits);
   const open = new Set<BatchJob>();
+  /** Batches that may be in flight: of several lanes none waits for its next. */
+  const slots = lanes === 1 ? 1 : lanes + 1;
+  const shares = lanes === 1 ? 1 : lanes * SHARES_PER_LANE;
   let inFlight = 0;
+  let rowsInFlight = 0;
   let isClosed = false;
 
   const isFull = () => queue.totalLength >= limits.maxPadded || queue.size >= limits.maxRows;
   const mayStart = () =>
-    queue.size > 0 && (inFlight < lanes || (inFlight < lanes - 1 + MAX_IN_FLIGHT && isFull()));
-  const shareOf = () =>
-    Math.max(SHARED_ROWS, Math.ceil(queue.size / Math.max(1, lanes - inFlight)));
+    queue.size > 0 && (inFlight < slots || (inFlight < slots - 1 + MAX_IN_FLIGHT && isFull()));
+  const shareOf = () => Math.max(SHARED_ROWS, Math.ceil((queue.size + rowsInFlight) / shares));
   const pump = () => {
     while (mayStart()) {
       const batch = queue.takeBatch(shareOf());
       inFlight += 1;
+      rowsInFlight += batch.length;
       void runAlive(batch, options).finally(() => {
         inFlight -= 1;
+        rowsInFlight -= batch.length;
         pump();
       });
     }
@@ -77,7 +84,7 @@ export function createBatchRunner<Item extends Sized>(
         const job = createJob({ count: items.length, signal, resolve, reject, onEnd: endJob });
         open.add(job);
         queue.add(items.map((item, index) => ({ item, index, job, length: item.length })));
-        if (inFlight >= lanes || queue.totalLength >= lanes * limits.worthwhile) pump();
+        if (inFlight >= slots || queue.totalLength >= lanes * limits.worthwhile) pump();
         else collect();
       });
     },

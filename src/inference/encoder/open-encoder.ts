@@ -36,8 +36,6 @@ export interface RowReader {
 }
 
 const ROLE = "encoder";
-/** Where batches run side by side, one a lane is computed while the rows of another are read. */
-const BATCHES_PER_LANE = 2;
 
 /** Opens the roles `encoder`, `config` and `tokenizer` of a package. */
 export async function openEncoder(
@@ -83,7 +81,7 @@ async function createEncoder(parts: {
   });
   const runner = createBatchRunner<TokenSequence>({
     limits: graph.limits,
-    lanes: lanes === 1 ? 1 : BATCHES_PER_LANE * lanes,
+    lanes,
     async runBatch(sequences) {
       const batch = graph.pack(sequences);
       const outputs = await session.run(ROLE, batch.feeds, { fetch: [reader.output] });

@@ -40,7 +40,7 @@ describe("the batch runner", () => {
     expect(batches).toHaveLength(1);
   });
 
-  test("shares what waits out among its lanes, which compute side by side", async () => {
+  test("shares what waits out among its lanes, with a batch ready for the first that is free", async () => {
     let running = 0;
     let most = 0;
     const sizes: number[] = [];
@@ -60,8 +60,8 @@ describe("the batch runner", () => {
     const jobs = values.map((value) => runner.run([item(value)], never));
     const rows = (await Promise.all(jobs)).map(([row]) => row?.[0]);
     expect(rows).toEqual(values);
-    expect(most).toBe(2);
-    expect(sizes).toEqual([6, 6]);
+    expect(most).toBe(3);
+    expect(sizes).toEqual([4, 4, 4]);
   });
 
   test("fails only the job whose numbers are not finite", async () => {
