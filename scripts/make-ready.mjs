@@ -1,8 +1,11 @@
 // Packages, compiled code, ffmpeg and, where they are wanted, the servers: side by side.
+import { existsSync } from "node:fs";
 import { ffmpegIsMissing, findFfmpeg } from "./ffmpeg.mjs";
 import { build, installPackages } from "./packages.mjs";
 import { missingServicePackages, startServices } from "./services.mjs";
 import { findProgram, installSystemPackages } from "./system-packages.mjs";
+
+const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
 
 /**
  * The servers live as long as the reaper.
@@ -15,6 +18,8 @@ export async function makeReady(withServices, reaper) {
   if (withServices && !findProgram("espeak-ng")) packages.push("espeak-ng"); // phonemes of the speech tests
   if (withServices && !findProgram("pocketsphinx_batch"))
     packages.push("pocketsphinx", "pocketsphinx-en-us"); // hears what the starter voice says
+  if (withServices && process.env["CI"] && !existsSync(SOFTWARE_VULKAN))
+    packages.push("chromium", "libvulkan1"); // WebGPU runs on its Vulkan device
   const installed = installSystemPackages(packages); // one apt-get for all: it locks out a second
   return Promise.all([
     installed.then(findFfmpeg),

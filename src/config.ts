@@ -5,6 +5,12 @@ import { z } from "zod";
 
 const count = z.coerce.number().int().positive();
 const port = z.coerce.number().int().min(0).max(65_535);
+const list = z.string().transform((text) =>
+  text
+    .split(",")
+    .map((word) => word.trim())
+    .filter(Boolean),
+);
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
@@ -70,16 +76,10 @@ const settings = z.object({
   slots: count.default(1),
   /** CPU threads of the inference process. */
   threads: count.default(availableParallelism()),
+  /** Execution providers of the models, comma-separated: `cuda`, `tensorrt`, `webgpu`, `cpu`, or `auto` for the first that works; unset = what each model.json says. */
+  providers: list.optional(),
   /** Models a worker serves, comma-separated; unset = all in modelsDir. */
-  models: z
-    .string()
-    .transform((text) =>
-      text
-        .split(",")
-        .map((id) => id.trim())
-        .filter(Boolean),
-    )
-    .optional(),
+  models: list.optional(),
   /** Name of this worker in leases and logs. */
   workerId: z.string().default(`${hostname()}-${process.pid}`),
   /** Folder for unfinished files. Change: to a fast local disk with 1 GiB free. */

@@ -25,13 +25,13 @@ export interface RunnerParts {
 
 /** The parts of the command line: every modality of this build, and a process of its own. */
 export function runnerParts(config: Config): RunnerParts {
-  const { threads, ffmpegPath, ffprobePath, espeakPath } = config;
+  const { threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
   const entryPath = fileURLToPath(new URL("./inference-process.js", import.meta.url));
   const log = { info() {}, error() {} };
   return {
     findModality,
     openInference(modelPaths) {
-      const setup = { modelPaths, threads, ffmpegPath, ffprobePath, espeakPath };
+      const setup = { modelPaths, threads, providers, ffmpegPath, ffprobePath, espeakPath };
       const times = { stallMs: STALL_MS, cancelMs: CANCEL_MS };
       return createInferenceProcess({ entryPath, setup, ...times, log });
     },

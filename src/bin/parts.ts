@@ -73,11 +73,11 @@ export async function runWorker(
   log: Log,
   frontAddress: string,
 ): Promise<Worker> {
-  const { ffmpegPath, ffprobePath, espeakPath, threads, workerToken: token } = config;
+  const { ffmpegPath, ffprobePath, espeakPath, threads, providers, workerToken: token } = config;
   const modelPaths = parts.packages.map(({ path }) => path);
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
-    setup: { modelPaths, threads, ffmpegPath, ffprobePath, espeakPath },
+    setup: { modelPaths, threads, providers, ffmpegPath, ffprobePath, espeakPath },
     stallMs: STALL_MS,
     cancelMs: CANCEL_MS,
     onBroken() {

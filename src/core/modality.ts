@@ -125,6 +125,8 @@ export interface PipelineSetup {
   readonly modelPath: string;
   /** CPU threads this slot may use. */
   readonly threads: number;
+  /** Execution providers in order of preference; the package's own where absent. */
+  readonly providers?: readonly string[] | undefined;
   /** Programs that mux and inspect media, and turn text into phonemes. */
   readonly ffmpegPath: string;
   readonly ffprobePath: string;

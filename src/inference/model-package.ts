@@ -54,15 +54,23 @@ export interface ModelPackage extends ModelManifest {
   readonly path: string;
 }
 
-/** Reads model.json of a folder. Throws a sentence that names the file and the field. */
-export async function loadModelPackage(path: string): Promise<ModelPackage> {
+/**
+ * Reads model.json of a folder; `providers` replace those that it names. Throws a sentence that names
+ * the file and the field.
+ */
+export async function loadModelPackage(
+  path: string,
+  providers?: readonly string[],
+): Promise<ModelPackage> {
   const manifestPath = join(path, "model.json");
   const parsed = manifest.safeParse(parseJson(manifestPath, await readFile(manifestPath, "utf8")));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new Error(`${manifestPath}: ${issue?.path.join(".")} ${issue?.message}`);
   }
-  return { ...parsed.data, path };
+  const { execution } = parsed.data;
+  const chosen = providers === undefined ? execution.providers : [...providers];
+  return { ...parsed.data, execution: { ...execution, providers: chosen }, path };
 }
 
 function parseJson(path: string, text: string): unknown {

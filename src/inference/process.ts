@@ -169,7 +169,11 @@ function awaitReady(child: ChildProcess, log: InferenceProcessOptions["log"]): P
   return new Promise((resolve, reject) => {
     child.on("message", (reply: InferenceReply) => {
       if (reply.type === "ready") {
-        log.info({ processId: child.pid, loadMs: Math.round(reply.loadMs) }, "models are loaded");
+        const { loadMs, providers } = reply;
+        log.info(
+          { processId: child.pid, loadMs: Math.round(loadMs), providers },
+          "models are loaded",
+        );
         resolve();
       } else if (reply.type === "setup-failed") {
         log.error({ reason: reply.message }, "models do not load");

@@ -8,6 +8,8 @@ export interface InferenceSetup {
   /** Folders of the model packages it serves. */
   readonly modelPaths: readonly string[];
   readonly threads: number;
+  /** Execution providers for every model, or `auto`; what each package says where absent. */
+  readonly providers?: readonly string[] | undefined;
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
   readonly espeakPath: string;
@@ -34,7 +36,11 @@ export type InferenceRequest =
 
 /** Inference process → worker. `jobId` tells a late message of an abandoned job, to be dropped. */
 export type InferenceReply =
-  | { readonly type: "ready"; readonly loadMs: number }
+  | {
+      readonly type: "ready";
+      readonly loadMs: number;
+      readonly providers: readonly string[] | undefined;
+    }
   | { readonly type: "setup-failed"; readonly message: string }
   | { readonly type: "input-wanted"; readonly jobId: string; readonly artifact: Artifact }
   | { readonly type: "event"; readonly jobId: string; readonly event: PipelineEvent }

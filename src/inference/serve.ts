@@ -6,6 +6,7 @@ import { toFailure, type Job } from "../core/job.js";
 import type { Modality, Pipeline, PipelineSetup } from "../core/modality.js";
 import { loadModelPackage, verifyModelPackage } from "./model-package.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
+import { chooseProviders } from "./providers.js";
 import { runExample } from "./run-example.js";
 
 export type FindModality = (name: string) => Modality | undefined;
@@ -73,6 +74,7 @@ async function setUp(
 ): Promise<void> {
   const startedAt = performance.now();
   try {
+    const providers = setup.providers && (await chooseProviders(setup.providers));
     for (const modelPath of setup.modelPaths) {
       const model = await loadModelPackage(modelPath);
       await verifyModelPackage(model);
@@ -82,13 +84,13 @@ async function setUp(
       }
       const { threads, ffmpegPath, ffprobePath, espeakPath } = setup;
       const programs = { ffmpegPath, ffprobePath, espeakPath };
-      const pipelineSetup: PipelineSetup = { modelPath, threads, ...programs };
+      const pipelineSetup: PipelineSetup = { modelPath, threads, providers, ...programs };
       const createPipeline = await modality.loadPipeline();
       const pipeline = await createPipeline(pipelineSetup);
       if (proves) await runExample(model, modality, pipeline);
       pipelines.set(model.id, pipeline);
     }
-    send({ type: "ready", loadMs: performance.now() - startedAt });
+    send({ type: "ready", loadMs: performance.now() - startedAt, providers });
   } catch (thrown) {
     send({
       type: "setup-failed",

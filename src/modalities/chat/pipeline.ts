@@ -26,9 +26,10 @@ interface Task {
 export async function createChatPipeline({
   modelPath,
   threads,
+  providers,
   onRun,
 }: PipelineSetup): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
-  const model = await loadModelPackage(modelPath);
+  const model = await loadModelPackage(modelPath, providers);
   const template = await openChatTemplate(model);
   const engine = await openTextEngine(model, { threads, ...(onRun && { onRun }) });
   return {

@@ -20,7 +20,10 @@ type Input = EmbeddingsRequest["inputs"][number];
 export async function createEmbeddingsPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<EmbeddingsRequest, EmbeddingsOutput>> {
-  const embedder = await openTextEmbedder(await loadModelPackage(setup.modelPath), setup);
+  const embedder = await openTextEmbedder(
+    await loadModelPackage(setup.modelPath, setup.providers),
+    setup,
+  );
   return {
     run: (request, { signal }) => embed(embedder, request, signal),
     close: () => embedder.close(),

@@ -43,7 +43,7 @@ export interface ImageModel {
 
 /** Opens the package. Throws a sentence that names what is missing, not known or does not load. */
 export async function openImageModel(setup: PipelineSetup): Promise<ImageModel> {
-  const model = await loadModelPackage(setup.modelPath);
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
   const settings = await readSettings(model);
   const family = findFamily(settings.index.className);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));

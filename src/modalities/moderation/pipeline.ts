@@ -26,7 +26,7 @@ interface Judges {
 export async function createModerationPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<ModerationRequest, ModerationOutput>> {
-  const judges = await openJudges(await loadModelPackage(setup.modelPath), setup);
+  const judges = await openJudges(await loadModelPackage(setup.modelPath, setup.providers), setup);
   return {
     run: (request, context) => judge(judges, request, context),
     async close() {

@@ -27,7 +27,7 @@ const COMPOSERS = {
 
 /** Opens a package. Throws a sentence that names what is missing, unknown or does not load. */
 export async function openComposer(setup: PipelineSetup): Promise<Composer> {
-  const model = await loadModelPackage(setup.modelPath);
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
   const found = Object.entries(COMPOSERS).find(([name]) => name === model.pipeline)?.[1];
   if (found !== undefined)
     return { ...(await found.open(model, setup)), stepsFraction: found.stepsFraction };

@@ -16,7 +16,7 @@ import { chunksOf } from "./search-units.js";
 export async function createRerankPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<RerankRequest, RerankOutput>> {
-  const model = await loadModelPackage(setup.modelPath);
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
   const classifier = await openTextClassifier(model, setup);
   const { length: labels } = classifier.labels;
   if (labels > 2) {

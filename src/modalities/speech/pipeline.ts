@@ -24,7 +24,7 @@ const listedVoices = z.object({ voices: z.array(z.string()).min(1).optional() })
 export async function createSpeechPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<SpeechRequest, SpeechOutput>> {
-  const model = await loadModelPackage(setup.modelPath);
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
   const open = OPENERS[model.pipeline];
   if (open === undefined) {
     const known = Object.keys(OPENERS).join(", ");

@@ -34,7 +34,7 @@ export async function createTranscriptionPipeline(
 }
 
 async function openListener(setup: PipelineSetup): Promise<Listener> {
-  const model = await loadModelPackage(setup.modelPath);
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
   if (model.pipeline === "whisper") return await openWhisperListener(model, setup);
   if (model.pipeline === "ctc") return await openCtcListener(model, setup);
   throw new Error(

@@ -65,7 +65,7 @@ export interface MotionModel {
 /** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
 export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel> {
   const { modelPath, threads, onRun } = setup;
-  const model = await loadModelPackage(modelPath);
+  const model = await loadModelPackage(modelPath, setup.providers);
   const settings = parseSettings(modelPath, model);
   const { providers } = settings.execution;
   const decoderCount = Math.min(threads, MAX_DECODERS);

@@ -1,0 +1,69 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openPackageRunner, runnerParts } from "#framemill/bin/package-runner.js";
+import { loadConfig } from "#framemill/config.js";
+import { loadModelPackage } from "#framemill/inference/model-package.js";
+import { chooseProviders, probeProvider } from "#framemill/inference/providers.js";
+
+/** A Vulkan device in software, of Debian's chromium. */
+const SOFTWARE_DEVICE = "/usr/lib/chromium/vk_swiftshader_icd.json";
+const VULKAN = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] as const;
+
+const model = await loadModelPackage(
+  fileURLToPath(new URL("../../models/service-embed-1", import.meta.url)),
+);
+
+/** The vector of a text, computed by an inference process with these providers. */
+async function embed(providers: readonly string[]): Promise<Float32Array> {
+  const config = loadConfig({ threads: 1, providers: [...providers] });
+  const runner = await openPackageRunner(model, runnerParts(config));
+  try {
+    const { signal } = new AbortController();
+    const { output } = await runner.make({ input: "a boat on the sea" }, signal);
+    const { vectors } = output as { readonly vectors: string };
+    return new Float32Array(Uint8Array.from(Buffer.from(vectors, "base64")).buffer);
+  } finally {
+    await runner.close();
+  }
+}
+
+describe("execution providers", () => {
+  test("the processor proves itself, and is what auto falls back to", async () => {
+    await probeProvider("cpu");
+    expect((await chooseProviders(["auto"])).at(-1)).toBe("cpu");
+  });
+
+  test("a worker that is asked for a device it has not does not get ready on another", async () => {
+    await expect(embed(["tensorrt"])).rejects.toThrow(
+      /PROVIDERS asks for tensorrt, which does not run here: .+/,
+    );
+  });
+
+  describe.runIf(isThere())("on a Vulkan device", () => {
+    const before = VULKAN.map((name) => process.env[name]);
+    beforeAll(() => {
+      for (const name of VULKAN) process.env[name] = SOFTWARE_DEVICE;
+    });
+    afterAll(() => {
+      for (const [index, name] of VULKAN.entries()) {
+        const value = before[index];
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+      }
+    });
+
+    test("WebGPU gives the processor's numbers", { timeout: 120_000 }, async () => {
+      const [ours, theirs] = [await embed(["webgpu"]), await embed(["cpu"])];
+      expect(ours).toHaveLength(theirs.length);
+      const off = ours.map((value, index) => Math.abs(value - (theirs[index] ?? Number.NaN)));
+      expect(Math.max(...off)).toBeLessThan(1e-4);
+    });
+  });
+});
+
+function isThere(): boolean {
+  if (existsSync(SOFTWARE_DEVICE)) return true;
+  process.stderr.write("skipped: Debian's chromium with its software Vulkan is not installed\n");
+  return false;
+}
