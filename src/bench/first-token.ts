@@ -1,6 +1,6 @@
 import type { TextEngine } from "../inference/text/engine.js";
 import { greedyJob } from "./greedy-job.js";
-import { median, type BenchRow } from "./measure.js";
+import { type BenchRow, median, noiseOf } from "./measure.js";
 
 export interface TextService {
   /** Includes `/v1`. */
@@ -42,6 +42,7 @@ export async function firstTokenRow(
     unit: `ms (stack ${ours.toFixed(1)}, loop ${against.toFixed(1)})`,
     ratio: Number(((ours - against) / TARGET_MS).toFixed(3)),
     target: 1,
+    noise: noiseOf(through),
   };
 }
 

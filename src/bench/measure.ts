@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 
 /** One suite's result: what was compared, under which conditions. */
 export interface BenchResult {
@@ -18,6 +18,8 @@ export interface BenchRow {
   readonly ratio: number;
   /** What the ratio should not exceed. */
   readonly target: number | null;
+  /** A/A: how far our every other round is from the rest, as a share; null of fewer than four rounds. */
+  readonly noise: number | null;
 }
 
 /** A figure of ours and what it is held against, of one round. */
@@ -41,7 +43,17 @@ export function compare({ what, unit, target }: RowSpec, pairs: readonly Pair[])
     unit,
     ratio: round(median(pairs.map(({ ours, against }) => ours / against))),
     target,
+    noise: noiseOf(pairs.map(({ ours }) => ours)),
   };
+}
+
+const FEWEST_ROUNDS = 4;
+
+/** One minus the ratio of the medians of even and odd rounds, the smaller above; null of too few. */
+export function noiseOf(values: readonly number[]): number | null {
+  if (values.length < FEWEST_ROUNDS) return null;
+  const halves = [0, 1].map((odd) => median(values.filter((_, index) => index % 2 === odd)));
+  return round(1 - Math.min(...halves) / Math.max(...halves));
 }
 
 export function median(values: readonly number[]): number {
@@ -85,6 +97,7 @@ export function machine(): Readonly<Record<string, string | number>> {
     cores: cpus().length,
     cpu: first?.model.trim() ?? "unknown",
     platform: `${process.platform}-${process.arch}`,
+    "load average": round(loadavg()[0] ?? 0),
   };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { type BenchResult, machine, median } from "./measure.js";
+import { type BenchResult, machine, median, noiseOf } from "./measure.js";
 
 export interface BenchService {
   /** Includes `/v1`. */
@@ -50,6 +50,7 @@ export async function benchQueue(service: BenchService, rounds: number): Promise
       unit: "ms (p50, max)",
       ratio: p50 / (target ?? against),
       target,
+      noise: noiseOf(values),
     };
   };
   return {

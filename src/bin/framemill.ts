@@ -217,10 +217,11 @@ program
 
 program
   .command("bench")
-  .argument("[suites...]", "media, video, queue; all when left out")
+  .argument("[suites...]", "media, video, queue, cold, text; all but text when left out")
   .description("measures and prints ratios; writes JSON")
   .option("--out <folder>", "where the JSON goes", "bench-results")
   .option("--rounds <number>", "repetitions of each", parseCount, 3)
+  .option("--compare <path>", "JSON of an earlier run, or a folder of such: adds now / then")
   .action(async (suites: string[], options) =>
     (await import("./commands/bench.js")).bench(suites, options, config()),
   );

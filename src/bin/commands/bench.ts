@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { changeOf, type EarlierRow, readEarlier } from "../../bench/compare-runs.js";
 import type { BenchResult, BenchRow } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
 import { createOperations } from "../../front/operations.js";
@@ -13,6 +14,8 @@ export interface BenchOptions {
   /** Folder for one JSON file a suite. */
   readonly out: string;
   readonly rounds: number;
+  /** JSON of an earlier run, or a folder of such. */
+  readonly compare?: string;
 }
 
 type Suite = (config: Config, rounds: number) => Promise<BenchResult>;
@@ -42,7 +45,7 @@ const OWN_MODELS: readonly string[] = ["media", "video", "queue", "cold"];
 /** Runs suites one after the other; prints conditions and ratios, writes JSON. */
 export async function bench(
   names: readonly string[],
-  { out, rounds }: BenchOptions,
+  { out, rounds, compare }: BenchOptions,
   config: Config,
 ): Promise<void> {
   const chosen = names.length === 0 ? OWN_MODELS : names;
@@ -54,22 +57,24 @@ export async function bench(
   for (const name of chosen) {
     const result = await SUITES[name]?.(config, rounds);
     if (result === undefined) continue;
-    print(result);
+    print(result, compare === undefined ? [] : await readEarlier(compare, name));
     await writeFile(join(out, `${name}.json`), `${JSON.stringify(result, null, 2)}\n`);
   }
 }
 
-function print({ suite, conditions, rows }: BenchResult): void {
+function print({ suite, conditions, rows }: BenchResult, before: readonly EarlierRow[]): void {
   const facts = Object.entries(conditions).map(([name, value]) => `${name} ${value}`);
   process.stdout.write(`\n${suite} (${facts.join(" · ")})\n`);
   printTable(
-    rows.map(({ what, ours, against, unit, ratio, target }) => ({
-      what,
-      ours,
-      against,
-      unit,
-      ratio: ratio.toFixed(3),
-      target: target ?? "",
+    rows.map((row) => ({
+      what: row.what,
+      ours: row.ours,
+      against: row.against,
+      unit: row.unit,
+      ratio: row.ratio.toFixed(3),
+      target: row.target ?? "",
+      noise: row.noise === null ? "" : `${(row.noise * 100).toFixed(0)} %`,
+      ...(before.length > 0 && { "now / then": changeOf(row, before) }),
     })),
   );
 }
