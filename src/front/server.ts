@@ -4,7 +4,7 @@ import multipart from "@fastify/multipart";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { JobError } from "../core/errors.js";
-import { acceptJson, MAX_BODY_BYTES } from "./bodies.js";
+import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
 import { renderError, toRequestError } from "./errors.js";
 import { answerHeaders } from "./headers.js";
 import type { Keys } from "./keys.js";
@@ -51,6 +51,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     );
   });
   acceptJson(app);
+  app.addHook("preValidation", async ({ params, query }) => {
+    checkBody(params);
+    checkBody(query);
+  });
   await app.register(multipart, { limits: MULTIPART_LIMITS });
   options.addOpenRoutes(app);
   await app.register(async (guarded) => {
