@@ -87,6 +87,8 @@ describe.each(ENGINES)("requests over %s", (engine) => {
       [post({ body: "x".repeat(16 * 2 ** 20) }), 413, "payload_too_large"],
       [call(`${videos}/video_unknown`, { key }), 404, "video_not_found"],
       [call(`${videos}/%zz`, { key }), 400, "invalid_value"],
+      [call(`${videos}/%00`, { key }), 400, "invalid_value"],
+      [call(`${videos}?after=%00`, { key }), 400, "invalid_value"],
       [call(`${videos}/${"x".repeat(500)}`, { key }), 404, "not_found"],
       [call(`${baseUrl}/nothing`, { key }), 404, "not_found"],
       [call(`${origin}/`, {}), 404, "not_found"],
@@ -171,6 +173,8 @@ describe.each(ENGINES)("requests over %s", (engine) => {
       expect([400, 413, 415]).toContain(answer.status);
       expect(answer.json.error.code).toBeTypeOf("string");
     }
+    const nameless = `--b\r\nx: y\r\n\r\n${"x".repeat(200_000)}\r\n${whole}--b--\r\n`;
+    expect((await post({ body: nameless, headers: type })).status).toBe(200);
     const noBoundary = await post({
       body: whole,
       headers: { "content-type": "multipart/form-data" },
