@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { expect } from "vitest";
 import type { Chunk, PipelineEvent } from "#framemill/core/events.js";
 import type { Job, Lease } from "#framemill/core/job.js";
+import type { ModelInfo } from "#framemill/core/modality.js";
 import type { CompletionReport } from "#framemill/core/reports.js";
 import type { Units } from "#framemill/core/usage.js";
 import { priceOf } from "#framemill/core/usage.js";
@@ -20,10 +21,14 @@ import { REPLY_MODELS, type Harness } from "./front-harness.js";
 /** What a job does instead of inference. */
 export type Script = (task: InferenceJob, signal: AbortSignal) => AsyncIterable<PipelineEvent>;
 
+const UNATTENDED = REPLY_MODELS.unattended;
+const replied = ({ id, modality }: ModelInfo) => modality !== "video" && id !== UNATTENDED;
+
 /** A whole worker over real gRPC; only its inference is a script. */
 export async function startHands(
-  { broker, store, models }: Harness,
+  { broker, store, models }: Pick<Harness, "broker" | "store" | "models">,
   script: Script,
+  serves: (model: ModelInfo) => boolean = replied,
 ): Promise<Worker> {
   const directives = createDirectives();
   const reporters = createReporters((address) =>
@@ -36,7 +41,7 @@ export async function startHands(
   const hands = `framemill-hands-${randomBytes(4).toString("hex")}`;
   return await startWorker({
     workerId: "hands",
-    models: models.filter(({ id, modality }) => modality !== "video" && id !== UNATTENDED),
+    models: models.filter(serves),
     slots: 1,
     scratchDir: join(tmpdir(), hands, "scratch"),
     spoolDir: join(tmpdir(), hands, "spool"),
@@ -59,8 +64,6 @@ export async function startHands(
     log: silent,
   });
 }
-
-const UNATTENDED = REPLY_MODELS.unattended;
 
 /** A chat body whose only message is `prompt`. */
 export function say(prompt: string, more: object = {}) {
