@@ -28,7 +28,7 @@ const jobSchema = z.object({
     })
     .optional(),
   expiresAtMs: z.number().int().nonnegative(),
-  reportTo: z.string().max(512),
+  reportTo: z.string().min(1).max(512),
   traceparent: z.string().max(128).optional(),
 });
 

@@ -66,6 +66,7 @@ const corrupted: fc.Arbitrary<Message> = fc.oneof(
   fc
     .constantFrom("id", "modality", "model", "expiresAtMs", "reportTo")
     .map((name) => withBody(JSON.stringify({ ...job, [name]: { not: "this" } }))),
+  fc.constant(withBody(JSON.stringify({ ...job, reportTo: "" }))),
   fc.constantFrom("null", "[]", "7", '"job"', "[".repeat(9_999)).map(withBody),
   fc.nat(9_999).map((more) => withBody(`"${"x".repeat(MAX_MESSAGE_BYTES + more)}"`)),
   fc.constantFrom("framemill.job.v2", "", "job").map((type) => ({ ...format, type, body: whole })),
