@@ -17,6 +17,14 @@ const renewal = z.strictObject({ renew: z.boolean() });
 const projectParams = z.object({ name: z.string().min(1).max(64) });
 const keyParams = z.object({ id: z.string() });
 
+/** Answers hold keys and secrets: nothing keeps, frames or refers to them. */
+const PRIVATE_HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+} as const;
+
 /** `/admin/…`: what the command line asks of a running front, behind the admin key. */
 export function addAdminRoutes(
   app: FastifyInstance,
@@ -25,7 +33,8 @@ export function addAdminRoutes(
 ): void {
   void app.register(
     async (admin) => {
-      admin.addHook("onRequest", async ({ headers }) => {
+      admin.addHook("onRequest", async ({ headers }, reply) => {
+        reply.headers(PRIVATE_HEADERS);
         if (!sameText(headers.authorization ?? "", `Bearer ${adminKey}`)) {
           throw new JobError("invalid_api_key", "the admin key is not right");
         }
