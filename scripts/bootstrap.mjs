@@ -24,7 +24,7 @@ async function chaos(args) {
   process.env["CHAOS_FORM"] = args.includes("--full") ? "full" : "short";
   process.env["CHAOS_OUT"] ??= join(root, ".framemill", "chaos");
   const rest = args.filter((arg) => arg !== "--full");
-  return (await import("./test.mjs")).test(["test/chaos", ...rest]);
+  return (await import("./test.mjs")).test(["test/chaos", "test/fuzz", ...rest]);
 }
 
 /** The queue is measured on real servers; the other suites need none. */

@@ -11,6 +11,7 @@ import { verifyClip } from "#framemill/media/probe.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import { startHands } from "../integration/front-hands.js";
 import { BODY, call, createJob, type Harness, startHarness } from "../integration/front-harness.js";
+import { until } from "../integration/queue-harness.js";
 import { countOf, noteVerdict } from "./verdicts.js";
 
 const FAULTS = ["none", "killed", "few frames", "input ends early", "disk full"] as const;
@@ -142,12 +143,10 @@ it(
       const settled = new Promise<"made" | "failed">((resolve) => (settle = resolve));
       const id = await createJob(harness.front, key, BODY);
       const how = await settled;
-      const object = () => call(`${harness.front.baseUrl}/videos/${id}`, { key });
+      const url = `${harness.front.baseUrl}/videos/${id}`;
       if (how === "made")
-        await expect
-          .poll(async () => (await object()).json.status, { timeout: 15_000 })
-          .toBe("completed");
-      else await call(`${harness.front.baseUrl}/videos/${id}/cancel`, { key, method: "POST" });
+        await until(async () => (await call(url, { key })).json.status === "completed");
+      else await call(`${url}/cancel`, { key, method: "POST" });
       counts[await inspect(id)] += 1;
       if (fault !== "none" && how === "made") survived.push(fault);
     }

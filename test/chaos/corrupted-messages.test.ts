@@ -69,10 +69,12 @@ const corrupted: fc.Arbitrary<Message> = fc.oneof(
   fc.constant(withBody(JSON.stringify({ ...job, reportTo: "" }))),
   fc.constantFrom("null", "[]", "7", '"job"', "[".repeat(9_999)).map(withBody),
   fc.nat(9_999).map((more) => withBody(`"${"x".repeat(MAX_MESSAGE_BYTES + more)}"`)),
-  fc.constantFrom("framemill.job.v2", "", "job").map((type) => ({ ...format, type, body: whole })),
+  fc
+    .constantFrom("framemill.job.v2", "", "job")
+    .map((type) => ({ type, contentType: CONTENT_TYPE, body: whole })),
   fc
     .constantFrom("text/plain", "", "application/xml")
-    .map((contentType) => ({ ...format, contentType, body: whole })),
+    .map((contentType) => ({ type: MESSAGE_TYPE, contentType, body: whole })),
 );
 
 it(

@@ -106,7 +106,7 @@ async function timeGood(): Promise<number[]> {
 
 interface Attack {
   readonly slow: readonly ReturnType<typeof open>[];
-  end(): Promise<void>;
+  readonly end: () => Promise<void>;
 }
 
 /** Slow headers on many connections, and the hostile cases in turn. */

@@ -191,8 +191,8 @@ function watchChildren(): { stop(): void; peakBytes(): number } {
 async function look(): Promise<number> {
   const task = `/proc/${process.pid}/task`;
   const threads = await readdir(task).catch(() => []);
-  const lists = threads.map((id) => readFile(`${task}/${id}/children`, "utf8").catch(() => ""));
-  const pids = (await Promise.all(lists)).join(" ").split(/\s+/).filter(Boolean);
+  const children = threads.map((id) => readFile(`${task}/${id}/children`, "utf8").catch(() => ""));
+  const pids = (await Promise.all(children)).join(" ").split(/\s+/).filter(Boolean);
   const statuses = pids.map((pid) => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""));
   const kilobytes = (await Promise.all(statuses)).map((text) =>
     Number(/VmHWM:\s+(\d+)/.exec(text)?.[1] ?? 0),

@@ -32,7 +32,7 @@ describe("a front under hostile requests", { timeout: TEN_MINUTES }, () => {
     const { key } = service.harness.account;
     const answer = await call(`${service.front.origin}${path}`, { key, ...options });
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-    expect(answer.status, answer.text).toBeLessThan(500);
+    expect([answer.text, answer.status >= 500]).toEqual([answer.text, false]);
     const isRefused = answer.status >= 400;
     expect(isRefused ? Object.keys(answer.json?.error ?? {}) : []).toEqual(
       isRefused ? ["message", "type", "param", "code"] : [],
@@ -80,6 +80,7 @@ describe("a front under hostile requests", { timeout: TEN_MINUTES }, () => {
         });
       },
     });
+    expect(Math.max(...statuses.keys())).toBeLessThan(500);
   });
 
   it("answers any address, method and header with less than 500", async () => {
@@ -124,7 +125,7 @@ describe("a front under hostile requests", { timeout: TEN_MINUTES }, () => {
           headers,
         });
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        expect(answer.status, answer.text).toBeLessThan(500);
+        expect([answer.text, answer.status >= 500]).toEqual([answer.text, false]);
       },
     });
   });
@@ -152,7 +153,8 @@ function renderForm({ body }: Target, parts: readonly Part[]): Buffer {
 
 function renderPart(name: string, value: unknown): Buffer {
   const file = typeof value === "object" && value !== null && "bytes" in value ? value : undefined;
-  const named = file !== undefined && "filename" in file ? `; filename="${file.filename}"` : "";
+  const filename = file !== undefined && "filename" in file ? file.filename : undefined;
+  const named = typeof filename === "string" ? `; filename="${filename}"` : "";
   const head = `--b\r\ncontent-disposition: form-data; name="${name}"${named}\r\n\r\n`;
   const bytes = file?.bytes instanceof Uint8Array ? file.bytes : textOf(value);
   return Buffer.concat([Buffer.from(head), bytes, Buffer.from("\r\n")]);

@@ -31,27 +31,20 @@ export function mutate(sample: Uint8Array, changes: readonly Edit[]): Buffer {
 function apply(bytes: Buffer, { kind, at, length, bytes: own, value }: Edit): Buffer {
   const start = Math.floor((bytes.byteLength * at) / 1_000);
   const end = Math.min(bytes.byteLength, start + Math.floor((bytes.byteLength * length) / 1_000));
-  const [before, within, after] = [
-    bytes.subarray(0, start),
-    bytes.subarray(start, end),
-    bytes.subarray(end),
-  ];
-  switch (kind) {
-    case "insert":
-      return Buffer.concat([before, own, within, after]);
-    case "cut":
-      return Buffer.concat([before, after]);
-    case "repeat":
-      return Buffer.concat([before, within, within, within, after]);
-    case "end":
-      return copy(before);
-    case "set":
-      return overwrite(bytes, start, own);
-    case "flip":
-      return overwrite(bytes, start, Buffer.from([(bytes[start] ?? 0) ^ (1 << (value % 8))]));
-    case "number":
-      return overwrite(bytes, start, bigEndian(value));
-  }
+  const before = bytes.subarray(0, start);
+  const within = bytes.subarray(start, end);
+  const after = bytes.subarray(end);
+  const flipped = Buffer.from([(bytes[start] ?? 0) ^ (1 << (value % 8))]);
+  const changed: Readonly<Record<Edit["kind"], () => Buffer>> = {
+    set: () => overwrite(bytes, start, own),
+    flip: () => overwrite(bytes, start, flipped),
+    number: () => overwrite(bytes, start, bigEndian(value)),
+    insert: () => Buffer.concat([before, own, within, after]),
+    cut: () => Buffer.concat([before, after]),
+    repeat: () => Buffer.concat([before, within, within, within, after]),
+    end: () => copy(before),
+  };
+  return changed[kind]();
 }
 
 function overwrite(bytes: Buffer, start: number, own: Uint8Array): Buffer {

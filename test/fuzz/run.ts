@@ -16,7 +16,7 @@ export interface Campaign<Case> {
   readonly cases: fc.Arbitrary<Case>;
   readonly count: { readonly short: number; readonly full: number };
   /** Throws where the case shows a fault. */
-  check(one: Case): Promise<void>;
+  readonly check: (one: Case) => Promise<void>;
 }
 
 /** Runs the cases one after the other, then compares the memory that is held. */
@@ -34,7 +34,7 @@ export async function campaign<Case>({ cases, count, check }: Campaign<Case>): P
 }
 
 /** Bytes in memory once what is unreachable has been collected. */
-export function residentBytes(): number {
+function residentBytes(): number {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   if (typeof collect === "function") collect();
