@@ -19,12 +19,20 @@ const COMMANDS = {
   check: async (args) => (await import("./check.mjs")).check(args),
 };
 
-/** `--full` takes an hour; the short form is part of `npm test`. Log and picture go to CHAOS_OUT. */
+/**
+ * The short form is part of `npm test`, `--full` takes an hour; other arguments choose files. Log,
+ * picture and verdicts go to CHAOS_OUT; one promise that is broken, or was not tried, is a failure.
+ */
 async function chaos(args) {
+  const folder = (process.env["CHAOS_OUT"] ??= join(root, ".framemill", "chaos"));
   process.env["CHAOS_FORM"] = args.includes("--full") ? "full" : "short";
-  process.env["CHAOS_OUT"] ??= join(root, ".framemill", "chaos");
-  const rest = args.filter((arg) => arg !== "--full");
-  return (await import("./test.mjs")).test(["test/chaos", "test/fuzz", ...rest]);
+  const chosen = args.filter((arg) => arg !== "--full");
+  const { forgetVerdicts, printVerdicts } = await import("./verdicts.mjs");
+  await forgetVerdicts(folder);
+  const code = await (
+    await import("./test.mjs")
+  ).test(chosen.length > 0 ? chosen : ["test/chaos", "test/fuzz"]);
+  return (await printVerdicts(folder, chosen.length === 0)) ? code : code || 1;
 }
 
 /** The queue is measured on real servers; the other suites need none. */

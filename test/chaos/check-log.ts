@@ -16,6 +16,8 @@ export interface Findings {
   readonly failed: number;
   /** Poisoned jobs that completed, or took other than three attempts. */
   readonly poison: number;
+  /** Completed, with a file of an attempt that had lost the job. */
+  readonly stale: number;
   /** Completed, and its file is missing or holds other bytes. */
   readonly wrong: number;
   /** Files that belong to no attempt that completed. */
@@ -53,6 +55,9 @@ export function checkLog(log: readonly LogEvent[]): Findings {
     failed: count(({ id, state }) => state === "failed" && !poisoned.has(id) && !cancelled.has(id)),
     poison: count(
       ({ id, state, crashes }) => poisoned.has(id) && (state !== "failed" || crashes !== 3),
+    ),
+    stale: count(
+      (row) => isDone(row) && row.files.some((key) => !key.startsWith(`${row.id}/${row.token}/`)),
     ),
     wrong: count((row) => isDone(row) && !right.has(row.id)),
     orphans: present.filter((key) => !claimed.has(key)).length,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkLog, type Findings } from "../chaos/check-log.js";
+import { judgeLog } from "../chaos/judge-log.js";
 import type { LedgerRow, LogEvent } from "../chaos/event-log.js";
 
 const CLEAN: Findings = {
@@ -10,6 +11,7 @@ const CLEAN: Findings = {
   overpaid: 0,
   failed: 0,
   poison: 0,
+  stale: 0,
   wrong: 0,
   orphans: 0,
 };
@@ -79,11 +81,59 @@ describe("the checker of a chaos run", () => {
     ["failed", without(({ type }) => type === "cancelled")],
     ["poison", changed("bad", { crashes: 2 })],
     ["poison", changed("bad", { crashes: 4 })],
+    ["stale", changed("good", { token: 2 })],
     ["wrong", without(({ type }) => type === "content")],
     ["orphans", [...LOG, { atMs: 9, type: "file", key: "good/2/content.json" }]],
     ["orphans", [...LOG, { atMs: 9, type: "file", key: "gone/1/content.json" }]],
   ];
   it.each(planted)("catches a planted violation: %s", (name, log) => {
     expect(checkLog(log)).toEqual({ ...CLEAN, [name]: 1 });
+  });
+});
+
+describe("the verdicts of a chaos run", () => {
+  const faults = ["T2", "T3", "T4", "T8", "T9", "T10", "T13"].map((promise): LogEvent => ({
+    atMs: 1,
+    type: "fault",
+    promise,
+    what: "something",
+  }));
+  const brokenIn = (log: readonly LogEvent[]) =>
+    judgeLog([...log, ...faults]).flatMap(({ promise, holds }) => (holds ? [] : [promise]));
+
+  it("hold in a run as it should be", () => {
+    expect(brokenIn(LOG)).toEqual([]);
+    expect(judgeLog([...LOG, ...faults])).toHaveLength(10);
+  });
+
+  it("do not hold for what was never tried", () => {
+    expect(judgeLog([]).filter(({ holds }) => holds)).toEqual([]);
+  });
+
+  const violations: [string, readonly LogEvent[], readonly string[]][] = [
+    [
+      "a lost job",
+      without((event) => event.type === "ledger" && event.id === "gone"),
+      ["T1", "T4", "T9", "T13", "T17"],
+    ],
+    ["a stuck job", changed("gone", { state: "queued" }), ["T1", "T4", "T9", "T13"]],
+    ["two charges", changed("good", { charges: [400, 400] }), ["T1", "T2"]],
+    [
+      "a file of nobody",
+      [...LOG, { atMs: 9, type: "file", key: "good/2/content.json" }],
+      ["T1", "T2"],
+    ],
+    ["a stale write", changed("good", { token: 2 }), ["T1", "T3"]],
+    ["wrong bytes", without(({ type }) => type === "content"), ["T1", "T3", "T10"]],
+    [
+      "a failed job",
+      changed("good", { state: "failed", ...ended }),
+      ["T1", "T2", "T8", "T10", "T13", "T7"],
+    ],
+    ["a fourth attempt of a poisoned job", changed("bad", { crashes: 4 }), ["T1", "T7"]],
+    ["a charge of a cancelled job", changed("gone", { charges: [400] }), ["T1", "T2", "T17"]],
+  ];
+  it.each(violations)("are broken by %s", (_what, log, promises) => {
+    expect(brokenIn(log)).toEqual(promises);
   });
 });
