@@ -90,6 +90,10 @@ const settings = z.object({
   drainMs: count.default(25_000),
   /** Longest run of one job, in milliseconds, at most 0.66 × CONSUMER_TIMEOUT_MS; unset = 20 minutes, or that. */
   jobTimeoutMs: count.optional(),
+  /** Silence of a running job after which its inference process counts as hung and is replaced, in milliseconds. Change: for graphs that run longer at a time. */
+  stallMs: count.default(120_000),
+  /** Bytes that a worker and its inference process may hold; unset = 90 % of the container's memory. Change: where workers share a machine. */
+  memoryBytes: count.optional(),
   /** The broker's consumer_timeout, in milliseconds: a job that ran longer would be taken away. Change: with the broker's. */
   consumerTimeoutMs: count.default(1_800_000),
   /** The ffmpeg binary. */

@@ -62,8 +62,6 @@ export async function withParts(
   }
 }
 
-/** A silent job counts as hung after this long: one step or window takes seconds at worst. */
-const STALL_MS = 120_000;
 const CANCEL_MS = 4_000;
 
 /** Starts a worker that reports to `frontAddress`. */
@@ -74,11 +72,13 @@ export async function runWorker(
   frontAddress: string,
 ): Promise<Worker> {
   const { ffmpegPath, ffprobePath, espeakPath, threads, providers, workerToken: token } = config;
+  const { stallMs, memoryBytes } = config;
   const modelPaths = parts.packages.map(({ path }) => path);
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
     setup: { modelPaths, threads, providers, ffmpegPath, ffprobePath, espeakPath },
-    stallMs: STALL_MS,
+    stallMs,
+    ...(memoryBytes !== undefined && { allowance: memoryBytes }),
     cancelMs: CANCEL_MS,
     onBroken() {
       log.error({}, "the device failed three times in ten minutes, leaving");
