@@ -20,6 +20,7 @@ export async function makeReady(withServices, reaper) {
     packages.push("pocketsphinx", "pocketsphinx-en-us"); // hears what the starter voice says
   if (withServices && process.env["CI"] && !existsSync(SOFTWARE_VULKAN))
     packages.push("chromium", "libvulkan1"); // WebGPU runs on its Vulkan device
+  if (withServices && !findProgram("faketime")) packages.push("faketime"); // clocks of the chaos tests
   const installed = installSystemPackages(packages); // one apt-get for all: it locks out a second
   return Promise.all([
     installed.then(findFfmpeg),

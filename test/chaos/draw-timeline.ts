@@ -7,14 +7,15 @@ const COLOURS: Readonly<Record<string, string>> = { completed: "#2a9d5c", failed
 
 /** One bar a job, from its acceptance to its end, as seen by a polling client; a line a fault. */
 export function drawTimeline(log: readonly LogEvent[]): string {
-  const endMs = Math.max(1, ...log.map(({ atMs }) => atMs));
+  const endMs = log.reduce((latest, { atMs }) => Math.max(latest, atMs), 1);
   const x = (atMs: number) => (MARGIN + (atMs / endMs) * (WIDTH - 2 * MARGIN)).toFixed(1);
   const jobs = log.filter((event) => event.type === "accepted");
   const height = 2 * MARGIN + jobs.length * ROW;
+  const seen = log.filter((event) => event.type === "seen");
+  const lastSeen = new Map(seen.map((event) => [event.id, event]));
   const bars = jobs.map(({ id, atMs }, index) => {
-    const seen = log.filter((event) => event.type === "seen" && event.id === id);
-    const last = seen.at(-1);
-    const status = last?.type === "seen" ? last.status : "";
+    const last = lastSeen.get(id);
+    const status = last?.status ?? "";
     const from = Number(x(atMs));
     const width = Math.max(1, Number(x(last?.atMs ?? atMs)) - from).toFixed(1);
     const y = MARGIN + index * ROW;

@@ -25,7 +25,6 @@ function readLog(log: readonly LogEvent[]) {
     done: rows.filter(({ state }) => state === "completed"),
     poison: rows.filter(({ id }) => poisoned.has(id)),
     gone: rows.filter(({ id }) => cancelled.has(id)),
-    attempts: rows.filter(({ token }) => token > 1).length,
   };
 }
 

@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogEvent } from "./event-log.js";
 import type { Fault } from "./faults.js";
-import { MODEL, type Stand } from "./stand.js";
-import { expectedValue } from "./toil/pipeline.js";
+import type { Stand } from "./stand.js";
+import { isRight, submit, type Toil } from "./toils.js";
 
 export interface ChaosPlan {
-  /** Accepted jobs in all. */
+  /** Accepted jobs at least; more are sent until every fault has been tried. */
   readonly jobs: number;
-  readonly everyMs: number;
+  /** Jobs on their way at most: the service sets the pace. */
+  readonly mostOpen: number;
   /** Of so many jobs one is poisoned, and one is cancelled. */
   readonly oneIn: number;
+  /** One after the other, again and again while jobs are sent. */
   readonly faults: readonly Fault[];
   readonly pauseMs: number;
   /** Longest wait for the last job's end. */
@@ -18,118 +20,123 @@ export interface ChaosPlan {
   readonly random: () => number;
 }
 
-interface Asked {
-  readonly seed: number;
-  readonly steps: number;
+type Plain<Each = LogEvent> = Each extends LogEvent ? Omit<Each, "atMs"> : never;
+
+interface Course {
+  readonly stand: Stand;
+  readonly plan: ChaosPlan;
+  readonly note: (event: Plain) => void;
+  readonly asked: Map<string, Toil>;
+  /** Not seen to have ended yet. */
+  readonly open: Set<string>;
+  sent: number;
+  /** Every fault has been tried. */
+  tried: boolean;
 }
 
 const POISONS = ["crash", "nan"] as const;
+const SENDERS = 4;
 const POLL_MS = 500;
+const STEP_MS = 100;
 
-/** Jobs at a steady pace under one fault after another; resolves to what was seen. */
+/** As many jobs as the service takes, under one fault after another; resolves to what was seen. */
 export async function runChaos(stand: Stand, plan: ChaosPlan): Promise<LogEvent[]> {
   const startedAt = performance.now();
   const log: LogEvent[] = [];
-  type Plain = LogEvent extends infer Each
-    ? Each extends LogEvent
-      ? Omit<Each, "atMs">
-      : never
-    : never;
   const note = (event: Plain) => {
-    log.push({ atMs: Math.round(performance.now() - startedAt), ...event });
+    log.push({ ...event, atMs: Math.round(performance.now() - startedAt) });
   };
+  const asked = new Map<string, Toil>();
   const open = new Set<string>();
-  const asked = new Map<string, Asked>();
+  const course: Course = { stand, plan, note, asked, open, sent: 0, tried: false };
   const over = new AbortController();
+  const watching = watch(course, over.signal);
+  const sending = Array.from({ length: SENDERS }, () => sendJobs(course));
+  await Promise.all([injectFaults(course), ...sending]);
+  const end = performance.now() + plan.settleMs;
+  while (course.open.size > 0 && performance.now() < end) await sleep(POLL_MS);
+  over.abort();
+  await watching;
+  await gather(course);
+  return log;
+}
 
-  const submit = async (number: number): Promise<void> => {
-    const seed = Math.floor(plan.random() * 1_000_000);
-    const steps = 3 + Math.floor(plan.random() * 10);
-    const poison = number % plan.oneIn === 1;
-    const does = poison ? POISONS[number % POISONS.length] : "work";
-    const body = { model: MODEL, seed, steps, step_ms: 250, does };
-    for (;;) {
-      const reply = await stand.request("/toils", body);
-      if (reply?.status === 200) {
-        const id = reply.json.id as string;
-        asked.set(id, { seed, steps });
-        note({ type: "accepted", id, poison });
-        if (number % plan.oneIn === 2) await cancel(id);
-        open.add(id);
-        return;
-      }
-      if (reply !== undefined) note({ type: "refused", status: reply.status });
-      await sleep(200);
-    }
-  };
-  const cancel = async (id: string): Promise<void> => {
-    for (;;) {
-      const reply = await stand.request(`/toils/${id}/cancel`, {});
-      if (reply?.status === 200) break;
-      await sleep(100);
-    }
-    note({ type: "cancelled", id });
-  };
-  const watch = async (): Promise<void> => {
-    while (!over.signal.aborted) {
-      for (const id of open) {
-        const reply = await stand.request(`/toils/${id}`);
-        if (reply?.status !== 200) {
-          if (reply !== undefined) note({ type: "refused", status: reply.status });
-          continue;
-        }
-        const { status, progress } = reply.json as { status: string; progress: number };
-        note({ type: "seen", id, status, progress });
-        if (status === "completed" || status === "failed") open.delete(id);
-      }
-      await sleep(POLL_MS);
-    }
-  };
-  const injectAll = async (): Promise<void> => {
+function goesOn({ asked, plan, tried }: Course): boolean {
+  return asked.size < plan.jobs || !tried;
+}
+
+async function injectFaults(course: Course): Promise<void> {
+  const { stand, plan, note } = course;
+  while (goesOn(course)) {
     for (const fault of plan.faults) {
+      if (!goesOn(course)) return;
       await sleep(plan.pauseMs);
       note({ type: "fault", promise: fault.promise, what: fault.what });
       await fault.inject(stand);
     }
-  };
-  const submitAll = async (): Promise<void> => {
-    for (let number = 0; number < plan.jobs; number += 1) {
-      await submit(number);
-      await sleep(plan.everyMs);
-    }
-  };
-
-  const watching = watch();
-  await Promise.all([submitAll(), injectAll()]);
-  const end = performance.now() + plan.settleMs;
-  while (open.size > 0 && performance.now() < end) await sleep(POLL_MS);
-  over.abort();
-  await watching;
-  await gather(stand, { note, asked });
-  return log;
+    course.tried = true;
+  }
 }
 
-interface Gathering {
-  readonly note: (event: never) => void;
-  readonly asked: ReadonlyMap<string, Asked>;
+async function sendJobs(course: Course): Promise<void> {
+  while (goesOn(course)) {
+    if (course.open.size < course.plan.mostOpen) await sendOne(course);
+    else await sleep(POLL_MS / 10);
+  }
+}
+
+async function sendOne(course: Course): Promise<void> {
+  const { stand, plan, note, asked, open } = course;
+  const number = course.sent;
+  course.sent += 1;
+  const poison = number % plan.oneIn === 1;
+  const toil: Toil = {
+    seed: Math.floor(plan.random() * 1_000_000),
+    steps: 3 + Math.floor(plan.random() * 10),
+    stepMs: STEP_MS,
+    does: poison ? (POISONS[Math.floor(number / plan.oneIn) % POISONS.length] ?? "crash") : "work",
+  };
+  const id = await submit(stand, toil, (status) => note({ type: "refused", status }));
+  asked.set(id, toil);
+  note({ type: "accepted", id, poison });
+  if (number % plan.oneIn === 2) await cancel({ stand, note }, id);
+  open.add(id);
+}
+
+async function cancel({ stand, note }: Pick<Course, "stand" | "note">, id: string): Promise<void> {
+  while ((await stand.request(`/toils/${id}/cancel`, {}))?.status !== 200) await sleep(100);
+  note({ type: "cancelled", id });
+}
+
+/** A client that polls all its jobs. */
+async function watch({ stand, note, open }: Course, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    for (const id of open) {
+      const reply = await stand.request(`/toils/${id}`);
+      if (reply?.status !== 200) {
+        if (reply !== undefined) note({ type: "refused", status: reply.status });
+        continue;
+      }
+      const { status, progress } = reply.json as { status: string; progress: number };
+      note({ type: "seen", id, status, progress });
+      if (status === "completed" || status === "failed") open.delete(id);
+    }
+    await sleep(POLL_MS);
+  }
 }
 
 /** What ledger and store say once nothing runs any more. */
-async function gather(stand: Stand, { note, asked }: Gathering): Promise<void> {
-  const tell = note as (event: object) => void;
+async function gather({ stand, note, asked }: Course): Promise<void> {
   // Files of failed jobs go with the janitor's next round.
   await sleep(6_000);
   const rows = await stand.readLedger();
   const keys = await stand.listFiles();
-  for (const row of rows) tell(row);
+  for (const row of rows) note(row);
   for (const key of keys.filter((name) => !name.includes("checkpoint")))
-    tell({ type: "file", key });
-  for (const { id, state, files } of rows) {
-    const job = asked.get(id);
-    const [key] = files;
-    if (state !== "completed" || job === undefined || key === undefined) continue;
-    const text = await stand.readFile(key).catch(() => "");
-    const right = JSON.stringify({ value: expectedValue(job.seed, job.steps) });
-    tell({ type: "content", id, isRight: text === right });
+    note({ type: "file", key });
+  for (const row of rows) {
+    const toil = asked.get(row.id);
+    if (row.state !== "completed" || toil === undefined) continue;
+    note({ type: "content", id: row.id, isRight: await isRight(stand, row, toil) });
   }
 }

@@ -1,12 +1,10 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { Client } from "pg";
 import { buildWithModality } from "../integration/build-with-modality.js";
 import { createPostgres, dropPostgres } from "../integration/front-harness.js";
 import {
@@ -16,16 +14,18 @@ import {
   type Environment,
 } from "../integration/service-processes.js";
 import { startTcpProxy, type TcpProxy } from "../integration/tcp-proxy.js";
-import { writeOnnx } from "../onnx-file.js";
 import type { LedgerRow } from "./event-log.js";
+import { MODEL, writePackage } from "./grinder.js";
+import { ask, readLedger } from "./ledger.js";
 
-export const MODEL = "grinder";
 const PRICES = { toil: { videoSeconds: 100 } };
 
 /** One process of the stand, started anew as often as it is killed. */
 export interface Member {
   readonly name: string;
   running: Running;
+  /** All it printed, in all its lives. */
+  said(): string;
   /** Starts it again once it has ended. */
   restart(): Promise<void>;
 }
@@ -41,6 +41,10 @@ export interface Stand {
   /** Sends a request to the next front; undefined when that one is away. */
   request(path: string, body?: object): Promise<Reply | undefined>;
   readLedger(): Promise<LedgerRow[]>;
+  /** Asks the database that the ledger is in. */
+  query<Row extends object>(question: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** gRPC address of each front. */
+  readonly grpcAddresses: readonly string[];
   /** Keys of all files in the artifact store. */
   listFiles(): Promise<string[]>;
   readFile(key: string): Promise<string>;
@@ -49,14 +53,22 @@ export interface Stand {
 
 export interface Reply {
   readonly status: number;
+  readonly headers: Headers;
   // Bodies are checked by whoever reads them.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: any;
 }
 
+/** What makes a worker differ from the others. */
+export interface WorkerKind {
+  readonly environment?: Environment;
+  /** Changes a copy of the build, which the worker then runs. */
+  readonly rebuild?: (build: string) => Promise<void>;
+}
+
 export interface StandOptions {
   readonly fronts: number;
-  readonly workers: number;
+  readonly workers: readonly WorkerKind[];
 }
 
 export async function openStand(options: StandOptions): Promise<Stand> {
@@ -86,15 +98,21 @@ export async function openStand(options: StandOptions): Promise<Stand> {
     return member(`front ${index}`, () => startProcess("front", env, cliPath), /"baseUrl"/);
   });
   await Promise.all(fronts.map(({ ready }) => ready));
-  const workers = Array.from({ length: options.workers }, (_, index) => {
+  const builds = await Promise.all(
+    options.workers.map((kind, index) => buildOf(kind, cliPath, join(folder, `build-${index}`))),
+  );
+  const workers = options.workers.map(({ environment }, index) => {
     const env = environmentOf(dataDir, {
       ...base,
       AMQP_URL: throughProxy.href,
       FRONT_ADDRESS: `127.0.0.1:${grpcPorts[index % grpcPorts.length]}`,
       SCRATCH_DIR: join(folder, `scratch-${index}`),
+      WORKER_ID: `worker-${index}`,
       THREADS: "1",
+      ...environment,
     });
-    return member(`worker ${index}`, () => startProcess("worker", env, cliPath), /worker ready/);
+    const start = () => startProcess("worker", env, builds[index]);
+    return member(`worker ${index}`, start, /worker ready/);
   });
   await Promise.all(workers.map(({ ready }) => ready));
   const env = environmentOf(dataDir, base);
@@ -117,6 +135,8 @@ export async function openStand(options: StandOptions): Promise<Stand> {
       return await send(url, stdout.trim(), body);
     },
     readLedger: () => readLedger(databaseUrl),
+    query: (question, values) => ask(databaseUrl, question, values),
+    grpcAddresses: grpcPorts.map((port) => `127.0.0.1:${port}`),
     async listFiles() {
       const entries = await readdir(artifacts, { recursive: true, withFileTypes: true });
       return entries
@@ -133,35 +153,23 @@ export async function openStand(options: StandOptions): Promise<Stand> {
   };
 }
 
-async function writePackage(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const path = join(folder, "grinder.onnx");
-  writeOnnx(path, { operator: "Neg" });
-  const bytes = await readFile(path);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const files = { grinder: { path: "grinder.onnx", sha256, byteLength: bytes.byteLength } };
-  const manifest = {
-    id: MODEL,
-    modality: "toil",
-    pipeline: "toil",
-    files,
-    execution: { providers: ["cpu"] },
-    shapes: {},
-    limits: {},
-    memory: null,
-    licence: "Apache-2.0",
-    source: "made by a test",
-    card: "README.md",
-  };
-  await writeFile(join(folder, "model.json"), JSON.stringify(manifest));
+/** Command line of the build that a worker of this kind runs. */
+async function buildOf({ rebuild }: WorkerKind, cliPath: string, copy: string): Promise<string> {
+  if (rebuild === undefined) return cliPath;
+  await cp(join(cliPath, "../../.."), copy, { recursive: true });
+  await rebuild(copy);
+  return join(copy, "dist/bin/framemill.js");
 }
 
 function member(name: string, start: () => Running, sign: RegExp) {
   const own = { name, running: start() };
   const ready = own.running.says(sign);
+  const before: string[] = [];
   return Object.assign(own, {
     ready,
+    said: () => [...before, own.running.output()].join(""),
     async restart() {
+      before.push(own.running.output());
       own.running = start();
       await own.running.says(sign);
     },
@@ -174,27 +182,9 @@ async function send(url: string, key: string, body?: object): Promise<Reply | un
   const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   try {
     const response = await fetch(url, { headers, signal, ...init });
-    return { status: response.status, json: await response.json() };
+    return { status: response.status, headers: response.headers, json: await response.json() };
   } catch {
     return undefined;
-  }
-}
-
-async function readLedger(connectionString: string): Promise<LedgerRow[]> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    const { rows } = await client.query<LedgerRow>(`
-      SELECT 'ledger' AS type, id, state, token, crashes, preemptions,
-        amount_micro_usd::int AS quoted,
-        (SELECT coalesce(json_agg(artifact->>'id'), '[]')
-          FROM jsonb_array_elements(artifacts) artifact) AS files,
-        (SELECT coalesce(json_agg(amount_micro_usd::int), '[]')
-          FROM charges WHERE job_id = jobs.id) AS charges
-      FROM jobs ORDER BY seq`);
-    return rows;
-  } finally {
-    await client.end();
   }
 }
 

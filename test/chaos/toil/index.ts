@@ -7,8 +7,9 @@ const body = z.strictObject({
   steps: z.int().min(1).max(200),
   /** Milliseconds a step takes besides its graph. */
   step_ms: z.int().min(0).max(10_000),
-  /** What goes wrong in mid-job, at every attempt. */
+  /** What goes wrong in mid-job, at every attempt or once. */
   does: z.enum(["work", "crash", "hang", "grow", "nan", "lose-device"]).default("work"),
+  once: z.boolean().default(false),
 });
 
 export interface ToilRequest {
@@ -16,6 +17,7 @@ export interface ToilRequest {
   readonly steps: number;
   readonly stepMs: number;
   readonly does: z.infer<typeof body>["does"];
+  readonly once: boolean;
 }
 
 export interface ToilOutput {
@@ -43,8 +45,8 @@ export const toil = defineModality<"toil", ToilRequest, ToilOutput>({
   requestSchema: () => z.toJSONSchema(body, { io: "input" }),
   responseSchema: () => z.toJSONSchema(object),
   async admit(sent) {
-    const { seed, steps, step_ms: stepMs, does } = body.parse(sent);
-    return { seed, steps, stepMs, does };
+    const { seed, steps, step_ms: stepMs, does, once } = body.parse(sent);
+    return { seed, steps, stepMs, does, once };
   },
   mostUnits: ({ steps }) => ({ videoSeconds: steps }),
   countUnits: (_request, { steps }) => ({ videoSeconds: steps }),

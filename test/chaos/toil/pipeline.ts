@@ -13,6 +13,9 @@ interface State {
   readonly value: number;
 }
 
+/** Printed at every step, so that what is done twice can be counted. */
+export const STEP_DONE = "toil step done\n";
+
 const grown: Buffer[] = [];
 
 /** y = -x on the graph, then half of it and the seed, in float32: whoever repeats it gets the same bytes. */
@@ -35,7 +38,10 @@ export async function createToilPipeline(
         value = Math.fround(Math.fround(y * 0.5) + request.seed);
         await sleep(request.stepMs, undefined, { signal });
         step += 1;
-        if (step * 2 >= request.steps) value = await goWrong(request.does, value);
+        process.stderr.write(STEP_DONE);
+        const isDue = step * 2 >= request.steps && request.does !== "work";
+        if (isDue && (!request.once || (await isFirst(setup.modelPath, request.seed))))
+          value = await goWrong(request.does, value);
         yield { type: "progress", stage: "steps", fraction: step / request.steps };
         if (preempted?.aborted === true && step < request.steps) {
           const path = join(scratchPath, "checkpoint.bin");
@@ -58,6 +64,15 @@ export async function createToilPipeline(
 function start(checkpoint: Uint8Array | undefined): State {
   if (checkpoint === undefined) return { step: 0, value: 0 };
   return JSON.parse(Buffer.from(checkpoint).toString()) as State;
+}
+
+/** Whether this is the first time that the job goes wrong: a note beside the model, which all workers see. */
+async function isFirst(modelPath: string, seed: number): Promise<boolean> {
+  const noting = writeFile(join(modelPath, `wrong-${seed}`), "", { flag: "wx" });
+  return await noting.then(
+    () => true,
+    () => false,
+  );
 }
 
 async function goWrong(does: ToilRequest["does"], value: number): Promise<number> {

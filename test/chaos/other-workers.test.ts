@@ -1,0 +1,144 @@
+import { execFile } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createReporter, type GrpcReporter } from "#framemill/rpc/reporter.js";
+import type { LedgerRow } from "./event-log.js";
+import { rebuildNewer, rebuildOlder } from "./other-builds.js";
+import { openStand, type Stand } from "./stand.js";
+import { countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { countOf, noteVerdict } from "./verdicts.js";
+
+const MINUTE_MS = 60_000;
+const JOBS = countOf({ short: 24, full: 300 });
+const LEAVES = countOf({ short: 2, full: 12 });
+const EXPIRIES = countOf({ short: 1, full: 5 });
+const LEASE_MS = 30_000;
+/** Of the stand's workers. */
+const [OLDER, NEWER, AHEAD, BEHIND] = [0, 1, 2, 3];
+
+describe("workers unlike each other", () => {
+  let stand: Stand;
+  let reporter: GrpcReporter;
+  beforeAll(async () => {
+    const leaving = { DRAIN_MS: "2000" };
+    stand = await openStand({
+      fronts: 1,
+      workers: [
+        { environment: leaving, rebuild: rebuildOlder },
+        { environment: leaving, rebuild: rebuildNewer },
+        { environment: await clock("+1h") },
+        { environment: await clock("-1h") },
+      ],
+    });
+    reporter = createReporter({ address: stand.grpcAddresses[0] ?? "" });
+  }, 2 * MINUTE_MS);
+  afterAll(async () => {
+    await reporter?.close();
+    await stand?.close();
+  });
+
+  const asked = new Map<string, Toil>();
+  const send = async (fields: Omit<Toil, "seed">): Promise<string> => {
+    const toil = { seed: asked.size + 1, ...fields };
+    const id = await submit(stand, toil);
+    asked.set(id, toil);
+    return id;
+  };
+  const good = (rows: readonly LedgerRow[]) => countGood(stand, rows, (id) => asked.get(id));
+
+  it("T18: share jobs over two versions of the contract", { timeout: 15 * MINUTE_MS }, async () => {
+    const ids = await Promise.all(
+      Array.from({ length: JOBS }, () => send({ steps: 12, stepMs: 200 })),
+    );
+    for (let leave = 0; leave < LEAVES; leave += 1) {
+      const member = stand.workers[leave % 2 === 0 ? OLDER : NEWER];
+      if (member === undefined) throw new Error("there is no worker");
+      await heldBy(stand, member.name);
+      await member.running.stop("SIGTERM");
+      await member.restart();
+    }
+    const rows = await untilEnded(stand, ids, 10 * MINUTE_MS);
+    const done = await stand.query<{ worker_id: string; count: number }>(
+      "SELECT worker_id, count(*)::int FROM attempts WHERE outcome = 'completed' GROUP BY worker_id",
+    );
+    const by = (index: number) =>
+      done.find(({ worker_id: id }) => id === `worker-${index}`)?.count ?? 0;
+    const right = await good(rows);
+    const holds = right === JOBS && by(OLDER) > 0 && by(NEWER) > 0 && by(AHEAD) > 0;
+    await noteVerdict({
+      promise: "T18",
+      injected: `workers of an older, a newer and today's contract, ${LEAVES} told to leave`,
+      counted: `charged once with the right bytes ${right} of ${JOBS}; by the older ${by(OLDER)}, the newer ${by(NEWER)}, today's ${by(AHEAD) + by(BEHIND)}`,
+      holds,
+    });
+    expect(holds).toBe(true);
+  });
+
+  it("T11: hold and lose leases by the ledger's clock", { timeout: 15 * MINUTE_MS }, async () => {
+    // Over two heartbeats, on each worker.
+    const long = await Promise.all(stand.workers.map(() => send({ steps: 55, stepMs: 200 })));
+    const rows = await untilEnded(stand, long, 3 * MINUTE_MS);
+    const lost = rows.filter(({ token }) => token !== 1).length;
+    const offMs: number[] = [];
+    for (let time = 0; time < EXPIRIES; time += 1)
+      offMs.push(...(await Promise.all([AHEAD, BEHIND].map((index) => expire(index)))));
+    const most = Math.round(Math.max(...offMs.map(Math.abs)));
+    const right = await good(rows);
+    const holds = lost === 0 && right === long.length && most <= 1_000;
+    await noteVerdict({
+      promise: "T11",
+      injected: `workers' clocks + 1 h and - 1 h, ${offMs.length} killed`,
+      counted: `leases lost ${lost} of ${long.length}, expiry off by ${most} ms at most`,
+      holds,
+    });
+    expect({ lost, right }).toEqual({ lost: 0, right: long.length });
+    expect(most).toBeLessThanOrEqual(1_000);
+  });
+
+  /** Kills the worker in mid-job; resolves to how much later than 30 s after its lease began anybody could have the job. */
+  async function expire(index: number): Promise<number> {
+    const member = stand.workers[index];
+    if (member === undefined) throw new Error("there is no worker");
+    const toils = await Promise.all(stand.workers.map(() => send({ steps: 20, stepMs: 200 })));
+    const id = await heldBy(stand, member.name);
+    const heldAt = performance.now();
+    await member.running.stop("SIGKILL");
+    let answer = await reporter.claim(id, "tester");
+    while (answer.outcome === "busy") {
+      await sleep(50);
+      answer = await reporter.claim(id, "tester");
+    }
+    const offMs = performance.now() - heldAt - LEASE_MS;
+    if (answer.outcome !== "leased") throw new Error(`${id} is ${answer.outcome}`);
+    const { token } = answer.lease;
+    await reporter.release({ jobId: id, token, checkpoint: null, gpuMs: 0 });
+    await member.restart();
+    await untilEnded(stand, toils, 3 * MINUTE_MS);
+    return offMs;
+  }
+});
+
+/** Waits until the worker begins a job; resolves to the job's id. */
+async function heldBy({ query }: Stand, name: string): Promise<string> {
+  for (;;) {
+    const [job] = await query<{ id: string }>(
+      `SELECT id FROM jobs WHERE worker_id = $1 AND state = 'in_progress'
+        AND lease_until > now() + interval '29.8 seconds'`,
+      [name.replace(" ", "-")],
+    );
+    if (job !== undefined) return job.id;
+    await sleep(20);
+  }
+}
+
+/** What makes a process believe in another time of day, while durations stay what they are. */
+async function clock(offset: string): Promise<Record<string, string>> {
+  const { stdout } = await promisify(execFile)("faketime", [
+    "-f",
+    offset,
+    "printenv",
+    "LD_PRELOAD",
+  ]);
+  return { LD_PRELOAD: stdout.trim(), FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: "1" };
+}
