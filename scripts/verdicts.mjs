@@ -34,7 +34,7 @@ export function closingTable(verdicts, wanted) {
     promise,
     injected,
     counted,
-    holds === true ? "holds" : "BROKEN",
+    holds ? "holds" : "BROKEN",
   ]);
   const missing = wanted
     .filter((promise) => !verdicts.some((verdict) => verdict.promise === promise))

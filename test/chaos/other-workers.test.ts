@@ -10,9 +10,9 @@ import { countGood, submit, type Toil, untilEnded } from "./toils.js";
 import { countOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
-const JOBS = countOf({ short: 24, full: 300 });
-const LEAVES = countOf({ short: 2, full: 12 });
-const EXPIRIES = countOf({ short: 1, full: 5 });
+const JOBS = countOf({ short: 24, full: 150 });
+const LEAVES = countOf({ short: 2, full: 8 });
+const EXPIRIES = countOf({ short: 1, full: 4 });
 const LEASE_MS = 30_000;
 /** Of the stand's workers. */
 const [OLDER, NEWER, AHEAD, BEHIND] = [0, 1, 2, 3];
@@ -120,9 +120,9 @@ describe("workers unlike each other", () => {
 });
 
 /** Waits until the worker begins a job; resolves to the job's id. */
-async function heldBy({ query }: Stand, name: string): Promise<string> {
+async function heldBy(stand: Stand, name: string): Promise<string> {
   for (;;) {
-    const [job] = await query<{ id: string }>(
+    const [job] = await stand.query<{ id: string }>(
       `SELECT id FROM jobs WHERE worker_id = $1 AND state = 'in_progress'
         AND lease_until > now() + interval '29.8 seconds'`,
       [name.replace(" ", "-")],
