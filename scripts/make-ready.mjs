@@ -5,6 +5,13 @@ import { build, installPackages } from "./packages.mjs";
 import { missingServicePackages, startServices } from "./services.mjs";
 import { findProgram, installSystemPackages } from "./system-packages.mjs";
 
+/** A program that tests call, and the packages that bring it. */
+const TEST_PROGRAMS = [
+  ["openssl", "openssl"], // certificates of the TLS tests
+  ["espeak-ng", "espeak-ng"], // phonemes of the speech tests
+  ["pocketsphinx_batch", "pocketsphinx", "pocketsphinx-en-us"], // hears what the starter voice says
+  ["faketime", "faketime"], // clocks of the chaos tests
+];
 const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
 
 /**
@@ -12,19 +19,20 @@ const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
  * @returns {Promise<[tools: object, urls: object, built: void]>} what to add to the environment
  */
 export async function makeReady(withServices, reaper) {
-  const packages = withServices ? missingServicePackages() : [];
+  const packages = withServices ? [...missingServicePackages(), ...missingTestPackages()] : [];
   if (ffmpegIsMissing()) packages.push("ffmpeg");
-  if (withServices && !findProgram("openssl")) packages.push("openssl"); // certificates of the TLS tests
-  if (withServices && !findProgram("espeak-ng")) packages.push("espeak-ng"); // phonemes of the speech tests
-  if (withServices && !findProgram("pocketsphinx_batch"))
-    packages.push("pocketsphinx", "pocketsphinx-en-us"); // hears what the starter voice says
-  if (withServices && process.env["CI"] && !existsSync(SOFTWARE_VULKAN))
-    packages.push("chromium", "libvulkan1"); // WebGPU runs on its Vulkan device
-  if (withServices && !findProgram("faketime")) packages.push("faketime"); // clocks of the chaos tests
   const installed = installSystemPackages(packages); // one apt-get for all: it locks out a second
   return Promise.all([
     installed.then(findFfmpeg),
     installed.then(() => (withServices ? startServices(reaper) : {})),
     installPackages().then(build),
   ]);
+}
+
+function missingTestPackages() {
+  const packages = TEST_PROGRAMS.flatMap(([program, ...names]) =>
+    findProgram(program) ? [] : names,
+  );
+  if (process.env["CI"] && !existsSync(SOFTWARE_VULKAN)) packages.push("chromium", "libvulkan1"); // WebGPU runs on its Vulkan device
+  return packages;
 }
