@@ -40,8 +40,8 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Share of the drain time a running job may use before it is handed back. */
-const FINISH_FRACTION = 0.8;
+/** Of the drain time, what handing over a job that still runs may take, in milliseconds; half of it at most. */
+const HAND_OVER_MS = 5_000;
 
 /** Starts consuming once the models are loaded; rejects when they cannot be. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
@@ -95,7 +95,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     },
     async stop() {
       phase = "draining";
-      const timer = setTimeout(() => preempt.abort(), options.drainMs * FINISH_FRACTION);
+      const handOverMs = Math.min(HAND_OVER_MS, options.drainMs / 2);
+      const timer = setTimeout(() => preempt.abort(), options.drainMs - handOverMs);
       await stopConsuming();
       clearTimeout(timer);
       await close();
