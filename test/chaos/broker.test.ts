@@ -12,9 +12,9 @@ const LEAVES = countOf({ short: 2, full: 10 });
 const OUTAGES = countOf({ short: 1, full: 4 });
 const QUEUED = countOf({ short: 12, full: 100 });
 /** The first worker's in the full form is the default. */
-const DRAINS_MS = [countOf({ short: 5_000, full: 25_000 }), 5_000, 5_000] as const;
+const DRAINS_MS = [countOf({ short: 8_000, full: 25_000 }), 8_000, 8_000] as const;
 /** It works longer than all the workers that leave may go on. */
-const LONG: Toil = { seed: 1, steps: 200, stepMs: countOf({ short: 100, full: 1_000 }) };
+const LONG: Toil = { seed: 1, steps: 200, stepMs: countOf({ short: 150, full: 1_000 }) };
 const REFUSED_WITHIN_MS = 2_000;
 const CONSUMING_WITHIN_MS = 3_000;
 
