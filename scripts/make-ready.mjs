@@ -11,6 +11,7 @@ const TEST_PROGRAMS = [
   ["espeak-ng", "espeak-ng"], // phonemes of the speech tests
   ["pocketsphinx_batch", "pocketsphinx", "pocketsphinx-en-us"], // hears what the starter voice says
   ["faketime", "faketime"], // clocks of the chaos tests
+  ["ip", "iproute2"], // and their hosts
 ];
 const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
 

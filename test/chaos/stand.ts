@@ -13,6 +13,7 @@ import {
   startProcess,
   type Environment,
 } from "../integration/service-processes.js";
+import type { OwnHost } from "./own-host.js";
 import { startTcpProxy, type TcpProxy } from "../integration/tcp-proxy.js";
 import type { LedgerRow } from "./event-log.js";
 import { MODEL, writePackage } from "./grinder.js";
@@ -64,6 +65,8 @@ export interface WorkerKind {
   readonly environment?: Environment;
   /** Changes a copy of the build, which the worker then runs. */
   readonly rebuild?: (build: string) => Promise<void>;
+  /** Where it runs; this machine where absent. */
+  readonly host?: OwnHost;
 }
 
 export interface StandOptions {
@@ -101,17 +104,32 @@ export async function openStand(options: StandOptions): Promise<Stand> {
   const builds = await Promise.all(
     options.workers.map((kind, index) => buildOf(kind, cliPath, join(folder, `build-${index}`))),
   );
-  const workers = options.workers.map(({ environment }, index) => {
+  const cables: TcpProxy[] = [];
+  const reach = async (url: URL, { nearAddress }: OwnHost): Promise<string> => {
+    const cable = await startTcpProxy(Number(url.port), url.hostname, nearAddress);
+    cables.push(cable);
+    return `${nearAddress}:${cable.port}`;
+  };
+  const reached = await Promise.all(
+    options.workers.map(async ({ host }, index) => {
+      const front = `127.0.0.1:${grpcPorts[index % grpcPorts.length]}`;
+      if (host === undefined) return { AMQP_URL: throughProxy.href, FRONT_ADDRESS: front };
+      const broker = new URL(brokerUrl);
+      broker.host = await reach(brokerUrl, host);
+      const address = await reach(new URL(`http://${front}`), host);
+      return { AMQP_URL: broker.href, FRONT_ADDRESS: address };
+    }),
+  );
+  const workers = options.workers.map(({ environment, host }, index) => {
     const env = environmentOf(dataDir, {
       ...base,
-      AMQP_URL: throughProxy.href,
-      FRONT_ADDRESS: `127.0.0.1:${grpcPorts[index % grpcPorts.length]}`,
+      ...reached[index],
       SCRATCH_DIR: join(folder, `scratch-${index}`),
       WORKER_ID: `worker-${index}`,
       THREADS: "1",
       ...environment,
     });
-    const start = () => startProcess("worker", env, builds[index]);
+    const start = () => startProcess("worker", env, builds[index], host?.within);
     return member(`worker ${index}`, start, /worker ready/);
   });
   await Promise.all(workers.map(({ ready }) => ready));
@@ -146,7 +164,7 @@ export async function openStand(options: StandOptions): Promise<Stand> {
     readFile: (key) => readFile(join(artifacts, key), "utf8"),
     async close() {
       for (const { running } of [...workers, ...fronts]) await running.stop("SIGKILL");
-      await brokerProxy.close();
+      await Promise.all([brokerProxy, ...cables].map((proxy) => proxy.close()));
       await dropPostgres(databaseUrl);
       await rm(folder, { recursive: true, force: true });
     },

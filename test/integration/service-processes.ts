@@ -70,9 +70,16 @@ export interface Running {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** One command of the command line as a process of its own. */
-export function startProcess(command: string, env: NodeJS.ProcessEnv, cliPath = cli): Running {
-  const child = spawn(process.execPath, [cliPath, command], {
+/** One command of the command line as a process of its own; `within` are words before it. */
+export function startProcess(
+  command: string,
+  env: NodeJS.ProcessEnv,
+  cliPath = cli,
+  within: readonly string[] = [],
+): Running {
+  const [first, ...rest] = within;
+  const words = [...(first === undefined ? [] : [...rest, process.execPath]), cliPath, command];
+  const child = spawn(first ?? process.execPath, words, {
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -18,6 +18,7 @@ export interface TcpProxy {
 export async function startTcpProxy(
   targetPort: number,
   targetHost = "127.0.0.1",
+  ownHost = "127.0.0.1",
 ): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
@@ -43,7 +44,7 @@ export async function startTcpProxy(
 
   async function restore(): Promise<void> {
     const listening = createServer({ noDelay: true }, join);
-    await new Promise<void>((resolve) => listening.listen(port, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => listening.listen(port, ownHost, resolve));
     port = (listening.address() as AddressInfo).port;
     server = listening;
   }

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openOwnHost, type OwnHost } from "./own-host.js";
+import { openStand, type Stand } from "./stand.js";
+import { countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { countOf, noteVerdict } from "./verdicts.js";
+
+const MINUTE_MS = 60_000;
+const PULLS = countOf({ short: 1, full: 6 });
+/** Longer than a connection lives without heartbeats, and in the full form than a lease. */
+const AWAY_MS = countOf({ short: 18_000, full: 34_000 });
+/** By turns toils that end while nobody hears of it, and such as go on when the connection is given up. */
+const STEP_MS = [200, 700] as const;
+
+const host: OwnHost | undefined = await openOwnHost().catch((thrown: unknown) => {
+  process.stderr.write(`skipped: no network namespace can be made (${String(thrown)})\n`);
+  return undefined;
+});
+
+describe.runIf(host !== undefined)("a worker on a host whose cable is pulled", () => {
+  let stand: Stand;
+  beforeAll(async () => {
+    const far = host === undefined ? {} : { host };
+    stand = await openStand({ fronts: 1, workers: [far, {}] });
+  }, 2 * MINUTE_MS);
+  afterAll(async () => {
+    await stand?.close();
+    await host?.close();
+  });
+
+  const asked = new Map<string, Toil>();
+  const send = async (stepMs: number): Promise<string> => {
+    const toil = { seed: asked.size + 1, steps: 60, stepMs };
+    const id = await submit(stand, toil);
+    asked.set(id, toil);
+    return id;
+  };
+  /** Waits until the far worker holds a job. */
+  const heldFarAway = async (): Promise<string> => {
+    const question = "SELECT id FROM jobs WHERE worker_id = 'worker-0' AND state = 'in_progress'";
+    for (;;) {
+      const [row] = await stand.query<{ id: string }>(question);
+      if (row !== undefined) return row.id;
+      await sleep(100);
+    }
+  };
+
+  it(
+    "T13: loses its lease and nothing else, and works again",
+    { timeout: 15 * MINUTE_MS },
+    async () => {
+      const cut = new Set<string>();
+      for (let pull = 0; pull < PULLS; pull += 1) {
+        const stepMs = STEP_MS[pull % STEP_MS.length] ?? 0;
+        await Promise.all([send(stepMs), send(stepMs)]);
+        const held = await heldFarAway();
+        if (stepMs === STEP_MS[1]) cut.add(held);
+        await host?.pull();
+        await sleep(AWAY_MS);
+        await host?.plug();
+        await Promise.all([send(20), send(20)]);
+      }
+      const rows = await untilEnded(stand, asked.keys(), 3 * MINUTE_MS);
+      const good = await countGood(stand, rows, (id) => asked.get(id));
+      const claimed = new Set(rows.flatMap(({ files }) => files));
+      const orphans = (await stand.listFiles()).filter((key) => !claimed.has(key)).length;
+      const moved = rows.filter(({ id, token }) => cut.has(id) && token > 1).length;
+      const repeated = rows.filter(({ id, token }) => !cut.has(id) && token > 1).length;
+      await noteVerdict({
+        promise: "T13",
+        injected: `${PULLS} cables of a worker's host pulled for ${AWAY_MS / 1_000} s`,
+        counted: `right and charged once ${good} of ${rows.length}, taken over ${moved} of ${cut.size}, finished work repeated ${repeated}, orphan files ${orphans}`,
+        holds: good === asked.size && orphans === 0 && moved === cut.size && repeated === 0,
+      });
+      expect({ good, orphans, moved, repeated }).toEqual({
+        good: asked.size,
+        orphans: 0,
+        moved: cut.size,
+        repeated: 0,
+      });
+    },
+  );
+});
