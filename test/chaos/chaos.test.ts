@@ -16,7 +16,7 @@ interface Form {
 }
 
 const FORMS: Readonly<Record<string, Form>> = {
-  short: { jobs: 300, pauseMs: 4_000, frontAwayMs: 4_000 },
+  short: { jobs: 300, pauseMs: 2_000, frontAwayMs: 4_000 },
   full: { jobs: 5_000, pauseMs: 6_000, frontAwayMs: 60_000 },
 };
 /** Longer than a lease. */
