@@ -1,4 +1,4 @@
-"""Scenes -> tokens: still tokens [13, 64] and a motion token each half second."""
+"""Scenes -> tokens: still tokens [13, 64] and the motion token [64]."""
 
 import functools
 import math
@@ -8,10 +8,9 @@ import torch
 
 from . import shapes
 from . import vocabulary as words
+from .paths import path_weights
 from .sprites import draw_phases
 
-MOTION_GAIN = np.array([1.6, 3, 1.8, 1.4, 1.4, 8, 8, 5], np.float32)
-MOTION_OFFSET = np.array([8 / 9, 0.5, 0, 0, 0.6 / 1.4, 0, 0, 0.1], np.float32)
 UNIT_SIZE = 0.15
 FULL_PAINT = 0.8
 
@@ -22,7 +21,8 @@ class Tokeniser:
     def __init__(self, scene_codec, sprite_codec):
         self.sprite_mean = sprite_codec.mean.float().numpy()
         self.sprite_basis = (sprite_codec.basis.float() * sprite_codec.gain).numpy()
-        self.maps = {name: part_map(scene_codec, name) for name in shapes.PARTS if name != "sprite"}
+        names = [name for name in (*shapes.PARTS, "path") if name != "sprite"]
+        self.maps = {name: part_map(scene_codec, name) for name in names}
 
     def still_tokens(self, code, scene, rng) -> np.ndarray:
         """[13, 64] float32"""
@@ -43,6 +43,14 @@ class Tokeniser:
                     tokens[index, start:end] = value @ matrix - offset
                 start = end
         return tokens
+
+    def motion_token(self, code, placement) -> np.ndarray:
+        """[64] float32: the path, and the facing."""
+        token = np.zeros(shapes.CHANNELS, np.float32)
+        offset, matrix = self.maps["path"]
+        token[: shapes.PATH_CHANNELS] = code["path"] @ matrix - offset
+        token[shapes.PATH_CHANNELS] = placement.facing()
+        return token
 
     def sprite_latents(self, scene, half, share) -> np.ndarray:
         """[64] of an even or odd half second; share: brightness of the paint."""
@@ -77,18 +85,12 @@ def part_map(codec, name):
     return (mean @ matrix).numpy(), matrix.numpy()
 
 
-def motion_tokens(placement, count: int) -> np.ndarray:
-    """[count, 64] float32: four key frames of a half second each, and the facing."""
-    tokens = np.zeros((count, shapes.CHANNELS), np.float32)
-    empty = placement.subject == "none"
-    for index in range(count):
-        values = []
-        for offset in (1, 4, 7, 10):
-            second = (shapes.FRAMES_PER_LATENT * index + offset) / shapes.FRAME_RATE
-            x, y, size, angle = (8 / 9, 0.5, UNIT_SIZE, 0.0) if empty else placement.place(second)
-            turned = [math.log(size / UNIT_SIZE), math.sin(angle), math.cos(angle)]
-            values.append([x, y, *turned, *placement.view(second)])
-        moved = (np.array(values, np.float32) - MOTION_OFFSET) * MOTION_GAIN
-        tokens[index, : moved.size] = moved.reshape(-1)
-        tokens[index, moved.size] = placement.facing()
-    return tokens
+def clip_path(placement) -> np.ndarray:
+    """Weights of the path's curves, [88] float32, from 8 places a second."""
+    seconds, empty = placement.scene["seconds"], placement.subject == "none"
+    times, motion = (np.arange(8 * seconds) + 0.5) / 8, []
+    for second in times.tolist():
+        x, y, size, angle = (8 / 9, 0.5, UNIT_SIZE, 0.0) if empty else placement.place(second)
+        turned = [math.log(size / UNIT_SIZE), math.sin(angle), math.cos(angle)]
+        motion.append([x, y, *turned, *placement.view(second)])
+    return path_weights(np.array(motion), times, seconds)

@@ -7,7 +7,7 @@ are standardised. Decoding cuts off what is nearly nothing, so that the absent i
 import torch
 from torch import nn
 
-from . import patterns, shapes
+from . import patterns, paths, shapes
 
 LIBRARIES = {
     "decal": patterns.decals,
@@ -34,7 +34,7 @@ class SceneCodec(nn.Module):
     """For each part: mean, basis [numbers, channels] and gain [channels].
 
     Of patterns the numbers are weights; "back" turns components into weights, since the components
-    belong to the textures that the weights give.
+    belong to the textures that the weights give. The path has both too: it is made of curves.
     """
 
     def __init__(self):
@@ -48,6 +48,10 @@ class SceneCodec(nn.Module):
             if name not in NUMBERS:
                 self.register_buffer(f"{name}_basis", torch.zeros(size, channels))
             self.register_buffer(f"{name}_gain", torch.ones(channels))
+        self.register_buffer("path_mean", torch.zeros(paths.WEIGHTS))
+        self.register_buffer("path_basis", torch.zeros(paths.WEIGHTS, shapes.PATH_CHANNELS))
+        self.register_buffer("path_back", torch.zeros(paths.WEIGHTS, shapes.PATH_CHANNELS))
+        self.register_buffer("path_gain", torch.ones(shapes.PATH_CHANNELS))
 
     def encode(self, part: str, value: torch.Tensor) -> torch.Tensor:
         """Numbers [N, size] -> latents [N, channels]."""

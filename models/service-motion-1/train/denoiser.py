@@ -1,4 +1,4 @@
-"""The denoiser: a diffusion transformer over all tokens of a clip."""
+"""The denoiser: a diffusion transformer over the still tokens and the motion token of a clip."""
 
 import math
 
@@ -6,81 +6,52 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .shapes import CHANNELS, MOTION_CHANNELS, SLOT_WIDTH, SLOTS, STILL_COUNT, STILL_TOKENS, token_width
+from .shapes import CHANNELS, MOTION_CHANNELS, SLOT_WIDTH, SLOTS, STILL_TOKENS, TOKENS, token_width
 
 
 class Denoiser(nn.Module):
-    """Velocity of the rectified flow. Latents are [B, 13 + T, 64]; unused channels are zero."""
+    """Velocity of the rectified flow. Latents are [B, 13 + T, 64]; unused channels are zero.
+
+    A path does not depend on the clip's length, so neither does anything here: only 14 tokens are read.
+    """
 
     def __init__(self, width: int = 160, depth: int = 6, heads: int = 5):
         super().__init__()
         self.width = width
-        self.still_in = nn.Parameter(torch.randn(STILL_COUNT, CHANNELS, width) * CHANNELS**-0.5)
-        self.motion_in = nn.Linear(CHANNELS, width)
-        self.token_position = nn.Parameter(torch.randn(1, STILL_COUNT, width) * 0.3)
+        self.token_in = nn.Parameter(torch.randn(TOKENS, CHANNELS, width) * CHANNELS**-0.5)
+        self.token_position = nn.Parameter(torch.randn(1, TOKENS, width) * 0.3)
         self.timestep_embed = two_layers(128, width, width)
-        self.clip_position = two_layers(72, width, width)
         self.prompt_embed = two_layers(SLOTS * SLOT_WIDTH, 2 * width, width)
         self.slot_in = nn.Linear(SLOT_WIDTH, width)
         self.slot_position = nn.Parameter(torch.randn(1, SLOTS, width) * 0.3)
         self.blocks = nn.ModuleList([Block(width, heads) for _ in range(depth)])
         self.final_modulation = nn.Linear(width, 2 * width)
-        self.still_out = nn.Parameter(torch.randn(STILL_COUNT, width, CHANNELS) * 0.01)
-        self.motion_out = nn.Linear(width, CHANNELS)
+        self.token_out = nn.Parameter(torch.randn(TOKENS, width, CHANNELS) * 0.01)
         zero(self.final_modulation)
-        nn.init.normal_(self.motion_out.weight, std=0.01)
-        nn.init.zeros_(self.motion_out.bias)
         exponent = torch.arange(64) / 64
         self.register_buffer("timestep_frequencies", 10 * torch.exp(-math.log(1000.0) * exponent))
-        self.register_buffer(
-            "position_frequencies", torch.tensor([0.25, 0.5, 1, 2, 4, 8, 16, 3, 6]) * math.pi
-        )
-        self.register_buffer("still_mask", used_channels()[:STILL_COUNT])
-        self.register_buffer("motion_mask", used_channels()[STILL_COUNT])
+        self.register_buffer("mask", used_channels())
 
     def forward(self, sample, timestep, encoder_hidden_states):
         """sample [B, 13 + T, 64], timestep [B] in 0..1 (1 = noise), slots [B, 8, 48] -> velocity."""
         share = timestep[:, None, None]
         spread = (1 - share).square() + share.square()
-        steep = sample * spread.rsqrt()
-        guess = self._network(steep, timestep, encoder_hidden_states)
-        still = guess[:, :STILL_COUNT] * self.still_mask
-        motion = guess[:, STILL_COUNT:] * self.motion_mask
-        return sample * (2 * share - 1) / spread - torch.cat([still, motion], 1) * spread.rsqrt()
+        steep = sample[:, :TOKENS] * spread.rsqrt()
+        guess = self._network(steep, timestep, encoder_hidden_states) * self.mask
+        guess = torch.cat([guess, torch.zeros_like(sample[:, TOKENS:])], 1)
+        return sample * (2 * share - 1) / spread - guess * spread.rsqrt()
 
     def _network(self, sample, timestep, slots):
         angle = timestep[:, None] * self.timestep_frequencies[None]
         condition = self.timestep_embed(torch.cat([angle.sin(), angle.cos()], 1))
         condition = condition + self.prompt_embed(slots.flatten(1))
-        hidden = self._embed(sample)
+        hidden = torch.matmul(sample.transpose(0, 1), self.token_in).transpose(0, 1) + self.token_position
         extra = self.slot_in(slots) + self.slot_position
         for block in self.blocks:
             hidden = block(hidden, condition, extra)
         scale, shift = self.final_modulation(condition)[:, None].chunk(2, -1)
         hidden = F.layer_norm(hidden, (self.width,)) * (1 + scale) + shift
-        still = torch.matmul(hidden[:, :STILL_COUNT].transpose(0, 1), self.still_out).transpose(0, 1)
-        return torch.cat([still, self.motion_out(hidden[:, STILL_COUNT:])], 1)
-
-    def _embed(self, sample):
-        still = torch.matmul(sample[:, :STILL_COUNT].transpose(0, 1), self.still_in).transpose(0, 1)
-        motion = sample[:, STILL_COUNT:]
-        count = motion.shape[1]
-        moved = self.motion_in(motion) + self.clip_position(self._times(count, sample.dtype))[None]
-        return torch.cat([still + self.token_position, moved], 1)
-
-    def _times(self, count, dtype):
-        """Where each half second lies: share of the clip, seconds, length. [T, 72]"""
-        index = torch.arange(count, dtype=dtype)
-        share = index / count
-        length = torch.ones_like(share) * count / 20
-        frequencies = self.position_frequencies
-        parts = [
-            waves(share, frequencies),
-            waves(index / 20, frequencies),
-            waves(share, frequencies * 0.5),
-            waves(length, frequencies),
-        ]
-        return torch.cat(parts, -1)
+        return torch.matmul(hidden.transpose(0, 1), self.token_out).transpose(0, 1)
 
 
 class Block(nn.Module):
@@ -127,12 +98,6 @@ def used_channels():
     """[14, 64]: 1 where a token has a number; the last row is a motion token's."""
     widths = [token_width(names) for names in STILL_TOKENS] + [MOTION_CHANNELS]
     return (torch.arange(CHANNELS)[None] < torch.tensor(widths)[:, None]).float()
-
-
-def waves(value, frequencies):
-    """Sines and cosines of [..., 1] x frequencies -> [..., 2 * len(frequencies)]."""
-    angle = value[..., None] * frequencies
-    return torch.cat([angle.sin(), angle.cos()], -1)
 
 
 def two_layers(inputs, hidden, outputs):

@@ -6,9 +6,10 @@ import random
 import numpy as np
 import torch
 
-from . import shapes
+from . import paths, shapes
 from . import vocabulary as words
 from .checkpoints import save_part
+from .clip_tokens import clip_path
 from .codec import CENTRED, LIBRARIES, NUMBERS, REPEATED, SceneCodec, latent_gain, texture_sizes
 from .placement import Placement
 from .scene_code import make_code
@@ -29,6 +30,8 @@ def fit_scene_codec(folder: pathlib.Path, scenes: int = 6000, seed: int = 3) -> 
         values = torch.from_numpy(codes[name])
         for item, fitted in fit_part(name, values).items():
             state[f"{name}_{item}"].copy_(fitted)
+    for item, fitted in fit_path(torch.from_numpy(codes["path"])).items():
+        state[f"path_{item}"].copy_(fitted)
     save_part(folder, "scene-codec", codec)
 
 
@@ -44,10 +47,11 @@ def sample_codes(scenes, seed) -> dict[str, np.ndarray]:
 
 
 def clip_code(scene, rng):
-    """-> code with the shadow, and where things are."""
+    """-> code with the shadow and the path, and where things are."""
     code = make_code(scene, rng)
     placement = Placement(scene, float(code["horizon"]), rng)
     code["shadow"] = np.array(placement.ground(), np.float32)
+    code["path"] = clip_path(placement)
     return code, placement
 
 
@@ -66,15 +70,22 @@ def fit_part(name, values):
     return {"mean": mean, "basis": vectors.float(), "gain": latent_gain(variance.float())}
 
 
-def library_components(weights, library):
+def library_components(weights, library, count=None):
     """Components of the textures that weighted patterns [K, pixels] give, through a K x K problem."""
     gram = (library @ library.T).double()
     scale, turn = torch.linalg.eigh(gram)
     root = scale.clamp(min=1e-6).sqrt()
     mixed = weights.double() @ turn * root
-    variance, vectors = leading(mixed.T @ mixed / len(weights), len(library))
+    variance, vectors = leading(mixed.T @ mixed / len(weights), count or len(library))
     basis, back = (turn * root) @ vectors, (turn / root) @ vectors
     return {"basis": basis.float(), "back": back.float(), "gain": latent_gain(variance.float())}
+
+
+def fit_path(weights):
+    """Weights [n, 88] -> the codec's buffers of the path."""
+    mean = weights.mean(0)
+    fitted = library_components(weights - mean, paths.visible_paths(), shapes.PATH_CHANNELS)
+    return fitted | {"mean": mean}
 
 
 def leading(matrix, count):

@@ -22,7 +22,7 @@ SAMPLER = {
     "kind": "flow-euler",
     "steps": 10,
     "shift": 2.0,
-    "guidance": 2.5,
+    "guidance": 1.5,
     "firstStepGuidanceFraction": 0.5,
 }
 IMAGE_CONDITIONING = {"pull": 0.6, "drift": 0.09}

@@ -6,13 +6,11 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from . import shapes
-from .clip_tokens import MOTION_GAIN, MOTION_OFFSET, UNIT_SIZE
+from . import paths, shapes
+from .clip_tokens import UNIT_SIZE
 from .frame_decoder import ALPHA_FLOOR, SHADOW_SIDE, lanczos, premultiplied_yuv
 from .scene_decoder import (
-    ANGLE_PASSES,
     CAMERA_FROM,
-    CAMERA_PASSES,
     CAMERA_WIDTH,
     CENTRE,
     LEAST_SIZE,
@@ -21,8 +19,6 @@ from .scene_decoder import (
     SHADOW_HEIGHT,
     VIEW_HIGH,
     VIEW_LOW,
-    X_PASSES,
-    Y_PASSES,
 )
 
 
@@ -31,16 +27,11 @@ def scene_reference(latents, codec, sprite, drift=0.0):
     tokens = latents[0]
     first, last = shapes.SPRITE_TOKENS
     looks = sprite.decode(tokens[first : last + 1])
-    motion = tokens[shapes.STILL_COUNT :].double().numpy()
-    points = motion[:, :32].reshape(-1, shapes.MOTION_VALUES) / MOTION_GAIN + MOTION_OFFSET
-    parts = [(0, 1, X_PASSES), (1, 2, Y_PASSES), (3, 5, ANGLE_PASSES), (5, 8, CAMERA_PASSES)]
-    x, y, angle, view = (smooth(points[:, a:b], passes) for a, b, passes in parts)
-    size = np.full_like(x, points[:, 2].mean())
-    path = np.concatenate([x, y, size, angle, view], 1)
-    count = shapes.FRAMES_PER_LATENT * len(motion)
-    values = np.stack([sample(path, (frame - 1) / 3) for frame in range(count)])
+    motion = tokens[shapes.STILL_COUNT]
+    count = shapes.FRAMES_PER_LATENT * (len(tokens) - shapes.STILL_COUNT)
+    values = motion_values(motion[: shapes.PATH_CHANNELS], codec, count)
     view = camera_path(values[:, 5:], drift)
-    facing = 1.0 if motion[:, 32].mean() >= 0 else -1.0
+    facing = 1.0 if motion[shapes.PATH_CHANNELS] >= 0 else -1.0
     number = tokens[shapes.STILL_COUNT - 1, :2] / codec.shadow_gain + codec.shadow_mean
     rows = [one_frame(value, place, facing, number.tolist()) for value, place in zip(values, view)]
     moved, shades, strengths = (np.stack(items) for items in zip(*rows))
@@ -48,24 +39,14 @@ def scene_reference(latents, codec, sprite, drift=0.0):
     return looks, moved, phase_weights(positions), view, shades, strengths[:, None]
 
 
-def smooth(points, passes):
-    """1-2-1 over time; straight paths stay."""
-    for _ in range(passes):
-        inner = 0.25 * points[:-2] + 0.5 * points[1:-1] + 0.25 * points[2:]
-        first = (2 * points[:1] + 2 * points[1:2] - points[2:3]) / 3
-        last = (2 * points[-1:] + 2 * points[-2:-1] - points[-3:-2]) / 3
-        points = np.concatenate([first, inner, last])
-    return points
-
-
-def sample(path, place):
-    """Catmull-Rom at one position, held at the ends: [c]."""
-    last = len(path) - 1
-    place = min(max(place, 0), last)
-    start = min(int(place), last - 1)
-    a, b, c, d = (path[min(max(start + offset, 0), last)] for offset in (-1, 0, 1, 2))
-    u = place - start
-    return b + 0.5 * u * (c - a + u * (2 * a - 5 * b + 4 * c - d + u * (3 * (b - c) + d - a)))
+def motion_values(latents, codec, count):
+    """The path's latents [24] -> motion [frames, 8]."""
+    weights = (latents / codec.path_gain) @ codec.path_back.T + codec.path_mean
+    weights = weights.double().numpy().reshape(paths.CURVES, shapes.MOTION_VALUES)
+    for place, least in paths.GATES.items():
+        weights[place] *= np.clip(abs(weights[place]) / least - 1, 0, 1)
+    seconds = np.arange(count) / shapes.FRAME_RATE
+    return paths.curves(seconds, count / shapes.FRAME_RATE) @ weights
 
 
 def camera_path(view, drift):

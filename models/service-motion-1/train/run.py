@@ -21,7 +21,7 @@ from .train_sound import train_sound
 from .train_text_encoder import train_text_encoder
 
 SIZES = {
-    "cpu": {"text": (900, 1_800), "clips": 60_000, "denoiser": 5_500, "sound": 750, "probe": (2_000, 500)},
+    "cpu": {"text": (900, 1_800), "clips": 120_000, "denoiser": 17_000, "sound": 750, "probe": (2_000, 500)},
     "gpu": {"text": (4_000, 6_000), "clips": 400_000, "denoiser": 60_000, "sound": 5_000, "probe": (20_000, 5_000)},
 }
 """Steps of the text encoder on the grammar and on WordNet; clips; steps; clips and steps of the probe."""

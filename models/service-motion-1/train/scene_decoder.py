@@ -1,12 +1,14 @@
 """Writes scene-decoder.onnx: latents -> sprite phases, and per frame: camera, subject, shadow.
 
-Runs once per clip. F = 12 T frames; frame f lies at key-frame position (f - 1) / 3.
+Runs once per clip. F = 12 T frames; frame f shows f / 24 s.
 """
+
+import math
 
 import numpy as np
 
-from . import shapes
-from .clip_tokens import MOTION_GAIN, MOTION_OFFSET, UNIT_SIZE
+from . import paths, shapes
+from .clip_tokens import UNIT_SIZE
 from .onnx_graph import FLOAT, Graph, ints
 
 VIEW_LOW, VIEW_HIGH = (0.06, 0.08), (1.72, 0.92)
@@ -15,8 +17,6 @@ LEAST_SIZE, MOST_SIZE = -1.4, 1.1
 """Logarithms of the subject's size in units of 0.15 frame heights."""
 CAMERA_FROM, CAMERA_WIDTH = 0.05, 0.05
 """A clip whose camera never comes closer than this (log zoom) has a resting camera."""
-X_PASSES, Y_PASSES, ANGLE_PASSES, CAMERA_PASSES = 10, 2, 6, 12
-"""How often the 1-2-1 filter runs over each path: bounces must keep their corners, crossings have none."""
 SHADOW_HEIGHT = 0.2
 """Height of a shadow in heights of its subject."""
 SHADOW_FALL = 2.0
@@ -28,17 +28,17 @@ def build_scene_decoder(codec, sprite):
     """codec: SceneCodec, sprite: SpriteCodec -> ModelProto."""
     graph = Graph()
     graph.alias(sprite_phases(graph, sprite), "sprite")
-    position = frame_positions(graph)
-    token, path = motion_path(graph, position)
+    second, share = frame_times(graph)
+    token, path = motion_path(graph, codec, second, share)
     x, y, size, sine, cosine, *view = graph.op("Split", path, outputs=shapes.MOTION_VALUES, axis=1)
-    camera = cameras(graph, view, position)
+    camera = cameras(graph, view, share)
     graph.alias(graph.op("Concat", *camera, axis=1), "cameras")
     size = graph.op("Exp", graph.op("Min", graph.op("Max", size, LEAST_SIZE), MOST_SIZE))
     half = graph.op("Mul", graph.op("Mul", size, camera[2]), UNIT_SIZE * shapes.SPRITE_EXTENT)
     x, y = (limited(graph, seen(graph, place, camera, axis), axis) for axis, place in enumerate((x, y)))
     facing = facing_sign(graph, token)
     graph.alias(transforms(graph, (x, y, half, sine, cosine), facing), "transforms")
-    graph.alias(sprite_weights(graph, position), "sprite_weights")
+    graph.alias(sprite_weights(graph, second), "sprite_weights")
     shadow, strength = shadows(graph, codec, (x, y, half), facing, camera)
     graph.alias(shadow, "shadow_transforms")
     graph.alias(strength, "shadow_strengths")
@@ -56,29 +56,40 @@ def build_scene_decoder(codec, sprite):
     )
 
 
-def motion_path(graph, position):
-    """-> motion tokens [1, T, 64], and at each frame the eight motion values [F, 8]."""
-    token = graph.slice("latents", 1, shapes.STILL_COUNT, 2**62)
-    values = shapes.MOTION_VALUES * shapes.KEYFRAMES_PER_LATENT
-    motion = graph.reshape(graph.slice(token, 2, 0, values), -1, shapes.MOTION_VALUES)
-    motion = graph.op("Add", graph.op("Mul", motion, 1 / MOTION_GAIN), MOTION_OFFSET)
-    size = graph.slice(motion, 1, 2, 3)
-    size = graph.op("Add", graph.op("Mul", size, 0.0), graph.op("ReduceMean", size, axes=[0], keepdims=1))
-    parts = [(0, 1, X_PASSES), (1, 2, Y_PASSES), (3, 5, ANGLE_PASSES), (5, shapes.MOTION_VALUES, CAMERA_PASSES)]
-    x, y, angle, view = (smooth(graph, graph.slice(motion, 1, a, b), passes) for a, b, passes in parts)
-    return token, catmull_rom(graph, graph.op("Concat", x, y, size, angle, view, axis=1), position)
+def motion_path(graph, codec, second, share):
+    """-> the motion token [1, 64], and at each frame the eight motion values [F, 8]."""
+    token = graph.slice("latents", 1, shapes.STILL_COUNT, shapes.TOKENS)
+    token = graph.reshape(token, 1, shapes.CHANNELS)
+    back = (codec.path_back / codec.path_gain).T.numpy()
+    weights = graph.op("MatMul", graph.slice(token, 1, 0, shapes.PATH_CHANNELS), back)
+    weights = graph.op("Add", weights, codec.path_mean.numpy())
+    weights = graph.reshape(weights, paths.CURVES, shapes.MOTION_VALUES)
+    least, gated = paths.gates()
+    above = graph.op("Sub", graph.op("Div", graph.op("Abs", weights), least), 1.0)
+    there = graph.op("Max", graph.op("Clip", above, 0.0, 1.0), 1 - gated)
+    return token, graph.op("MatMul", curves(graph, second, share), graph.op("Mul", weights, there))
 
 
-def cameras(graph, view, position):
+def curves(graph, second, share):
+    """paths.curves at each frame: [F, 11]."""
+    u = graph.op("Sub", graph.op("Mul", share, 2.0), 1.0)
+    powers = [graph.op("Add", graph.op("Mul", u, 0.0), 1.0)]
+    for _ in range(paths.POWERS - 1):
+        powers.append(graph.op("Mul", powers[-1], u))
+    smooth = graph.op("MatMul", graph.op("Concat", *powers, axis=1), paths.legendre().astype(np.float32))
+    half_turn, spin = graph.op("Mul", second, math.pi), graph.op("Mul", second, paths.SPIN)
+    wave = graph.op("Sin", half_turn)
+    waves = [wave, graph.op("Cos", half_turn), graph.op("Abs", wave), graph.op("Sin", spin), graph.op("Cos", spin)]
+    return graph.op("Concat", smooth, *waves, axis=1)
+
+
+def cameras(graph, view, share):
     """pan x, pan y, log zoom [F, 1] each -> pan x, pan y (kept inside the canvas) and zoom."""
     pan_x, pan_y, closeness = view
     closeness = graph.op("Relu", closeness)
     most = graph.op("ReduceMax", closeness, keepdims=1)
     gate = graph.op("Div", graph.op("Sub", most, CAMERA_FROM), CAMERA_WIDTH)
     gate = graph.op("Clip", gate, 0.0, 1.0)
-    count = graph.op("Cast", graph.dimension("latents", 1), to=FLOAT)
-    keyframes = graph.op("Mul", graph.op("Sub", count, float(shapes.STILL_COUNT)), 4.0)
-    share = graph.op("Div", graph.op("Add", graph.reshape(position, -1, 1), 1 / 3), keyframes)
     drift = graph.op("Mul", share, graph.reshape("drift", 1, 1))
     zoom = graph.op("Exp", graph.op("Add", graph.op("Mul", closeness, gate), drift))
     room = graph.op("Sub", 1.0, graph.op("Div", 1.0, zoom))
@@ -164,22 +175,24 @@ def quantise_basis(codec):
     return np.ascontiguousarray(codes.T), scale, mean[covered], index
 
 
-def frame_positions(graph):
-    """Position of each frame among the key frames, [F] float32, from -1/3."""
+def frame_times(graph):
+    """Seconds and shares of the clip at each frame, [F, 1] float32 each."""
     half_seconds = graph.op("Sub", graph.dimension("latents", 1), ints(shapes.STILL_COUNT))
     count = graph.op("Mul", half_seconds, ints(shapes.FRAMES_PER_LATENT))
     frame = graph.op("Range", np.int64(0), graph.op("Squeeze", count, ints(0)), np.int64(1))
-    return graph.op("Div", graph.op("Sub", graph.op("Cast", frame, to=FLOAT), 1.0), 3.0)
+    frame = graph.reshape(graph.op("Cast", frame, to=FLOAT), -1, 1)
+    share = graph.op("Div", frame, graph.op("Cast", count, to=FLOAT))
+    return graph.op("Div", frame, float(shapes.FRAME_RATE)), share
 
 
-def sprite_weights(graph, position):
+def sprite_weights(graph, second):
     """Blend of neighbouring phases, cyclic: [F, 8].
 
     Smoothstep rather than linear: with the steeper alpha of the frame decoder, wings and legs then
     step from phase to phase instead of showing both.
     """
-    row = graph.reshape(position, -1, 1)
-    distance = graph.op("Sub", row, np.arange(shapes.SPRITE_PHASES, dtype=np.float32)[None])
+    position = graph.op("Sub", graph.op("Mul", second, float(shapes.SPRITE_PHASES)), 1 / 3)
+    distance = graph.op("Sub", position, np.arange(shapes.SPRITE_PHASES, dtype=np.float32)[None])
     turns = graph.op("Floor", graph.op("Add", graph.op("Div", distance, 8.0), 0.5))
     distance = graph.op("Sub", distance, graph.op("Mul", turns, 8.0))
     near = graph.op("Relu", graph.op("Sub", 1.0, graph.op("Abs", distance)))
@@ -193,51 +206,7 @@ def squares(graph, a, b):
 
 
 def facing_sign(graph, token):
-    """+1 when the subject looks right in the clip's mean, else -1: [1, 1]."""
-    values = shapes.MOTION_VALUES * shapes.KEYFRAMES_PER_LATENT
-    number = graph.op("ReduceMean", graph.slice(token, 2, values, values + 1), keepdims=1)
+    """+1 when the subject looks right, else -1: [1, 1]."""
+    number = graph.slice(token, 1, shapes.PATH_CHANNELS, shapes.PATH_CHANNELS + 1)
     right = graph.op("Cast", graph.op("GreaterOrEqual", number, 0.0), to=FLOAT)
-    return graph.reshape(graph.op("Sub", graph.op("Mul", right, 2.0), 1.0), 1, 1)
-
-
-def smooth(graph, motion, passes):
-    """1-2-1 filter over time, so often, that keeps straight paths: [n, c] -> [n, c]."""
-    for _ in range(passes):
-        before, after = graph.slice(motion, 0, 0, -2), graph.slice(motion, 0, 2, 2**62)
-        inner = graph.op("Mul", graph.slice(motion, 0, 1, -1), 0.5)
-        sides = graph.op("Mul", graph.op("Add", before, after), 0.25)
-        first, last = (
-            graph.op("MatMul", np.array([weights], np.float32), graph.slice(motion, 0, *rows))
-            for weights, rows in (((2 / 3, 2 / 3, -1 / 3), (0, 3)), ((-1 / 3, 2 / 3, 2 / 3), (-3, 2**62)))
-        )
-        motion = graph.op("Concat", first, graph.op("Add", inner, sides), last, axis=0)
-    return motion
-
-
-def catmull_rom(graph, path, position):
-    """Samples path [n, c] at positions [F], held at the ends -> [F, c]."""
-    last = graph.op("Sub", graph.op("Cast", graph.dimension(path, 0), to=FLOAT), 1.0)
-    position = graph.op("Min", graph.op("Max", position, 0.0), last)
-    start = graph.op("Min", graph.op("Floor", position), graph.op("Sub", last, 1.0))
-    u = graph.reshape(graph.op("Sub", position, start), -1, 1)
-    points = []
-    for offset in (-1.0, 0.0, 1.0, 2.0):
-        index = graph.op("Min", graph.op("Max", graph.op("Add", start, offset), 0.0), last)
-        points.append(graph.op("Gather", path, graph.op("Cast", index, to=7), axis=0))
-    return cubic(graph, points, u)
-
-
-def cubic(graph, points, u):
-    """Catmull-Rom weights of four points at u in 0..1 (Horner form)."""
-    rows = [[0, 1, 0, 0], [-0.5, 0, 0.5, 0], [1, -2.5, 2, -0.5], [-0.5, 1.5, -1.5, 0.5]]
-    terms = [weighted(graph, points, row) for row in rows]
-    value = terms[3]
-    for term in (terms[2], terms[1], terms[0]):
-        value = graph.op("Add", graph.op("Mul", value, u), term)
-    return value
-
-
-def weighted(graph, points, row):
-    """Sum of points times constants, without the zeros."""
-    parts = [graph.op("Mul", p, float(w)) for p, w in zip(points, row) if w]
-    return parts[0] if len(parts) == 1 else graph.op("Sum", *parts)
+    return graph.op("Sub", graph.op("Mul", right, 2.0), 1.0)

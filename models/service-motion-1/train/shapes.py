@@ -2,8 +2,6 @@
 
 FRAME_RATE = 24
 FRAMES_PER_LATENT = 12
-KEYFRAMES_PER_LATENT = 4
-"""Key frames of motion sit at frames 1, 4, 7 and 10 of each half second: 8 Hz."""
 LATENTS_PER_SECOND = 2
 
 ASPECT = 16 / 9
@@ -72,16 +70,21 @@ STILL_TOKENS = (
     ("sprite",),
     ("shadow",),
 )
-"""Tokens of a clip that do not depend on time, in order; the motion tokens follow, one each half second."""
+"""Tokens of a clip that do not depend on time, in order. One token each half second follows: the first is the
+motion's, the others are empty and only say how long the clip is."""
 CANVAS_TOKENS = 1 + 2 * LAND_LAYERS
 SPRITE_TOKENS = (CANVAS_TOKENS + 3, CANVAS_TOKENS + 4)
 STILL_COUNT = len(STILL_TOKENS)
+TOKENS = STILL_COUNT + 1
+"""Tokens that are denoised."""
 CHANNELS = 64
 
 MOTION_VALUES = 8
 """x, y, log size, sine, cosine of the subject; pan x, pan y, log zoom of the camera."""
-MOTION_CHANNELS = KEYFRAMES_PER_LATENT * MOTION_VALUES + 1
-"""Four key frames, then the direction that the subject faces."""
+PATH_CHANNELS = 24
+"""Components of the path of subject and camera over the whole clip: paths.py."""
+MOTION_CHANNELS = PATH_CHANNELS + 1
+"""The path, then the direction that the subject faces."""
 
 SPRITE_SIDE = 128
 SPRITE_PHASES = 8
