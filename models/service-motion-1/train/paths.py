@@ -20,7 +20,8 @@ SPIN = 2 * math.pi / 3
 VISIBLE = (1, 1, 0.3, 0.3, 0.3, 1, 1, 0.5)
 """How far (frame heights) the picture's parts move when a number of the motion changes by 1."""
 GATES = {(1, 0): 0.03, (1, 1): 0.06, (6, 1): 0.003, (8, 1): 0.06, (9, 3): 0.25, (10, 4): 0.25, (1, 5): 0.03}
-"""(curve, number) -> weight under which nothing moves: crossing, climb, bob, bounce, spin and pan are there or not."""
+GATES |= {(degree, 3): 0.06 for degree in range(3)}
+"""(curve, number) -> weight under which nothing moves or leans: crossing, climb, bob, bounce, spin, pan, angle."""
 
 
 def gates() -> tuple[np.ndarray, np.ndarray]:
