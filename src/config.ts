@@ -40,6 +40,8 @@ const settings = z.object({
   port: port.default(8080),
   /** Port of the gRPC contract with workers; 0 = any free one. */
   grpcPort: port.default(8081),
+  /** Port of KEDA's external scaler, without a token; 0 = any free one, unset = not served. */
+  scalerPort: port.optional(),
   /** gRPC address workers are told to report to; unset = host:grpcPort, for 0.0.0.0 the first outward address. */
   grpcAdvertise: z.string().optional(),
   /** gRPC address of the front, as a worker reaches it. */

@@ -1,12 +1,16 @@
 import { sql, type Kysely } from "kysely";
+import type { Outstanding } from "../rpc/scaler-server.js";
 import type { JobRecord } from "./job-record.js";
 import type { Tables } from "./tables.js";
 
-/** How long jobs of a kind took. */
-interface Pace {
+interface Kind {
   readonly modality: string;
   readonly model: string;
   readonly tier: string;
+}
+
+/** How long jobs of a kind took. */
+interface Pace extends Kind {
   /** Median of the latest runs, seconds a unit of work. */
   readonly seconds_per_unit: number;
 }
@@ -24,6 +28,8 @@ export interface Estimates {
   readonly refresh: () => Promise<void>;
   /** Seconds until the job's file is ready; null where nothing was measured. */
   readonly etaSeconds: (record: JobRecord) => number | null;
+  /** Jobs of these models, or of all, that have not ended, and the seconds a worker will need for them. */
+  readonly outstanding: (models: readonly string[]) => Promise<Outstanding>;
 }
 
 export interface EstimatesOptions {
@@ -45,17 +51,31 @@ export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
     readAtMs = now();
     [paces, loads] = await Promise.all([readPaces(kysely), readLoads(kysely)]);
   };
+  const refresh = async (): Promise<void> => {
+    if (now() - readAtMs < FRESH_MS) return;
+    reading ??= read().finally(() => (reading = undefined));
+    await reading;
+  };
+  const paceOf = (kind: Kind) =>
+    paces.find(
+      ({ modality, model, tier }) =>
+        modality === kind.modality && model === kind.model && tier === kind.tier,
+    );
   return {
-    async refresh() {
-      if (now() - readAtMs < FRESH_MS) return;
-      reading ??= read().finally(() => (reading = undefined));
-      await reading;
+    refresh,
+    async outstanding(models) {
+      await refresh();
+      const kinds = await readOutstanding(kysely, models);
+      return {
+        jobs: kinds.reduce((sum, { jobs }) => sum + jobs, 0),
+        seconds: kinds.reduce(
+          (sum, kind) => sum + kind.work_left * (paceOf(kind)?.seconds_per_unit ?? 0),
+          0,
+        ),
+      };
     },
     etaSeconds(record) {
-      const pace = paces.find(
-        ({ modality, model, tier }) =>
-          modality === record.modality && model === record.model && tier === record.tier,
-      );
+      const pace = paceOf(record);
       if (pace === undefined) return null;
       const load = loads.find(({ model }) => model === record.model);
       return record.state === "queued"
@@ -93,6 +113,24 @@ async function readPaces(kysely: Kysely<Tables>): Promise<Pace[]> {
       WHERE a.outcome = 'completed' AND j.work > 0 AND j.kept
       ORDER BY a.ended_at DESC LIMIT ${SAMPLE}
     ) runs GROUP BY modality, model, tier`.execute(kysely);
+  return rows;
+}
+
+interface OpenKind extends Kind {
+  readonly jobs: number;
+  readonly work_left: number;
+}
+
+async function readOutstanding(
+  kysely: Kysely<Tables>,
+  models: readonly string[],
+): Promise<OpenKind[]> {
+  const wanted = models.length === 0 ? sql`true` : sql`model IN (${sql.join(models)})`;
+  const { rows } = await sql<OpenKind>`
+    SELECT modality, model, tier, count(*)::int AS jobs,
+      sum(work * (100 - progress) / 100.0) AS work_left
+    FROM jobs WHERE state IN ('queued', 'in_progress') AND ${wanted}
+    GROUP BY modality, model, tier`.execute(kysely);
   return rows;
 }
 

@@ -9,12 +9,13 @@ import type { Modality, ModelInfo } from "../core/modality.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import type { Broker } from "../queue/broker.js";
 import { startReportServer, type ReportServer } from "../rpc/report-server.js";
+import { type ScalerServer, startScalerServer } from "../rpc/scaler-server.js";
 import { readTlsFiles } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import { createChanges, type Changes } from "./changes.js";
 import { createContentCheck, type RunJudge } from "./content-check.js";
 import { openDatabase, type Database } from "./database.js";
-import { createEstimates } from "./estimates.js";
+import { createEstimates, type Estimates } from "./estimates.js";
 import { createExchanges, type Exchanges } from "./exchanges.js";
 import { createFileLinks } from "./file-links.js";
 import { addFileRoute } from "./file-route.js";
@@ -64,6 +65,8 @@ export interface Front extends FrontParts {
   readonly origin: string;
   readonly port: number;
   readonly grpcPort: number;
+  /** Of KEDA's external scaler, where it is served. */
+  readonly scalerPort: number | undefined;
   /** Ends long answers, finishes short ones, stops publishing. Broker and store stay open. */
   readonly close: () => Promise<void>;
 }
@@ -116,22 +119,33 @@ async function startParts(
   const { webhookAllowPrivate: allowPrivate } = config;
   const webhooks = startWebhooks({ database, allowPrivate, objectOf, log });
   closers.push(webhooks.stop, janitor.stop, () => reportServer.close());
+  const estimates = createEstimates({ kysely: database.kysely, now: () => performance.now() });
+  const scaler = await openScaler(config, estimates);
+  if (scaler !== undefined) closers.push(() => scaler.close());
   const parts = { keys, database, handlers };
   const cancelAtWorker = (jobId: string) => reportServer.cancel(jobId);
-  const app = await createApp(options, parts, { changes, outbox, exchanges, cancelAtWorker });
+  const app = await createApp(options, parts, {
+    changes,
+    outbox,
+    exchanges,
+    estimates,
+    cancelAtWorker,
+  });
   closers.push(async () => await app.close());
   await options.addPages?.(app, parts);
   await app.listen({ host: config.host, port: config.port });
   const origin = originOf(app, config);
   const baseUrl = `${origin}/v1`;
   const port = Number(new URL(origin).port);
-  return { ...parts, baseUrl, origin, port, grpcPort: reportServer.port };
+  const ports = { port, grpcPort: reportServer.port, scalerPort: scaler?.port };
+  return { ...parts, baseUrl, origin, ...ports };
 }
 
 interface Shared {
   readonly changes: Changes;
   readonly outbox: Outbox;
   readonly exchanges: Exchanges;
+  readonly estimates: Estimates;
   readonly cancelAtWorker: (jobId: string) => void;
 }
 
@@ -183,7 +197,7 @@ async function createRoutes(
   database: Database,
   shared: Shared & { readonly limits: Limits },
 ): Promise<Omit<RoutesOptions, "closing" | "now">> {
-  const { changes, outbox } = shared;
+  const { changes, outbox, estimates } = shared;
   const links = await createFileLinks({ database, randomBytes, clock: Date.now });
   const prices = await readPriceTable(config.pricesFile);
   const judge = listModalities().find((modality) => modality.judge !== undefined);
@@ -199,7 +213,6 @@ async function createRoutes(
   const submit = { ...sending, replyTimeoutMs, allowPrivateWebhooks };
   const submitJob = createSubmitJob({ ...submit, checkContent });
   const replies = { database, store, links, submitJob, ...shared };
-  const estimates = createEstimates({ kysely: database.kysely, now: () => performance.now() });
   const { publicUrl } = config;
   return {
     database,
@@ -247,13 +260,28 @@ export function projectDefaults({ requestsPerMinute, tokensPerMinute }: Config) 
 }
 
 async function openReportServer(config: Config, handlers: ReportHandlers): Promise<ReportServer> {
-  const tls = await readTlsFiles({
-    certFile: config.tlsCertFile,
-    keyFile: config.tlsKeyFile,
-    caFile: config.tlsCertFile === undefined ? undefined : config.tlsCaFile,
-  });
+  const caFile = config.tlsCertFile === undefined ? undefined : config.tlsCaFile;
+  const tls = await readTlsFiles({ ...serverFiles(config), caFile });
   const { host, grpcPort: port, workerToken: token } = config;
   return await startReportServer({ handlers, host, port, token, tls });
+}
+
+async function openScaler(
+  config: Config,
+  { outstanding: readOutstanding }: Estimates,
+): Promise<ScalerServer | undefined> {
+  const { host, scalerPort: port } = config;
+  if (port === undefined) return undefined;
+  return await startScalerServer({
+    host,
+    port,
+    tls: await readTlsFiles(serverFiles(config)),
+    readOutstanding,
+  });
+}
+
+function serverFiles({ tlsCertFile: certFile, tlsKeyFile: keyFile }: Config) {
+  return { certFile, keyFile };
 }
 
 async function readTls({ tlsCertFile, tlsKeyFile }: Config) {

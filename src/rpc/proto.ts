@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { loadPackageDefinition } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import type { ProtoGrpcType as ScalerProto } from "./gen/externalscaler.js";
 import type { ProtoGrpcType as HealthProto } from "./gen/health.js";
 import type { ProtoGrpcType as WorkerProto } from "./gen/worker.js";
 
@@ -8,12 +9,16 @@ import type { ProtoGrpcType as WorkerProto } from "./gen/worker.js";
 const PROTO_PATH = fileURLToPath(new URL("../../proto", import.meta.url));
 
 /** The .proto files this folder speaks, relative to `PROTO_PATH`. */
-export const PROTO_FILES = ["framemill/v1/worker.proto", "grpc/health/v1/health.proto"] as const;
+export const PROTO_FILES = [
+  "framemill/v1/worker.proto",
+  "grpc/health/v1/health.proto",
+  "keda/externalscaler.proto",
+] as const;
 
 /** Longest message either side takes, in bytes. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
-type Loaded = WorkerProto & HealthProto;
+type Loaded = WorkerProto & HealthProto & ScalerProto;
 
 /** The services and messages of the contract, as src/rpc/gen describes them. */
 export const proto = load();

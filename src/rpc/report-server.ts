@@ -1,12 +1,4 @@
-import { isIP } from "node:net";
-import {
-  type handleUnaryCall,
-  type sendUnaryData,
-  Server,
-  type ServerDuplexStream,
-  type ServerOptions,
-  status,
-} from "@grpc/grpc-js";
+import { Server, type ServerDuplexStream, type ServerOptions, status } from "@grpc/grpc-js";
 import { toJobError } from "../core/errors.js";
 import type {
   ClaimResult,
@@ -41,8 +33,9 @@ import {
 } from "./messages.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { ReportSequences } from "./report-sequences.js";
+import { bind, shutDown, unary } from "./server.js";
 import { toStatus } from "./status.js";
-import { createServerCredentials, type TlsOptions } from "./tls.js";
+import type { TlsOptions } from "./tls.js";
 
 /**
  * What the front does with each call. A `JobError` travels to the worker with its code. Every one may
@@ -84,8 +77,6 @@ type ReportCall = ServerDuplexStream<ReportRequest__Output, ReportResponse>;
 
 /** Which stream brings an attempt's reports. */
 type Reporting = Map<string, { readonly call: ReportCall; readonly lease: LeaseRef }>;
-
-const CLOSE_GRACE_MS = 2_000;
 
 const SERVER_OPTIONS: ServerOptions = {
   "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
@@ -165,19 +156,6 @@ function createService(
   };
 }
 
-function unary<Request, Response>(
-  work: (request: Request) => Promise<Response>,
-): handleUnaryCall<Request, Response> {
-  async function answer(request: Request, callback: sendUnaryData<Response>): Promise<void> {
-    try {
-      callback(null, await work(request));
-    } catch (error) {
-      callback(toStatus(error));
-    }
-  }
-  return (call, callback) => void answer(call.request, callback); // never rejects
-}
-
 /** One report after the other: the pace of the handler is the pace of the stream. */
 async function serveReports(
   call: ReportCall,
@@ -223,25 +201,7 @@ function refuseOpenDoor({ host, token, tls }: ReportServerOptions): void {
     throw new Error(`gRPC on ${host} needs a worker token or mTLS: set WORKER_TOKEN`);
 }
 
-function bind(server: Server, { host, port, tls }: ReportServerOptions): Promise<number> {
-  const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-  return new Promise((resolve, reject) =>
-    server.bindAsync(address, createServerCredentials(tls), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    ),
-  );
-}
-
 async function close(server: Server, streams: Set<ReportCall>): Promise<void> {
   for (const stream of streams) stream.end();
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => {
-      server.forceShutdown();
-      resolve();
-    }, CLOSE_GRACE_MS);
-    server.tryShutdown(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  await shutDown(server);
 }
