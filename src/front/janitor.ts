@@ -6,7 +6,7 @@ import type { Database } from "./database.js";
 import { abandonReplies, failOverdueJobs } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
-import { sentFolder } from "./new-job.js";
+import { attemptFolder, sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
 
 export interface JanitorOptions {
@@ -49,6 +49,7 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await failOverdueJobs(db);
       if (performance.now() > quietUntil) await republishLost(options);
       await removeFiles(options);
+      await removeLeftovers(options);
       await forgetReplies(options);
       await deleteOldRows(db, options.repliedModalities);
     },
@@ -113,6 +114,23 @@ async function removeFiles({ database: { kysely }, store }: JanitorOptions): Pro
     await kysely
       .updateTable("jobs")
       .set({ files_removed: true })
+      .where("id", "in", idsOf(rows))
+      .execute();
+  });
+}
+
+/** Files and checkpoints of attempts before the one that completed: those were killed, or handed over. */
+async function removeLeftovers({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+  const next = sql<{ id: string; token: number }>`
+    SELECT id, token FROM jobs WHERE has_leftovers ORDER BY ended_at LIMIT ${BATCH}`;
+  await inBatches(kysely, next, async (rows) => {
+    const folders = rows.flatMap(({ id, token }) =>
+      Array.from({ length: token - 1 }, (_, index) => attemptFolder(id, index + 1)),
+    );
+    await Promise.all(folders.map((folder) => store.removeAll(folder)));
+    await kysely
+      .updateTable("jobs")
+      .set({ has_leftovers: false })
       .where("id", "in", idsOf(rows))
       .execute();
   });

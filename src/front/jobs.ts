@@ -140,7 +140,7 @@ export async function completeJob(db: Executor, report: CompletionReport): Promi
   const { rows } = await sql`
     WITH done AS (
       UPDATE jobs SET state = 'completed', progress = 100, failure = NULL, lease_until = NULL,
-        worker_id = NULL, ended_at = now(), expires_at = now() + (CASE WHEN kept THEN interval '24 hours'
+        worker_id = NULL, ended_at = now(), has_leftovers = token > 1, expires_at = now() + (CASE WHEN kept THEN interval '24 hours'
           ELSE interval '1 hour' END),
         artifacts = ${JSON.stringify(report.artifacts)}::jsonb,
         usage = ${JSON.stringify(report.usage)}::jsonb,

@@ -43,9 +43,14 @@ export interface DraftOptions {
   readonly allowPrivateWebhooks: boolean;
 }
 
-/** Where lies what the caller sent; tokens, which name the folders of attempts, count from 1. */
+/** Where an attempt's files lie. Tokens count from 1. */
+export function attemptFolder(jobId: string, token: number): string {
+  return `${jobId}/${token}/`;
+}
+
+/** Where lies what the caller sent. */
 export function sentFolder(jobId: string): string {
-  return `${jobId}/0/`;
+  return attemptFolder(jobId, 0);
 }
 
 /** What the ledger stores of an accepted request. */

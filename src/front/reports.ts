@@ -28,6 +28,7 @@ import {
   renewLease,
   RETRY_DELAYS_MS,
 } from "./jobs.js";
+import { attemptFolder } from "./new-job.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
 export interface ReportHandlers {
@@ -169,6 +170,6 @@ async function removeOrphans(
   { jobId, token }: LeaseRef,
   checkpointId: string | null,
 ): Promise<void> {
-  const prefix = `${jobId}/${token}/`;
+  const prefix = attemptFolder(jobId, token);
   if (checkpointId?.startsWith(prefix) !== true) await store.removeAll(prefix);
 }

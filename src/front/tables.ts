@@ -96,6 +96,8 @@ export interface JobsTable {
   webhook_at: OptionalTimestamp;
   webhook_attempts: Generated<number>;
   files_removed: Generated<boolean>;
+  /** Whether attempts before the one that completed may have left files. */
+  has_leftovers: Generated<boolean>;
   deleted_at: OptionalTimestamp;
 }
 

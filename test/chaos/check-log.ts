@@ -4,6 +4,8 @@ import type { LedgerRow, LogEvent } from "./event-log.js";
 export interface Findings {
   /** Accepted, and not in the ledger. */
   readonly lost: number;
+  /** In the ledger, and its asker was told of another, or of none. */
+  readonly unasked: number;
   /** In the ledger, and without an end. */
   readonly stuck: number;
   /** Seen in a state after it was seen in a later one, or with less progress. */
@@ -38,6 +40,7 @@ export function checkLog(log: readonly LogEvent[]): Findings {
   const rows = new Map(ofType("ledger").map((row) => [row.id, row]));
   const accepted = ofType("accepted");
   const poisoned = new Set(accepted.filter(({ poison }) => poison).map(({ id }) => id));
+  const known = new Set(accepted.map(({ id }) => id));
   const cancelled = new Set(ofType("cancelled").map(({ id }) => id));
   const right = new Set(ofType("content").flatMap(({ id, isRight }) => (isRight ? [id] : [])));
   const present = ofType("file").map(({ key }) => key);
@@ -46,6 +49,7 @@ export function checkLog(log: readonly LogEvent[]): Findings {
   const claimed = new Set([...rows.values()].filter(isDone).flatMap(({ files }) => files));
   return {
     lost: accepted.filter(({ id }) => !rows.has(id)).length,
+    unasked: count(({ id }) => !known.has(id)),
     stuck: count(({ state }) => RANK[state] !== 2),
     backward: countBackward(ofType("seen")),
     unpaid: count(

@@ -43,7 +43,7 @@ function wholeRun({ findings, accepted, faults }: Seen): Verdict[] {
 
 /** What each kind of fault must not lead to. */
 function ofFaults({ findings, faults, done }: Seen): Verdict[] {
-  const { lost, stuck, failed, stale, unpaid, overpaid, orphans, wrong } = findings;
+  const { lost, unasked, stuck, failed, stale, unpaid, overpaid, orphans, wrong } = findings;
   const charges = done.reduce((sum, row) => sum + row.charges.length, 0);
   const rules: readonly (readonly [string, string, number])[] = [
     [
@@ -52,7 +52,7 @@ function ofFaults({ findings, faults, done }: Seen): Verdict[] {
       unpaid + overpaid + orphans,
     ],
     ["T3", `stale writes ${stale}, wrong bytes ${wrong}`, stale + wrong],
-    ["T4", `lost ${lost}, stuck ${stuck}`, lost + stuck],
+    ["T4", `lost ${lost}, accepted twice ${unasked}, stuck ${stuck}`, lost + unasked + stuck],
     ["T8", `failed ${failed}`, failed],
     ["T9", `confirmed and lost ${lost}`, lost + stuck],
     ["T10", `good jobs failed ${failed}, wrong bytes shipped ${wrong}`, failed + wrong],

@@ -132,8 +132,7 @@ async function gather({ stand, note, asked }: Course): Promise<void> {
   const rows = await stand.readLedger();
   const keys = await stand.listFiles();
   for (const row of rows) note(row);
-  for (const key of keys.filter((name) => !name.includes("checkpoint")))
-    note({ type: "file", key });
+  for (const key of keys) note({ type: "file", key });
   for (const row of rows) {
     const toil = asked.get(row.id);
     if (row.state !== "completed" || toil === undefined) continue;

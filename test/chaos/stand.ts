@@ -40,7 +40,7 @@ export interface Stand {
   /** `rabbitmqctl` on the broker. */
   control(...words: readonly string[]): Promise<void>;
   /** Sends a request to the next front; undefined when that one is away. */
-  request(path: string, body?: object): Promise<Reply | undefined>;
+  request(path: string, body?: object, idempotencyKey?: string): Promise<Reply | undefined>;
   readLedger(): Promise<LedgerRow[]>;
   /** Asks the database that the ledger is in. */
   query<Row extends object>(question: string, values?: readonly unknown[]): Promise<Row[]>;
@@ -147,10 +147,11 @@ export async function openStand(options: StandOptions): Promise<Stand> {
       const [program = "", ...first] = (process.env["RABBITMQCTL"] ?? "").split(" ");
       await promisify(execFile)(program, [...first, ...words]);
     },
-    async request(path, body) {
+    async request(path, body, idempotencyKey) {
       turn += 1;
       const url = `http://127.0.0.1:${httpPorts[turn % httpPorts.length]}/v1${path}`;
-      return await send(url, stdout.trim(), body);
+      const once = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+      return await send(url, { authorization: `Bearer ${stdout.trim()}`, ...once }, body);
     },
     readLedger: () => readLedger(databaseUrl),
     query: (question, values) => ask(databaseUrl, question, values),
@@ -194,8 +195,12 @@ function member(name: string, start: () => Running, sign: RegExp) {
   });
 }
 
-async function send(url: string, key: string, body?: object): Promise<Reply | undefined> {
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+async function send(
+  url: string,
+  own: Readonly<Record<string, string>>,
+  body?: object,
+): Promise<Reply | undefined> {
+  const headers = { ...own, "content-type": "application/json" };
   const signal = AbortSignal.timeout(5_000);
   const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   try {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LedgerRow } from "./event-log.js";
 import { MODEL } from "./grinder.js";
@@ -16,19 +17,24 @@ export interface Toil {
 type Ask = Pick<Stand, "request">;
 
 /** One try; undefined when the front is away. */
-export function askFor(stand: Ask, toil: Toil): Promise<Reply | undefined> {
+export function askFor(
+  stand: Ask,
+  toil: Toil,
+  idempotencyKey?: string,
+): Promise<Reply | undefined> {
   const { stepMs, ...rest } = toil;
-  return stand.request("/toils", { model: MODEL, step_ms: stepMs, ...rest });
+  return stand.request("/toils", { model: MODEL, step_ms: stepMs, ...rest }, idempotencyKey);
 }
 
-/** Asks until the job is accepted; resolves to its id. `onRefused` hears the other statuses. */
+/** Asks under one key until the job is accepted; resolves to its id. `onRefused` hears the other statuses. */
 export async function submit(
   stand: Ask,
   toil: Toil,
   onRefused: (status: number) => void = () => {},
 ): Promise<string> {
+  const key = randomUUID();
   for (;;) {
-    const reply = await askFor(stand, toil);
+    const reply = await askFor(stand, toil, key);
     if (reply?.status === 200) return reply.json.id as string;
     if (reply !== undefined) onRefused(reply.status);
     await sleep(200);

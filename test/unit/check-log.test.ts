@@ -5,6 +5,7 @@ import type { LedgerRow, LogEvent } from "../chaos/event-log.js";
 
 const CLEAN: Findings = {
   lost: 0,
+  unasked: 0,
   stuck: 0,
   backward: 0,
   unpaid: 0,
@@ -69,6 +70,15 @@ describe("the checker of a chaos run", () => {
 
   const planted: [keyof Findings, readonly LogEvent[]][] = [
     ["lost", without((event) => event.type === "ledger" && event.id === "gone")],
+    [
+      "unasked",
+      [
+        ...LOG,
+        row("twin"),
+        { atMs: 9, type: "file", key: "twin/1/content.json" },
+        { atMs: 9, type: "content", id: "twin", isRight: true },
+      ],
+    ],
     ["stuck", changed("gone", { state: "in_progress" })],
     ["stuck", changed("gone", { state: "queued" })],
     ["backward", [...LOG, seen("good", "in_progress", 100)]],

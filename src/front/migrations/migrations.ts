@@ -1,5 +1,6 @@
 import type { Migration } from "kysely";
 import { ledger } from "./2026-11-21-ledger.js";
+import { leftovers } from "./2026-11-22-leftovers.js";
 import { replies } from "./2026-11-21-replies.js";
 import { turns } from "./2026-11-21-turns.js";
 import { webhooks } from "./2026-11-21-webhooks.js";
@@ -10,4 +11,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "2026-11-21-replies": replies,
   "2026-11-21-turns": turns,
   "2026-11-21-webhooks": webhooks,
+  "2026-11-22-leftovers": leftovers,
 };
