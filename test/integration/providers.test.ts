@@ -16,7 +16,7 @@ const model = await loadModelPackage(
 
 /** The vector of a text, computed by an inference process with these providers. */
 async function embed(providers: readonly string[]): Promise<Float32Array> {
-  const config = loadConfig({ threads: 1, providers: [...providers] });
+  const config = { ...loadConfig({ threads: 1 }), providers: [...providers] };
   const runner = await openPackageRunner(model, runnerParts(config));
   try {
     const { signal } = new AbortController();
