@@ -72,13 +72,7 @@ export async function openPackageRunner(
     modality,
     info,
     async make(body, signal) {
-      const inputs = new Map<string, Uint8Array>();
-      const request = await admitAlone({
-        body: { model: model.id, ...body },
-        modality,
-        info,
-        inputs,
-      });
+      const { request, readInput } = await admitAlone({ body, modality, info });
       const id = `run_${randomUUID()}`;
       const scratchPath = await mkdtemp(join(root, "job-"));
       const job = {
@@ -89,8 +83,6 @@ export async function openPackageRunner(
         expiresAtMs: Number.MAX_SAFE_INTEGER,
         reportTo: "",
       };
-      const readInput = async (artifact: { readonly id: string }) =>
-        inputs.get(artifact.id) ?? new Uint8Array();
       const startedAt = performance.now();
       const made = await collect(inference.run({ job, scratchPath, readInput }, signal));
       const seconds = (performance.now() - startedAt) / 1_000;

@@ -5,13 +5,20 @@ export interface Admission {
   readonly body: Record<string, unknown>;
   readonly modality: Modality;
   readonly info: ModelInfo;
-  /** Gets what the request sends along, by the artifact's id. */
-  readonly inputs: Map<string, Uint8Array>;
 }
 
-/** Admits a request body without a front: the request that a pipeline runs. */
-export async function admitAlone({ body, modality, info, inputs }: Admission): Promise<unknown> {
-  return await modality.admit(body, {
+export interface Admitted {
+  /** What a pipeline runs. */
+  readonly request: unknown;
+  /** Reads what was sent along with it. */
+  readonly readInput: (artifact: { readonly id: string }) => Promise<Uint8Array>;
+}
+
+/** Admits a request body for `info`'s model without a front. */
+export async function admitAlone({ body, modality, info }: Admission): Promise<Admitted> {
+  const inputs = new Map<string, Uint8Array>();
+  const whole = { model: info.id, ...body };
+  const request = await modality.admit(whole, {
     model: info,
     path: modality.endpoint.path,
     async saveInput(bytes, mediaType) {
@@ -21,4 +28,6 @@ export async function admitAlone({ body, modality, info, inputs }: Admission): P
     },
     findEarlier: () => Promise.resolve(undefined),
   });
+  const readInput: Admitted["readInput"] = async ({ id }) => inputs.get(id) ?? new Uint8Array();
+  return { request, readInput };
 }

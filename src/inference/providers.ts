@@ -60,29 +60,24 @@ function expected(x: Float32Array): number[] {
  */
 export async function chooseProviders(wanted: readonly string[]): Promise<readonly string[]> {
   if (wanted.length === 1 && wanted[0] === "auto") {
-    for (const name of PREFERENCE) if (await works(name)) return [name, "cpu"];
+    for (const name of PREFERENCE) if ((await faultOf(name)) === undefined) return [name, "cpu"];
     return ["cpu"];
   }
   for (const name of wanted) {
-    try {
-      await probeProvider(name);
-    } catch (cause) {
-      const reason = reasonOf(cause);
-      throw new Error(`PROVIDERS asks for ${name}, which does not run here: ${reason}`, { cause });
-    }
+    const fault = await faultOf(name);
+    if (fault !== undefined)
+      throw new Error(`PROVIDERS asks for ${name}, which does not run here: ${fault}`);
   }
   return wanted.includes("cpu") ? wanted : [...wanted, "cpu"];
 }
 
-async function works(name: string): Promise<boolean> {
-  return await probeProvider(name).then(
-    () => true,
-    () => false,
-  );
+/** Why a provider is of no use here; undefined where it proves itself. */
+export async function faultOf(name: string): Promise<string | undefined> {
+  return await probeProvider(name).then(() => undefined, reasonOf);
 }
 
 /** Its first sentence: stack traces of C++ follow. */
-export function reasonOf(thrown: unknown): string {
+function reasonOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return (text.split("\n")[0] ?? "").slice(0, 300);
 }

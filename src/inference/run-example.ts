@@ -12,14 +12,11 @@ export async function runExample(
   pipeline: Pipeline<unknown, unknown>,
 ): Promise<void> {
   const info = await modelInfo(model);
-  const inputs = new Map<string, Uint8Array>();
-  const body = { model: model.id, ...modality.example(info) };
-  const request = await admitAlone({ body, modality, info, inputs });
+  const body = modality.example(info);
+  const { request, readInput } = await admitAlone({ body, modality, info });
   const scratchPath = await mkdtemp(join(tmpdir(), "framemill-canary-"));
   try {
     const { signal } = new AbortController();
-    const readInput = async (artifact: { readonly id: string }) =>
-      inputs.get(artifact.id) ?? new Uint8Array();
     for await (const event of pipeline.run(request, { signal, scratchPath, readInput }))
       if (event.type === "output") return;
     throw new Error("it ended without an output");

@@ -3,7 +3,6 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32, deflateSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { toJobError } from "#framemill/core/errors.js";
@@ -13,6 +12,10 @@ import { readImage } from "#framemill/media/image.js";
 import { pictureSamples, type Sample, soundSamples } from "../fuzz/media-samples.js";
 import { edits, mutate } from "../fuzz/mutate.js";
 import { countOf, noteVerdict } from "./verdicts.js";
+import { pngBomb } from "../png-bomb.js";
+
+/** What of a bomb is really there. */
+const MOST_BOMB_BYTES = 8e6;
 
 const FUZZED = countOf({ short: 40, full: 2_000 });
 const PLACES = countOf({ short: 2, full: 4 });
@@ -93,7 +96,7 @@ async function bombs(): Promise<Sample[]> {
   ];
   const png = sizes.map(([width, height]) => ({
     name: `PNG of ${width} × ${height}`,
-    bytes: pngBomb(width, height),
+    bytes: pngBomb(width, height, MOST_BOMB_BYTES),
   }));
   const [jpeg, webp] = await Promise.all(
     ["plain.jpeg", "lossless.webp"].map(async (name) => {
@@ -111,25 +114,6 @@ async function bombs(): Promise<Sample[]> {
     { name: "JPEG that says 65 500 × 65 500", bytes: jpeg ?? Buffer.alloc(0) },
     { name: "WebP that says 16 384 × 16 384", bytes: webp ?? Buffer.alloc(0) },
   ];
-}
-
-/** A PNG of zeros, of which at most 8 MB are really there. */
-function pngBomb(width: number, height: number): Buffer {
-  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  const rows = Math.min(height, Math.floor(8e6 / (width / 8 + 1)));
-  const data = deflateSync(Buffer.alloc(Math.ceil(width / 8 + 1) * rows), { level: 9 });
-  const chunks = [chunk("IHDR", header), chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
-  return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), ...chunks]);
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.byteLength);
-  sum.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, sum]);
 }
 
 async function fuzzed(): Promise<Sample[]> {

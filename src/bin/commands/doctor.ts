@@ -53,10 +53,9 @@ const CHECKS: readonly Check[] = [
     part: "inference",
     mend: "reinstall the packages: npm ci --ignore-scripts",
     async run() {
-      const { listExecutionProviders, probeProvider, reasonOf } =
-        await import("../../inference/providers.js");
+      const { faultOf, listExecutionProviders } = await import("../../inference/providers.js");
       const found = listExecutionProviders().map(async (name) => {
-        const fault = await probeProvider(name).then(() => undefined, reasonOf);
+        const fault = await faultOf(name);
         return fault === undefined ? `${name} works` : `${name} does not (${fault.slice(0, 60)})`;
       });
       return (await Promise.all(found)).join(", ");

@@ -1,7 +1,7 @@
-import { crc32, deflateSync } from "node:zlib";
 import { coverRgb, decodeDataUrl, mediaTypeOf, readImage } from "#framemill/media/image.js";
 import { sharp } from "#framemill/media/safe-sharp.js";
 import { describe, expect, it } from "vitest";
+import { pngBomb } from "../../png-bomb.js";
 
 const param = "input_reference";
 const plain = (width: number, height: number) =>
@@ -136,22 +136,4 @@ function noise() {
   return sharp({
     create: { width: 200, height: 200, channels: 3, background: "#000000", noise: gaussian },
   });
-}
-
-/** A valid 1-bit greyscale PNG of zeros: 1 bit a pixel, deflated a thousandfold. */
-function pngBomb(width: number, height: number): Buffer {
-  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  const rows = deflateSync(Buffer.alloc((width / 8 + 1) * height), { level: 9 });
-  const chunks = [chunk("IHDR", header), chunk("IDAT", rows), chunk("IEND", Buffer.alloc(0))];
-  return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), ...chunks]);
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.byteLength);
-  sum.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, sum]);
 }
