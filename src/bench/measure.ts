@@ -6,6 +6,29 @@ export interface BenchResult {
   readonly suite: string;
   readonly conditions: Readonly<Record<string, string | number>>;
   readonly rows: readonly BenchRow[];
+  /** How single measurements are spread: stages, waits, latencies. */
+  readonly distributions?: readonly Distribution[];
+  /** What the suite's plot shows. */
+  readonly series?: readonly Series[];
+}
+
+export interface Distribution {
+  readonly what: string;
+  readonly unit: string;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  /** Measurements. */
+  readonly count: number;
+}
+
+/** One line of a plot: points [x, y]. Lines of one plot share both labels. */
+export interface Series {
+  readonly name: string;
+  /** With the unit. */
+  readonly xLabel: string;
+  readonly yLabel: string;
+  readonly points: readonly (readonly [number, number])[];
 }
 
 export interface BenchRow {
@@ -64,6 +87,17 @@ export function median(values: readonly number[]): number {
     sorted[Math.floor(middle)],
   ];
   return (low + high) / 2;
+}
+
+/** Percentiles by nearest rank. */
+export function distribute(
+  { what, unit }: Pick<RowSpec, "what" | "unit">,
+  values: readonly number[],
+): Distribution {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) =>
+    round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN);
+  return { what, unit, p50: at(0.5), p90: at(0.9), p99: at(0.99), count: sorted.length };
 }
 
 /** Seconds of a run. */
