@@ -127,6 +127,23 @@ projects
     (await import("./commands/projects.js")).printWebhookSecret(name, options, config()),
   );
 
+const workers = program.command("workers").description("workers that announce themselves");
+workers
+  .command("list")
+  .description("what they compute on, and what they hold")
+  .option("--json", "print as JSON")
+  .action(async (options) =>
+    (await import("./commands/workers.js")).listWorkers(options, config()),
+  );
+workers
+  .command("drain")
+  .argument("<id>", "as workers list prints it")
+  .option("--undo", "let it take jobs again")
+  .description("lets a worker finish its jobs and take no more, also when it starts again")
+  .action(async (id: string, options) =>
+    (await import("./commands/workers.js")).drainWorker(id, options, config()),
+  );
+
 const models = program.command("models").description("model packages");
 models
   .command("list")

@@ -115,6 +115,7 @@ export async function runWorker(
     drainMs,
     health: { host, port: workerPort },
     reporterOf: (job) => reporters.at(addressOf(job)),
+    announce: (status) => reporters.at(frontAddress).announce(status),
     closeReporters: () => reporters.close(),
     directives,
     inference,

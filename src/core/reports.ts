@@ -72,6 +72,29 @@ export interface ReleaseReport extends LeaseRef {
   readonly gpuMs: number;
 }
 
+export const WORKER_STATES = ["starting", "ready", "busy", "draining", "stopped"] as const;
+
+/** A worker, as its operator sees it. */
+export interface WorkerStatus {
+  readonly workerId: string;
+  readonly state: (typeof WORKER_STATES)[number];
+  /** Public names. */
+  readonly models: readonly string[];
+  /** Jobs it runs at a time. */
+  readonly slots: number;
+  /** Jobs it holds now. */
+  readonly running: number;
+  /** Name of the GPU or processor it computes on. */
+  readonly device: string;
+  /** Held by the worker and its inference process. */
+  readonly memoryBytes: number;
+}
+
+/** `drain`: finish what is held and take no more, until an answer says otherwise. */
+export interface WorkerOrders {
+  readonly drain: boolean;
+}
+
 /** The worker's side of the contract; `rpc/reporter` carries it over gRPC. */
 export interface Reporter {
   claim(jobId: string, workerId: string): Promise<ClaimResult>;
@@ -81,5 +104,6 @@ export interface Reporter {
   complete(report: CompletionReport): Promise<CompletionResult>;
   fail(report: FailureReport): Promise<FailureResult>;
   release(report: ReleaseReport): Promise<CompletionResult>;
+  announce(status: WorkerStatus): Promise<WorkerOrders>;
   close(): Promise<void>;
 }

@@ -15,6 +15,8 @@ const limits = z.strictObject({
 });
 const renewal = z.strictObject({ renew: z.boolean() });
 const projectParams = z.object({ name: z.string().min(1).max(64) });
+const workerParams = z.object({ id: z.string().min(1).max(256) });
+const drainOrder = z.strictObject({ drain: z.boolean() });
 const keyParams = z.object({ id: z.string() });
 
 /** Answers hold keys and secrets: nothing keeps, frames or refers to them. */
@@ -53,6 +55,12 @@ export function addAdminRoutes(
         const { renew } = parse(renewal, body);
         const secret = await operations.webhookSecret(parse(projectParams, params).name, renew);
         return reply.send(JSON.stringify(secret));
+      });
+      admin.get("/workers", async () => operations.listWorkers());
+      admin.post("/workers/:id/drain", async ({ params, body }) => {
+        const { drain } = parse(drainOrder, body);
+        await operations.drainWorker(parse(workerParams, params).id, drain);
+        return { drain };
       });
       admin.delete("/keys/:id", async ({ params }, reply) =>
         reply.send(JSON.stringify(await operations.revokeKey(parse(keyParams, params).id))),

@@ -8,6 +8,7 @@ import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
 import { attemptFolder, sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
+import { forgetWorkers } from "./workers.js";
 
 export interface JanitorOptions {
   readonly database: Database;
@@ -52,6 +53,7 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await removeLeftovers(options);
       await forgetReplies(options);
       await deleteOldRows(db, options.repliedModalities);
+      await forgetWorkers(db);
     },
     onError: (error) => {
       const message = error instanceof Error ? error.message : String(error);

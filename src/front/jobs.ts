@@ -1,9 +1,16 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Artifact } from "../core/artifact.js";
 import type { JobFailure, Lease } from "../core/job.js";
-import type { CompletionReport, FailureReport, LeaseRef, ReleaseReport } from "../core/reports.js";
+import type {
+  CompletionReport,
+  FailureReport,
+  LeaseRef,
+  ReleaseReport,
+  WorkerOrders,
+} from "../core/reports.js";
 import type { Tables } from "./tables.js";
 import { CURRENT_TURN, giveWay, IS_CONTESTED } from "./turns.js";
+import { isDraining } from "./workers.js";
 
 /**
  * The state machine. Every move is one statement that names the state it leaves and, for workers,
@@ -112,11 +119,13 @@ export async function findLiveLease(db: Executor, jobId: string): Promise<number
   return rows[0]?.ms;
 }
 
-export async function renewLease(db: Executor, lease: LeaseRef): Promise<boolean> {
-  const { rows } = await sql`
+/** What its worker is to do besides; undefined where the lease is not held. */
+export async function renewLease(db: Executor, lease: LeaseRef): Promise<WorkerOrders | undefined> {
+  const { rows } = await sql<WorkerOrders>`
     UPDATE jobs SET lease_until = ${inMs(LEASE_MS)}
-    WHERE ${heldBy(lease)} AND lease_until IS NOT NULL RETURNING id`.execute(db);
-  return rows.length === 1;
+    WHERE ${heldBy(lease)} AND lease_until IS NOT NULL
+    RETURNING ${isDraining(sql`worker_id`)} AS drain`.execute(db);
+  return rows[0];
 }
 
 /** Progress never falls, and stays below 100 until the file can be downloaded. */

@@ -3,6 +3,7 @@ import type { JobState } from "../core/job.js";
 import type { Prices, Units } from "../core/usage.js";
 import type { Database } from "./database.js";
 import type { ApiKey, Keys, Project, ProjectLimits } from "./keys.js";
+import { listWorkers, setDrain, type WorkerSummary } from "./workers.js";
 
 /** A job as its operator sees it: no prompt, but attempts and money. */
 export interface JobSummary {
@@ -49,6 +50,10 @@ export interface Operations {
   setProject(name: string, limits: Partial<ProjectLimits>): Promise<Project>;
   /** The secret that signs the project's webhooks; `renew`: another than before. */
   webhookSecret(name: string, renew: boolean): Promise<string>;
+  /** Those that were heard of within the last 15 s. */
+  listWorkers(): Promise<WorkerSummary[]>;
+  /** `drain`: it finishes its jobs and takes no more, until it is told otherwise. */
+  drainWorker(workerId: string, drain: boolean): Promise<void>;
 }
 
 export function createOperations({ kysely }: Database, keys: Keys): Operations {
@@ -103,5 +108,7 @@ export function createOperations({ kysely }: Database, keys: Keys): Operations {
       await keys.setLimits((await ensureProject(name)).id, limits),
     webhookSecret: async (name, renew) =>
       await keys.webhookSecret((await ensureProject(name)).id, renew),
+    listWorkers: () => listWorkers(kysely),
+    drainWorker: (workerId, drain) => setDrain(kysely, workerId, drain),
   };
 }

@@ -10,6 +10,8 @@ import type {
   LeaseRef,
   ProgressReport,
   ReleaseReport,
+  WorkerOrders,
+  WorkerStatus,
 } from "../core/reports.js";
 import { priceOf, UNIT_NAMES } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
@@ -29,6 +31,7 @@ import {
   RETRY_DELAYS_MS,
 } from "./jobs.js";
 import { attemptFolder } from "./new-job.js";
+import { noteWorker } from "./workers.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
 export interface ReportHandlers {
@@ -40,6 +43,7 @@ export interface ReportHandlers {
   readonly complete: (report: CompletionReport) => Promise<CompletionResult>;
   readonly fail: (report: FailureReport) => Promise<FailureResult>;
   readonly release: (report: ReleaseReport) => Promise<CompletionResult>;
+  readonly announce: (status: WorkerStatus) => Promise<WorkerOrders>;
 }
 
 export interface ReportsOptions {
@@ -71,7 +75,8 @@ export function createReportHandlers({
       return { outcome: "leased", lease, checkpoint };
     },
     async heartbeat(lease) {
-      if (await renewLease(db, lease)) return { ...HELD, leaseMs: LEASE_MS, drain: false };
+      const renewed = await renewLease(db, lease);
+      if (renewed !== undefined) return { ...HELD, leaseMs: LEASE_MS, ...renewed };
       return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
     },
     async progress(report) {
@@ -97,6 +102,7 @@ export function createReportHandlers({
         ending?.token === report.token && ending.state === "in_progress" && !ending.held;
       return repeated ? RECORDED : { outcome: "stale" };
     },
+    announce: async (status) => await noteWorker(db, status),
   };
 }
 

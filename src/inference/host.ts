@@ -24,5 +24,9 @@ export interface InferenceHost {
   run(task: InferenceJob, signal: AbortSignal): AsyncIterable<PipelineEvent>;
   /** Process id of the inference process, while there is one. */
   readonly processId: number | undefined;
+  /** Name of the GPU or processor it computes on; empty until it is ready. */
+  readonly device: string;
+  /** Resident bytes of the inference process; 0 where the system does not say. */
+  memoryBytes(): Promise<number>;
   close(): Promise<void>;
 }

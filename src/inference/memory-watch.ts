@@ -33,7 +33,7 @@ export function watchMemory({ processId, allowance, onExceeded }: MemoryWatchOpt
 }
 
 /** Resident bytes of a process; 0 where it has gone or the system does not say. */
-async function residentBytes(processId: number): Promise<number> {
+export async function residentBytes(processId: number): Promise<number> {
   const statm = await readFile(`/proc/${processId}/statm`, "utf8").catch(() => "");
   return Number(statm.split(" ")[1] ?? 0) * PAGE_BYTES;
 }

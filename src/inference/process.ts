@@ -6,7 +6,7 @@ import type { PipelineEvent } from "../core/events.js";
 import { fromFailure } from "../core/job.js";
 import { EventQueue } from "./event-queue.js";
 import type { InferenceHost, InferenceJob } from "./host.js";
-import { memoryAllowance, watchMemory } from "./memory-watch.js";
+import { memoryAllowance, residentBytes, watchMemory } from "./memory-watch.js";
 import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
 
 /** Pause before a new process, so that one that dies at once does not spin. */
@@ -34,6 +34,8 @@ interface LiveProcess {
   readonly child: ChildProcess;
   readonly ready: Promise<void>;
   readonly tasks: Map<string, RunningTask>;
+  /** Empty until it is ready. */
+  readonly device: string;
   /** Told to die: takes no more jobs, though its exit was not seen yet. */
   killed: boolean;
 }
@@ -77,6 +79,10 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
     get processId() {
       return live?.child.pid;
     },
+    get device() {
+      return live?.device ?? "";
+    },
+    memoryBytes: async () => await residentBytes(live?.child.pid ?? 0),
     async *run(task, signal) {
       yield* runTask({ live: await present(), task, signal, options });
     },
@@ -128,10 +134,19 @@ function startProcess(options: InferenceProcessOptions, faults: Faults): LivePro
   });
   const proves = faults.isSuspect;
   const tasks = new Map<string, RunningTask>();
-  const ready = awaitReady(child, log);
+  let device = "";
+  const ready = awaitReady(child, log).then((name) => void (device = name));
   // Whoever waits for readiness sees the rejection; a process nobody waits for is not an accident.
   ready.catch(() => {});
-  const live: LiveProcess = { child, ready, tasks, killed: false };
+  const live: LiveProcess = {
+    child,
+    ready,
+    tasks,
+    killed: false,
+    get device() {
+      return device;
+    },
+  };
   child.on("message", (reply: InferenceReply) => {
     if (reply.type === "job-error" && reply.failure.code === "device_lost") {
       live.killed = true;
@@ -165,16 +180,17 @@ function startProcess(options: InferenceProcessOptions, faults: Faults): LivePro
   return live;
 }
 
-function awaitReady(child: ChildProcess, log: InferenceProcessOptions["log"]): Promise<void> {
+/** Resolves to the name of what it computes on. */
+function awaitReady(child: ChildProcess, log: InferenceProcessOptions["log"]): Promise<string> {
   return new Promise((resolve, reject) => {
     child.on("message", (reply: InferenceReply) => {
       if (reply.type === "ready") {
-        const { loadMs, providers } = reply;
+        const { loadMs, providers, device } = reply;
         log.info(
-          { processId: child.pid, loadMs: Math.round(loadMs), providers },
+          { processId: child.pid, loadMs: Math.round(loadMs), providers, device },
           "models are loaded",
         );
-        resolve();
+        resolve(device);
       } else if (reply.type === "setup-failed") {
         log.error({ reason: reply.message }, "models do not load");
         reject(new Error(reply.message));

@@ -39,7 +39,9 @@ export type InferenceReply =
   | {
       readonly type: "ready";
       readonly loadMs: number;
-      readonly providers: readonly string[] | undefined;
+      readonly providers: readonly string[];
+      /** Name of what they compute on. */
+      readonly device: string;
     }
   | { readonly type: "setup-failed"; readonly message: string }
   | { readonly type: "input-wanted"; readonly jobId: string; readonly artifact: Artifact }

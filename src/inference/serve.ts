@@ -4,6 +4,7 @@ import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job } from "../core/job.js";
 import type { Modality, Pipeline, PipelineSetup } from "../core/modality.js";
+import { deviceName } from "./device-name.js";
 import { loadModelPackage, verifyModelPackage } from "./model-package.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
 import { chooseProviders } from "./providers.js";
@@ -75,8 +76,10 @@ async function setUp(
   const startedAt = performance.now();
   try {
     const providers = setup.providers && (await chooseProviders(setup.providers));
+    const used = new Set(providers);
     for (const modelPath of setup.modelPaths) {
       const model = await loadModelPackage(modelPath);
+      if (providers === undefined) model.execution.providers.forEach((name) => used.add(name));
       await verifyModelPackage(model);
       const modality = findModality(model.modality);
       if (modality === undefined) {
@@ -90,7 +93,8 @@ async function setUp(
       if (proves) await runExample(model, modality, pipeline);
       pipelines.set(model.id, pipeline);
     }
-    send({ type: "ready", loadMs: performance.now() - startedAt, providers });
+    const loadMs = performance.now() - startedAt;
+    send({ type: "ready", loadMs, providers: [...used], device: await deviceName([...used]) });
   } catch (thrown) {
     send({
       type: "setup-failed",

@@ -25,6 +25,7 @@ import type { LeaseRef as WireLeaseRef } from "./gen/framemill/v1/LeaseRef.js";
 import type { ReleaseRequest } from "./gen/framemill/v1/ReleaseRequest.js";
 import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
+import { decode, decodeAnswer, integer, name, outcome } from "./wire.js";
 
 /** What the front says to a progress report. */
 export interface ProgressResult {
@@ -56,26 +57,8 @@ const FAIL_OUTCOMES = {
   stale: "FAIL_OUTCOME_STALE",
 } as const;
 
-/** A wire enum back to the core's word; UNSPECIFIED and numbers of a newer schema are refused. */
-function outcome<const Word extends string>(words: Readonly<Record<Word, string>>) {
-  const all = Object.keys(words).filter((word): word is Word => Object.hasOwn(words, word));
-  return z.unknown().transform((name, context): Word => {
-    const word = all.find((candidate) => words[candidate] === name);
-    if (word !== undefined) return word;
-    context.addIssue(`unknown outcome ${String(name)}`);
-    return z.NEVER;
-  });
-}
-
-/** A 64-bit integer as text, refused where a number would lose digits. */
-const integer = z
-  .string()
-  .regex(/^\d{1,16}$/, "must be an integer below 2^53")
-  .transform(Number)
-  .refine(Number.isSafeInteger, "must be below 2^53");
 const positive = integer.refine((value) => value > 0, "must be above 0");
 const quantity = z.number().nonnegative();
-const name = z.string().min(1).max(256);
 
 const leaseRef = z.object({ jobId: name, token: positive });
 const artifact = z.object({
@@ -330,19 +313,4 @@ function toUsage({ gpuMilliseconds, ...units }: z.infer<typeof usage>): Usage {
 /** Drops units that were not sent: an absent unit and 0 are different things. */
 function withoutAbsent(units: Readonly<Record<string, number | undefined>>): Units {
   return Object.fromEntries(Object.entries(units).filter(([, value]) => value !== undefined));
-}
-
-function decode<T>(schema: z.ZodType<T>, wire: unknown): T {
-  const parsed = schema.safeParse(wire);
-  if (parsed.success) return parsed.data;
-  throw new JobError("invalid_value", z.prettifyError(parsed.error));
-}
-
-function decodeAnswer<T>(schema: z.ZodType<T>, wire: unknown): T {
-  const parsed = schema.safeParse(wire);
-  if (parsed.success) return parsed.data;
-  throw new JobError(
-    "server_error",
-    `unusable answer of the front: ${z.prettifyError(parsed.error)}`,
-  );
 }

@@ -10,6 +10,8 @@ import type {
   LeaseRef,
   ProgressReport,
   ReleaseReport,
+  WorkerOrders,
+  WorkerStatus,
 } from "../core/reports.js";
 import { createAuthorizer } from "./authorize.js";
 import type { ReportRequest__Output } from "./gen/framemill/v1/ReportRequest.js";
@@ -31,6 +33,7 @@ import {
   encodeReportResponse,
   type ProgressResult,
 } from "./messages.js";
+import { decodeAnnounceRequest, encodeAnnounceResponse } from "./presence-messages.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { ReportSequences } from "./report-sequences.js";
 import { bind, shutDown, unary } from "./server.js";
@@ -52,6 +55,7 @@ export interface ReportHandlers {
   complete(report: CompletionReport): Promise<CompletionResult>;
   fail(report: FailureReport): Promise<FailureResult>;
   release(report: ReleaseReport): Promise<CompletionResult>;
+  announce(status: WorkerStatus): Promise<WorkerOrders>;
 }
 
 export interface ReportServerOptions {
@@ -140,6 +144,9 @@ function createService(
       reporting.delete(report.jobId);
       return encodeRecordResponse(await handlers.release(report));
     }),
+    Announce: unary(async (request) =>
+      encodeAnnounceResponse(await handlers.announce(decodeAnnounceRequest(request))),
+    ),
     Report(call) {
       streams.add(call);
       const take = (report: ProgressReport) => {

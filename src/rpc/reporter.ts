@@ -8,7 +8,7 @@ import {
 } from "@grpc/grpc-js";
 import pRetry from "p-retry";
 import { JobError } from "../core/errors.js";
-import type { LeaseRef, Reporter } from "../core/reports.js";
+import type { LeaseRef, Reporter, WorkerStatus } from "../core/reports.js";
 import type { WorkerServiceClient } from "./gen/framemill/v1/WorkerService.js";
 import {
   decodeClaimResponse,
@@ -20,6 +20,7 @@ import {
   encodeLeaseRef,
   encodeReleaseRequest,
 } from "./messages.js";
+import { decodeAnnounceResponse, encodeAnnounceRequest } from "./presence-messages.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { type Directive, ReportStream } from "./report-stream.js";
 import { fromServiceError } from "./status.js";
@@ -125,6 +126,16 @@ class Client implements GrpcReporter {
       this.#callTimeoutMs,
     );
     return decodeHeartbeatResponse(answer);
+  }
+
+  /** Tried for one deadline only: the next announcement is due by then. */
+  async announce(status: WorkerStatus) {
+    const request = encodeAnnounceRequest(status);
+    const answer = await this.#call(
+      (client, ...rest) => client.announce(request, ...rest),
+      this.#callTimeoutMs,
+    );
+    return decodeAnnounceResponse(answer);
   }
 
   progress(report: Parameters<Reporter["progress"]>[0]): void {

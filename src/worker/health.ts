@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { WorkerStatus } from "../core/reports.js";
 
-export type WorkerHealth = "starting" | "ready" | "busy" | "draining" | "stopped" | "defunct";
+export type WorkerHealth = WorkerStatus["state"];
 
 export interface HealthOptions {
   readonly host: string;

@@ -1,12 +1,14 @@
 import type { Job } from "../core/job.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
-import type { Reporter } from "../core/reports.js";
+import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
 import type { InferenceHost } from "../inference/host.js";
-import type { Broker, ConsumeOptions, Delivery, Subscription } from "../queue/broker.js";
+import type { Broker, ConsumeOptions, Delivery } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
 import { executeJob } from "./execute-job.js";
 import { type HealthServer, startHealthServer, type WorkerHealth } from "./health.js";
+import { createIntake } from "./intake.js";
+import { keepPresence, type Presence } from "./presence.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
 import type { Log } from "./log.js";
@@ -24,6 +26,8 @@ export interface WorkerOptions {
   readonly health: { readonly host: string; readonly port: number };
   readonly broker: Broker;
   readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
+  /** Tells the front of this worker. */
+  readonly announce: (status: WorkerStatus) => Promise<WorkerOrders>;
   readonly closeReporters: () => Promise<void>;
   readonly directives: Directives;
   readonly inference: InferenceHost;
@@ -45,7 +49,7 @@ const HAND_OVER_MS = 5_000;
 
 /** Starts consuming once the models are loaded; rejects when they cannot be. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { broker, models, slots, log } = options;
+  const { broker, models, slots, workerId, log } = options;
   let running = 0;
   let phase: WorkerHealth = "starting";
   const state = () => (phase === "ready" && running > 0 ? "busy" : phase);
@@ -54,40 +58,45 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { spoolDir: folder, reporterOf } = options;
   const spool = await openSpool({ folder, reporterOf, log });
   const preempt = new AbortController();
-  let subscriptions: readonly Subscription[] = [];
-  const stopConsuming = async () => {
-    await Promise.all(subscriptions.map((subscription) => subscription.stop()));
-  };
-  const onDrain = () => {
-    if (phase === "ready") phase = "draining";
-    void stopConsuming();
-  };
+  const onDrain = () => follow({ drain: true });
   const deps = { ...options, scratch, spool, onDrain, preempted: preempt.signal };
-
-  const close = () => closeAll({ health, options, scratch });
+  const execute = async (delivery: Delivery) => {
+    running += 1;
+    try {
+      return await executeJob(delivery, deps);
+    } finally {
+      running -= 1;
+    }
+  };
+  const intake = createIntake(
+    async () =>
+      await Promise.all(planConsuming(options).map((plan) => broker.consume(plan, execute))),
+  );
+  const follow = ({ drain }: WorkerOrders) => {
+    if (phase === "stopped" || drain === (phase === "draining")) return;
+    log.info({ workerId, drain }, drain ? "told to take no more jobs" : "told to take jobs");
+    phase = drain ? "draining" : "ready";
+    const turn = drain ? intake.close() : intake.open();
+    turn.catch((error: unknown) => log.error({ reason: String(error) }, "queue not consumed"));
+  };
+  let presence: Presence | undefined;
+  const announce = async () =>
+    await options.announce({ ...(await describe(options)), state: state(), running });
+  const close = async () => {
+    await presence?.leave();
+    await closeAll({ health, options, scratch });
+  };
   try {
     await options.inference.ready();
     await spool.sendAll();
-    const execute = async (delivery: Delivery) => {
-      running += 1;
-      try {
-        return await executeJob(delivery, deps);
-      } finally {
-        running -= 1;
-      }
-    };
-    subscriptions = await Promise.all(
-      planConsuming(options).map((intake) => broker.consume(intake, execute)),
-    );
+    phase = "ready";
+    presence = await keepPresence({ announce, onOrders: follow });
+    if (state() === "ready") await intake.open();
   } catch (thrown) {
     await close();
     throw thrown;
   }
-  phase = "ready";
-  log.info(
-    { workerId: options.workerId, models: models.map(({ id }) => id), slots },
-    "worker ready",
-  );
+  log.info({ workerId, models: models.map(({ id }) => id), slots }, `worker ${state()}`);
   return {
     healthPort: health.port,
     get state() {
@@ -97,11 +106,22 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       phase = "draining";
       const handOverMs = Math.min(HAND_OVER_MS, options.drainMs / 2);
       const timer = setTimeout(() => preempt.abort(), options.drainMs - handOverMs);
-      await stopConsuming();
+      await intake.close();
       clearTimeout(timer);
-      await close();
       phase = "stopped";
+      await close();
     },
+  };
+}
+
+async function describe({ workerId, models, slots, inference }: WorkerOptions) {
+  const memoryBytes = process.memoryUsage.rss() + (await inference.memoryBytes());
+  return {
+    workerId,
+    models: models.map(({ id }) => id),
+    slots,
+    device: inference.device,
+    memoryBytes,
   };
 }
 

@@ -26,7 +26,7 @@ const replied = ({ id, modality }: ModelInfo) => modality !== "video" && id !== 
 
 /** A whole worker over real gRPC; only its inference is a script. */
 export async function startHands(
-  { broker, store, models }: Pick<Harness, "broker" | "store" | "models">,
+  { broker, store, models, front }: Pick<Harness, "broker" | "store" | "models" | "front">,
   script: Script,
   serves: (model: ModelInfo) => boolean = replied,
 ): Promise<Worker> {
@@ -50,12 +50,15 @@ export async function startHands(
     health: { host: "127.0.0.1", port: 0 },
     broker,
     reporterOf: (job) => reporters.at(job.reportTo),
+    announce: (status) => reporters.at(`127.0.0.1:${front.grpcPort}`).announce(status),
     closeReporters: () => reporters.close(),
     directives,
     inference: {
       ready: async () => {},
       run: script,
       processId: undefined,
+      device: "no device",
+      memoryBytes: async () => 1,
       close: async () => {},
     },
     store,

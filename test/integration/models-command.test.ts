@@ -274,6 +274,8 @@ describe("the canary", () => {
           yield* events;
         },
         processId: undefined,
+        device: "",
+        memoryBytes: async () => 0,
         close: async () => {},
       }),
     };

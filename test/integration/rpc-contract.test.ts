@@ -1,6 +1,7 @@
 import { credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
+import type { WorkerStatus } from "#framemill/core/reports.js";
 import { proto } from "#framemill/rpc/proto.js";
 import {
   startReportServer,
@@ -87,6 +88,21 @@ describe("unary calls", () => {
     const { front, address } = await start({ heartbeat: async () => answer });
     expect(await report(address).heartbeat(lease, "worker-a")).toEqual(answer);
     expect(front.calls).toEqual([["heartbeat", lease, "worker-a"]]);
+  });
+
+  test("an announcement arrives whole, and its answer is an order", async () => {
+    const { front, address } = await start({ announce: async () => ({ drain: true }) });
+    const status: WorkerStatus = {
+      workerId: "w",
+      state: "busy",
+      models: ["a", "b"],
+      slots: 2,
+      running: 1,
+      device: "NVIDIA H200",
+      memoryBytes: 2 ** 40,
+    };
+    expect(await report(address).announce(status)).toEqual({ drain: true });
+    expect(front.calls).toEqual([["announce", status]]);
   });
 
   test("a completion arrives whole and may be repeated", async () => {

@@ -25,6 +25,7 @@ export function createFakeFront(answers: Partial<ReportHandlers> = {}): FakeFron
     complete: async () => ({ outcome: "recorded" }),
     fail: async () => ({ outcome: "retry", retryAfterMs: 5_000 }),
     release: async () => ({ outcome: "recorded" }),
+    announce: async () => ({ drain: false }),
     ...answers,
   };
   return {
@@ -35,6 +36,7 @@ export function createFakeFront(answers: Partial<ReportHandlers> = {}): FakeFron
     progress: (...rest) => front.progress(...rest),
     complete: (...rest) => (calls.push(["complete", ...rest]), front.complete(...rest)),
     fail: (...rest) => (calls.push(["fail", ...rest]), front.fail(...rest)),
+    announce: (...rest) => (calls.push(["announce", ...rest]), front.announce(...rest)),
     release: (...rest) => (calls.push(["release", ...rest]), front.release(...rest)),
   };
 }

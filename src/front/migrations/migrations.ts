@@ -4,6 +4,7 @@ import { leftovers } from "./2026-11-22-leftovers.js";
 import { replies } from "./2026-11-21-replies.js";
 import { turns } from "./2026-11-21-turns.js";
 import { webhooks } from "./2026-11-21-webhooks.js";
+import { workers } from "./2026-11-22-workers.js";
 
 /** Every schema change in order; the name is the key under which the database remembers it. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -12,4 +13,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "2026-11-21-turns": turns,
   "2026-11-21-webhooks": webhooks,
   "2026-11-22-leftovers": leftovers,
+  "2026-11-22-workers": workers,
 };

@@ -1,6 +1,8 @@
 import type * as grpc from '@grpc/grpc-js';
 import type { EnumTypeDefinition, MessageTypeDefinition } from '@grpc/proto-loader';
 
+import type { AnnounceRequest as _framemill_v1_AnnounceRequest, AnnounceRequest__Output as _framemill_v1_AnnounceRequest__Output } from './framemill/v1/AnnounceRequest.js';
+import type { AnnounceResponse as _framemill_v1_AnnounceResponse, AnnounceResponse__Output as _framemill_v1_AnnounceResponse__Output } from './framemill/v1/AnnounceResponse.js';
 import type { Artifact as _framemill_v1_Artifact, Artifact__Output as _framemill_v1_Artifact__Output } from './framemill/v1/Artifact.js';
 import type { Chunk as _framemill_v1_Chunk, Chunk__Output as _framemill_v1_Chunk__Output } from './framemill/v1/Chunk.js';
 import type { ClaimRequest as _framemill_v1_ClaimRequest, ClaimRequest__Output as _framemill_v1_ClaimRequest__Output } from './framemill/v1/ClaimRequest.js';
@@ -29,6 +31,8 @@ type SubtypeConstructor<Constructor extends new (...args: any) => any, Subtype> 
 export interface ProtoGrpcType {
   framemill: {
     v1: {
+      AnnounceRequest: MessageTypeDefinition<_framemill_v1_AnnounceRequest, _framemill_v1_AnnounceRequest__Output>
+      AnnounceResponse: MessageTypeDefinition<_framemill_v1_AnnounceResponse, _framemill_v1_AnnounceResponse__Output>
       Artifact: MessageTypeDefinition<_framemill_v1_Artifact, _framemill_v1_Artifact__Output>
       Chunk: MessageTypeDefinition<_framemill_v1_Chunk, _framemill_v1_Chunk__Output>
       ClaimOutcome: EnumTypeDefinition
@@ -53,6 +57,7 @@ export interface ProtoGrpcType {
       ReportResponse: MessageTypeDefinition<_framemill_v1_ReportResponse, _framemill_v1_ReportResponse__Output>
       Usage: MessageTypeDefinition<_framemill_v1_Usage, _framemill_v1_Usage__Output>
       WorkerService: SubtypeConstructor<typeof grpc.Client, _framemill_v1_WorkerServiceClient> & { service: _framemill_v1_WorkerServiceDefinition }
+      WorkerState: EnumTypeDefinition
     }
   }
 }

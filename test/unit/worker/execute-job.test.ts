@@ -49,6 +49,7 @@ function frontDouble(answers: Partial<Reporter> = {}) {
   const released: (Artifact | null)[] = [];
   const reporter: Reporter = {
     claim: async () => ({ outcome: "leased", lease, checkpoint: null }),
+    announce: async () => ({ drain: false }),
     heartbeat: async () => ({ outcome: "held", leaseMs: 30_000, cancel: false, drain: false }),
     progress() {},
     async complete(report) {
@@ -91,6 +92,8 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
     ready: async () => {},
     run,
     processId: 1,
+    device: "",
+    memoryBytes: async () => 0,
     close: async () => {},
   };
   const scratch = await openScratch(join(folder, "scratch"));

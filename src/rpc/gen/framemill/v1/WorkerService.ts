@@ -2,6 +2,8 @@
 
 import type * as grpc from '@grpc/grpc-js'
 import type { MethodDefinition } from '@grpc/proto-loader'
+import type { AnnounceRequest as _framemill_v1_AnnounceRequest, AnnounceRequest__Output as _framemill_v1_AnnounceRequest__Output } from '../../framemill/v1/AnnounceRequest.js';
+import type { AnnounceResponse as _framemill_v1_AnnounceResponse, AnnounceResponse__Output as _framemill_v1_AnnounceResponse__Output } from '../../framemill/v1/AnnounceResponse.js';
 import type { ClaimRequest as _framemill_v1_ClaimRequest, ClaimRequest__Output as _framemill_v1_ClaimRequest__Output } from '../../framemill/v1/ClaimRequest.js';
 import type { ClaimResponse as _framemill_v1_ClaimResponse, ClaimResponse__Output as _framemill_v1_ClaimResponse__Output } from '../../framemill/v1/ClaimResponse.js';
 import type { CompleteRequest as _framemill_v1_CompleteRequest, CompleteRequest__Output as _framemill_v1_CompleteRequest__Output } from '../../framemill/v1/CompleteRequest.js';
@@ -16,6 +18,15 @@ import type { ReportRequest as _framemill_v1_ReportRequest, ReportRequest__Outpu
 import type { ReportResponse as _framemill_v1_ReportResponse, ReportResponse__Output as _framemill_v1_ReportResponse__Output } from '../../framemill/v1/ReportResponse.js';
 
 export interface WorkerServiceClient extends grpc.Client {
+  Announce(argument: _framemill_v1_AnnounceRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  Announce(argument: _framemill_v1_AnnounceRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  Announce(argument: _framemill_v1_AnnounceRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  Announce(argument: _framemill_v1_AnnounceRequest, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  announce(argument: _framemill_v1_AnnounceRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  announce(argument: _framemill_v1_AnnounceRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  announce(argument: _framemill_v1_AnnounceRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  announce(argument: _framemill_v1_AnnounceRequest, callback: grpc.requestCallback<_framemill_v1_AnnounceResponse__Output>): grpc.ClientUnaryCall;
+  
   Claim(argument: _framemill_v1_ClaimRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_framemill_v1_ClaimResponse__Output>): grpc.ClientUnaryCall;
   Claim(argument: _framemill_v1_ClaimRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_framemill_v1_ClaimResponse__Output>): grpc.ClientUnaryCall;
   Claim(argument: _framemill_v1_ClaimRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_framemill_v1_ClaimResponse__Output>): grpc.ClientUnaryCall;
@@ -69,6 +80,8 @@ export interface WorkerServiceClient extends grpc.Client {
 }
 
 export interface WorkerServiceHandlers extends grpc.UntypedServiceImplementation {
+  Announce: grpc.handleUnaryCall<_framemill_v1_AnnounceRequest__Output, _framemill_v1_AnnounceResponse>;
+  
   Claim: grpc.handleUnaryCall<_framemill_v1_ClaimRequest__Output, _framemill_v1_ClaimResponse>;
   
   Complete: grpc.handleUnaryCall<_framemill_v1_CompleteRequest__Output, _framemill_v1_CompleteResponse>;
@@ -84,6 +97,7 @@ export interface WorkerServiceHandlers extends grpc.UntypedServiceImplementation
 }
 
 export interface WorkerServiceDefinition extends grpc.ServiceDefinition {
+  Announce: MethodDefinition<_framemill_v1_AnnounceRequest, _framemill_v1_AnnounceResponse, _framemill_v1_AnnounceRequest__Output, _framemill_v1_AnnounceResponse__Output>
   Claim: MethodDefinition<_framemill_v1_ClaimRequest, _framemill_v1_ClaimResponse, _framemill_v1_ClaimRequest__Output, _framemill_v1_ClaimResponse__Output>
   Complete: MethodDefinition<_framemill_v1_CompleteRequest, _framemill_v1_CompleteResponse, _framemill_v1_CompleteRequest__Output, _framemill_v1_CompleteResponse__Output>
   Fail: MethodDefinition<_framemill_v1_FailRequest, _framemill_v1_FailResponse, _framemill_v1_FailRequest__Output, _framemill_v1_FailResponse__Output>

@@ -1,0 +1,26 @@
+// Original file: proto/framemill/v1/worker.proto
+
+export const WorkerState = {
+  WORKER_STATE_UNSPECIFIED: 'WORKER_STATE_UNSPECIFIED',
+  WORKER_STATE_STARTING: 'WORKER_STATE_STARTING',
+  WORKER_STATE_READY: 'WORKER_STATE_READY',
+  WORKER_STATE_BUSY: 'WORKER_STATE_BUSY',
+  WORKER_STATE_DRAINING: 'WORKER_STATE_DRAINING',
+  WORKER_STATE_STOPPED: 'WORKER_STATE_STOPPED',
+} as const;
+
+export type WorkerState =
+  | 'WORKER_STATE_UNSPECIFIED'
+  | 0
+  | 'WORKER_STATE_STARTING'
+  | 1
+  | 'WORKER_STATE_READY'
+  | 2
+  | 'WORKER_STATE_BUSY'
+  | 3
+  | 'WORKER_STATE_DRAINING'
+  | 4
+  | 'WORKER_STATE_STOPPED'
+  | 5
+
+export type WorkerState__Output = typeof WorkerState[keyof typeof WorkerState]
