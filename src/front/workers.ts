@@ -52,13 +52,7 @@ export async function listWorkers(db: Kysely<Tables>): Promise<WorkerSummary[]> 
           AND jobs.lease_until > now()) AS jobs
     FROM workers WHERE seen_at > now() - ${ABSENT_MS} * interval '1 millisecond'
     ORDER BY id`.execute(db);
-  return rows.map(({ id, status, seen_at: seenAt, drain, jobs }) => ({
-    workerId: id,
-    ...status,
-    drain,
-    jobs,
-    seenAt: seenAt.toISOString(),
-  }));
+  return rows.map(toSummary);
 }
 
 /** Wants a worker drained, or no longer so. The name need not be known yet: it holds for whoever bears it. */
@@ -84,4 +78,8 @@ interface Row {
   readonly seen_at: Date;
   readonly drain: boolean;
   readonly jobs: readonly WorkerJob[];
+}
+
+function toSummary({ id, status, seen_at: seenAt, drain, jobs }: Row): WorkerSummary {
+  return { ...status, workerId: id, drain, jobs, seenAt: seenAt.toISOString() };
 }

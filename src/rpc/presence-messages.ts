@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { WORKER_STATES, type WorkerOrders, type WorkerStatus } from "../core/reports.js";
+import type { WorkerOrders, WorkerStatus } from "../core/reports.js";
 import type { AnnounceRequest } from "./gen/framemill/v1/AnnounceRequest.js";
 import type { AnnounceResponse } from "./gen/framemill/v1/AnnounceResponse.js";
 import { decode, decodeAnswer, integer, name, outcome } from "./wire.js";
@@ -10,7 +10,7 @@ const STATES = {
   busy: "WORKER_STATE_BUSY",
   draining: "WORKER_STATE_DRAINING",
   stopped: "WORKER_STATE_STOPPED",
-} as const satisfies Readonly<Record<(typeof WORKER_STATES)[number], string>>;
+} as const satisfies Readonly<Record<WorkerStatus["state"], string>>;
 
 const MOST_MODELS = 1_000;
 

@@ -62,15 +62,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const deps = { ...options, scratch, spool, onDrain, preempted: preempt.signal };
   const execute = async (delivery: Delivery) => {
     running += 1;
-    try {
-      return await executeJob(delivery, deps);
-    } finally {
-      running -= 1;
-    }
+    return await executeJob(delivery, deps).finally(() => (running -= 1));
   };
-  const intake = createIntake(
-    async () =>
-      await Promise.all(planConsuming(options).map((plan) => broker.consume(plan, execute))),
+  const intake = createIntake(() =>
+    Promise.all(planConsuming(options).map((plan) => broker.consume(plan, execute))),
   );
   const follow = ({ drain }: WorkerOrders) => {
     if (phase === "stopped" || drain === (phase === "draining")) return;

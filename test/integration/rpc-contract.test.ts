@@ -92,7 +92,7 @@ describe("unary calls", () => {
 
   test("an announcement arrives whole, and its answer is an order", async () => {
     const { front, address } = await start({ announce: async () => ({ drain: true }) });
-    const status: WorkerStatus = {
+    const sent: WorkerStatus = {
       workerId: "w",
       state: "busy",
       models: ["a", "b"],
@@ -101,8 +101,8 @@ describe("unary calls", () => {
       device: "NVIDIA H200",
       memoryBytes: 2 ** 40,
     };
-    expect(await report(address).announce(status)).toEqual({ drain: true });
-    expect(front.calls).toEqual([["announce", status]]);
+    expect(await report(address).announce(sent)).toEqual({ drain: true });
+    expect(front.calls).toEqual([["announce", sent]]);
   });
 
   test("a completion arrives whole and may be repeated", async () => {
