@@ -130,8 +130,9 @@ describe("calls that come again, late and out of order", () => {
   }
 });
 
+/** And what the janitor notes of its own work, whenever that is. */
 const TIMES_AND_NAMES =
-  "{id,job_id,seq,created_at,started_at,ended_at,expires_at,deadline_at,released_at,republish_after,turn}";
+  "{has_leftovers,id,job_id,seq,created_at,started_at,ended_at,expires_at,deadline_at,released_at,republish_after,turn}";
 
 type End = (
   reporter: GrpcReporter,

@@ -6,7 +6,7 @@ import { countGood, submit, type Toil, untilEnded } from "./toils.js";
 import { countOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
-const KILLS = countOf({ short: 4, full: 50 });
+const KILLS = countOf({ short: 4, full: 100 });
 const SCALE_INS = countOf({ short: 2, full: 12 });
 const SCALE_IN_MS = countOf({ short: 5_000, full: 10_000 });
 const FAULT_ROUNDS = countOf({ short: 1, full: 6 });
