@@ -243,6 +243,27 @@ program
     (await import("./commands/bench.js")).bench(suites, options, config()),
   );
 
+program
+  .command("bench-graph")
+  .argument("<file>", "an ONNX file")
+  .description("times one graph on one execution provider, opened and run as a worker does it")
+  .option("--provider <name>", "cpu, webgpu, cuda or tensorrt", "cpu")
+  .option("--dims <name=size...>", "sizes of the free dimensions", parseDims, {})
+  .option("--feeds <folder>", "raw values of each input as <input>.bin; made of the seed otherwise")
+  .option("--seed <number>", "of the values that are fed", parseCount, 1)
+  .option("--rounds <number>", "runs of each kind", parseCount, 10)
+  .option("--out <file>", "the result as JSON")
+  .option("--paced", "one run for each line on standard input: kept, returned, save <folder>")
+  .action(async (file: string, options) =>
+    (await import("./commands/bench-graph.js")).benchOneGraph(file, options, config()),
+  );
+
+function parseDims(text: string, earlier: Readonly<Record<string, number>>) {
+  const [name = "", size = ""] = text.split("=");
+  if (name === "") throw new InvalidArgumentError(`must be a name and a size, got ${text}`);
+  return { ...earlier, [name]: parseCount(size) };
+}
+
 try {
   await program.parseAsync();
 } catch (thrown) {

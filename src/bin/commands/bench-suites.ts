@@ -30,9 +30,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
 };
 
-function pipelineSetup({ modelsDir, threads, ffmpegPath, ffprobePath, espeakPath }: Config) {
+function pipelineSetup(config: Config) {
+  const { modelsDir, threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
   const modelPath = join(modelsDir, "service-motion-1");
-  return { modelPath, threads, ffmpegPath, ffprobePath, espeakPath };
+  return { modelPath, threads, providers, ffmpegPath, ffprobePath, espeakPath };
 }
 
 /** Needs a chat, an embeddings and a rerank model in MODELS_DIR that transformers.js opens as well. */
