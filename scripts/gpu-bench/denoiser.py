@@ -24,9 +24,7 @@ def denoise(o: Operators, s: Denoiser, latents: Value, time: Value, context: Val
     return from_patches(o, s, linear(o, "head", x, s.width, s.channels * PATCH))
 
 
-def block(
-    o: Operators, s: Denoiser, name: str, state: tuple[Value, Value, Value], turn: tuple[Value, Value]
-) -> Value:
+def block(o: Operators, s: Denoiser, name: str, state: tuple[Value, Value, Value], turn: tuple[Value, Value]) -> Value:
     x, modulation, text = state
     own = o.add(o.weight(f"{name}.modulation", (1, 6, s.width), 0.1), modulation)
     shift, scale, gate, mlp_shift, mlp_scale, mlp_gate = o.split(own, 6, 1)

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 
+SLOWEST_RUN_S = 45.0
+"""A run that takes longer counts as hung."""
+
+
 class Findings:
     """Written after every figure, so that a part that is stopped leaves what it has."""
 
@@ -18,8 +22,8 @@ class Findings:
 
     def row(self, what: str, values: list[float], unit: str) -> None:
         ordered = sorted(values)
-        at = lambda share: round_to_four(ordered[max(0, int(np.ceil(share * len(ordered))) - 1)])  # noqa: E731
-        row = {"what": what, "unit": unit, "p50": at(0.5), "p90": at(0.9), "count": len(ordered)}
+        p50, p90 = (round_to_four(ordered[max(0, int(np.ceil(it * len(ordered))) - 1)]) for it in (0.5, 0.9))
+        row = {"what": what, "unit": unit, "p50": p50, "p90": p90, "count": len(ordered)}
         self._add("rows", row | {"values": [round_to_four(value) for value in values]})
 
     def fact(self, what: str, value: str | float) -> None:
@@ -52,10 +56,10 @@ def take_turns(contenders: list, rounds: int, budget_s: float, failed: Callable[
         shift = round_ % max(1, len(contenders))
         for it in contenders[shift:] + contenders[:shift]:
             spent = sum(times[it.name]) / 1_000
-            if it.name not in times or spent > share_s or time.monotonic() - started > budget_s:
+            if spent > share_s or time.monotonic() - started > budget_s:
                 continue
             try:
-                times[it.name].append(it.run(share_s))
+                times[it.name].append(it.run(max(share_s, SLOWEST_RUN_S)))
             except Exception as thrown:  # One that breaks must not end the others.
                 failed(it.name, str(thrown))
                 contenders = [other for other in contenders if other is not it]

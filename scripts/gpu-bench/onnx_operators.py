@@ -15,7 +15,7 @@ ELEMENT_TYPES = {"float32": 1, "uint8": 2, "float16": 10, "bfloat16": 16}
 
 
 class OnnxOperators:
-    """Nodes in order of use. Attention, rotation and GELU are ONNX Runtime's own operators, as its exporters use them."""
+    """Nodes in order of use. Attention, rotation and GELU are ONNX Runtime's own operators."""
 
     def __init__(self, element: str) -> None:
         self.element = element
@@ -77,9 +77,7 @@ class OnnxOperators:
 
     def rotate(self, x: str, cos: str, sin: str, heads: int) -> str:
         positions = self.integers((0,))
-        return self.node(
-            "RotaryEmbedding", x, positions, cos, sin, domain=CONTRIB, interleaved=1, num_heads=heads
-        )
+        return self.node("RotaryEmbedding", x, positions, cos, sin, domain=CONTRIB, interleaved=1, num_heads=heads)
 
     def attention(self, q: str, k: str, v: str, heads: int) -> str:
         return self.node("MultiHeadAttention", q, k, v, domain=CONTRIB, num_heads=heads)

@@ -1,4 +1,4 @@
-"""Collects Node, the compiled program with its packages, and the libraries it loads; from npm, PyPI and the distribution."""
+"""Collects Node, the program, its packages and the libraries it loads; from npm, PyPI and the distribution."""
 
 import argparse
 import json
@@ -99,7 +99,9 @@ def pack_cuda(app: pathlib.Path, downloads: pathlib.Path, architectures: set[int
             (app / BINDING / name).write_bytes(archive.read(f"onnxruntime/capi/{name}"))
     if architectures:
         stay, emptied = keep_architectures(app / BINDING / PROVIDERS[1], architectures)
-        print(f"CUDA code: {stay / 2**20:.0f} MiB for sm_{sorted(architectures)} kept, {emptied / 2**20:.0f} MiB emptied")
+        print(
+            f"CUDA code: {stay / 2**20:.0f} MiB for sm_{sorted(architectures)} kept, {emptied / 2**20:.0f} MiB emptied"
+        )
 
 
 def call(command: list[str], folder: pathlib.Path) -> str:

@@ -135,7 +135,9 @@ def contest(setup: Setup, name: str, element: str) -> None:
 
 
 def measure(setup: Setup, label: str, contenders: list, rounds: int) -> None:
-    failed = lambda who, why: setup.findings.missing(f"{label}: {who}", why)  # noqa: E731
+    def failed(who: str, why: str) -> None:
+        setup.findings.missing(f"{label}: {who}", why)
+
     times = take_turns(contenders, rounds, max(5.0, setup.left_s * rounds / ROUNDS - 10), failed)
     for name, values in times.items():
         setup.findings.row(f"{label}: {name}", values, "ms")
@@ -191,7 +193,7 @@ def transfer(setup: Setup) -> None:
 
 
 def encoding(setup: Setup) -> None:
-    """A clip's frames to H.264 by ffmpeg, once they are all there: more than a worker waits, which encodes meanwhile."""
+    """A clip's frames to H.264 by ffmpeg once they are all there: a worker, which encodes meanwhile, waits less."""
     sizes = setup.sizes
     width, height = sizes.pixels
     frames = sizes.clip.windows * sizes.decoder.frames * 4
@@ -249,7 +251,7 @@ PARTS: dict[str, Part] = {
     "machine": Part(machine, 60),
     "providers": Part(providers, 150),
     "ceilings": Part(ceilings, 60),
-    "denoiser": Part(denoiser, 240),
+    "denoiser": Part(denoiser, 270),
     "decoder": Part(decoder, 120),
     "transfer": Part(transfer, 60),
     "encoding": Part(encoding, 60),
@@ -298,10 +300,10 @@ def call(command: list[str], limit_s: float) -> str:
 
 def first_words(text: str) -> str:
     """The lines that say what went wrong, without stack frames."""
-    return " | ".join(islice_lines(text))[:1200]
+    return " | ".join(telling_lines(text))[:1200]
 
 
-def islice_lines(text: str) -> Iterator[str]:
+def telling_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         words = line.replace("\x1b[m", "").replace("\x1b[1;31m", "").strip()
         if words and not words.startswith(("at ", "Node.js v", "^", "node:", "file://")):
