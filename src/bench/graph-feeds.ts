@@ -36,7 +36,7 @@ export async function makeFeeds(
 }
 
 /** Throws a sentence that names the free dimension that has no size. */
-export function resolveDims(
+function resolveDims(
   { name, dims }: TensorInfo,
   sizes: Readonly<Record<string, number>>,
 ): number[] {
