@@ -7,8 +7,10 @@ import { passThrough } from "./processes.mjs";
 import { openReaper } from "./reaper.mjs";
 import { Refusal, say, secondsSince, stepsTaken } from "./steps.mjs";
 
-const SERVICE_SUITES = new Set(["queue"]);
-const PLAIN_SUITES = new Set(["media", "video"]);
+/** Suites that need no RabbitMQ and no Postgres. */
+const PLAIN_SUITES = new Set(["media", "cold", "image", "audio", "mlperf-video"]);
+/** The others. */
+const SERVICE_SUITES = new Set(["all", "video", "queue", "text", "load", "soak"]);
 
 const COMMANDS = {
   demo: (args) => runCli(["demo", ...args]),
@@ -35,10 +37,11 @@ async function chaos(args) {
   return (await printVerdicts(folder, chosen.length === 0)) ? code : code || 1;
 }
 
-/** The queue is measured on real servers; the other suites need none. */
+/** What goes through the queue is measured on real servers, unless `--embedded` says otherwise. */
 async function bench(args) {
   const suites = args.filter((arg) => SERVICE_SUITES.has(arg) || PLAIN_SUITES.has(arg));
-  const withServices = suites.length === 0 || suites.some((suite) => SERVICE_SUITES.has(suite));
+  const needsThem = suites.length === 0 || suites.some((suite) => SERVICE_SUITES.has(suite));
+  const withServices = needsThem && !args.includes("--embedded");
   const { makeReady } = await import("./make-ready.mjs");
   const reaper = await openReaper();
   try {

@@ -2,9 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { BenchRow } from "./measure.js";
-
-/** Two runs of the same thing may be this far apart before a ratio of two versions says nothing. */
-const MOST_NOISE = 0.05;
+import { MOST_NOISE, percent } from "./verdict.js";
 
 const earlier = z.object({
   suite: z.string(),
@@ -39,6 +37,6 @@ export function changeOf(row: BenchRow, before: readonly EarlierRow[]): string {
   const noise = [row.noise, then.noise];
   const worst = Math.max(...noise.map((share) => share ?? Infinity));
   if (worst === Infinity) return "too few rounds";
-  if (worst > MOST_NOISE) return `noisy, ${(worst * 100).toFixed(0)} %`;
+  if (worst > MOST_NOISE) return `noisy, ${percent(worst)}`;
   return (row.ours / then.ours).toFixed(3);
 }

@@ -10,6 +10,14 @@ export interface BenchResult {
   readonly distributions?: readonly Distribution[];
   /** What the suite's plot shows. */
   readonly series?: readonly Series[];
+  /** What could not be measured here. */
+  readonly unmeasured?: readonly Unmeasured[];
+}
+
+export interface Unmeasured {
+  readonly what: string;
+  /** E.g. `needs a chat model that transformers.js opens`. */
+  readonly why: string;
 }
 
 export interface Distribution {
@@ -39,8 +47,10 @@ export interface BenchRow {
   readonly unit: string;
   /** Median of the rounds' own ratios, ours / against. */
   readonly ratio: number;
-  /** What the ratio should not exceed. */
+  /** What the ratio should not exceed, or, where higher is better, reach. */
   readonly target: number | null;
+  /** Lower where absent. */
+  readonly better?: "lower" | "higher";
   /** A/A: how far our every other round is from the rest, as a share; null of fewer than four rounds. */
   readonly noise: number | null;
 }
@@ -55,10 +65,12 @@ export interface RowSpec {
   readonly what: string;
   readonly unit: string;
   readonly target: number | null;
+  /** Lower where absent. */
+  readonly better?: "lower" | "higher";
 }
 
 /** Medians and the median of the ratios. */
-export function compare({ what, unit, target }: RowSpec, pairs: readonly Pair[]): BenchRow {
+export function compare({ what, unit, target, better }: RowSpec, pairs: readonly Pair[]): BenchRow {
   return {
     what,
     ours: round(median(pairs.map(({ ours }) => ours))),
@@ -66,6 +78,7 @@ export function compare({ what, unit, target }: RowSpec, pairs: readonly Pair[])
     unit,
     ratio: round(median(pairs.map(({ ours, against }) => ours / against))),
     target,
+    ...(better && { better }),
     noise: noiseOf(pairs.map(({ ours }) => ours)),
   };
 }

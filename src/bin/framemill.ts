@@ -234,11 +234,14 @@ program
 
 program
   .command("bench")
-  .argument("[suites...]", "media, video, queue, cold, text; all but text when left out")
-  .description("measures and prints ratios; writes JSON")
-  .option("--out <folder>", "where the JSON goes", "bench-results")
-  .option("--rounds <number>", "repetitions of each", parseCount, 3)
+  .argument("[suites...]", "all, or some of media, video, queue, cold, text; all when left out")
+  .description("measures; prints ratios and verdicts; writes JSON, SVG and summary.md")
+  .option("--out <folder>", "where the files go", "bench-results")
+  .option("--rounds <number>", "repetitions of each; 3, or 2 with --quick", parseCount)
+  .option("--quick", "few rounds and short loads: a look, not a measurement")
   .option("--compare <path>", "JSON of an earlier run, or a folder of such: adds now / then")
+  .option("--embedded", "in-process broker and embedded database, whatever AMQP_URL says")
+  .option("--peer-models <folders...>", "published models for text that transformers.js opens too")
   .action(async (suites: string[], options) =>
     (await import("./commands/bench.js")).bench(suites, options, config()),
   );

@@ -7,8 +7,26 @@ import { createOperations } from "../../front/operations.js";
 import { listModelPackages, loadModelPackage } from "../../inference/model-package.js";
 import { runnerParts } from "../package-runner.js";
 import { startStack, type Stack } from "../stack.js";
+import { listPeerPackages, withPeerModels } from "./bench-peers.js";
 
-export type Suite = (config: Config, rounds: number) => Promise<BenchResult>;
+/** What the command line says beside the number of rounds; a suite takes what concerns it. */
+export interface SuiteOptions {
+  /** Few and short: a look, not a measurement to be published. */
+  readonly quick?: boolean;
+  /** Seconds within which a job of the load suite should end. */
+  readonly objective?: number;
+  /** What an hour of the machine costs. */
+  readonly dollarsPerHour?: number;
+  /** Model of a suite that is told which. */
+  readonly model?: string;
+  /** Folders of published models that transformers.js opens as well. */
+  readonly peerModels?: readonly string[];
+}
+
+export type Suite = (config: Config, rounds: number, options: SuiteOptions) => Promise<BenchResult>;
+
+/** Suites that `all` leaves out: they need what this repository does not bring. */
+export const ON_REQUEST: readonly string[] = [];
 
 /** Name → how it is measured, with everything that it needs of this build. */
 export const SUITES: Readonly<Record<string, Suite>> = {
@@ -20,7 +38,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     const { benchVideo } = await import("../../bench/video.js");
     return benchVideo(pipelineSetup(config), rounds);
   },
-  text: runText,
+  text: (config, rounds, { peerModels }) =>
+    withPeerModels(config, peerModels, (own) => runText(own, rounds)),
   queue: runQueue,
   async cold(config, rounds) {
     const { benchCold } = await import("../../bench/cold.js");
@@ -36,7 +55,7 @@ function pipelineSetup(config: Config) {
   return { modelPath, threads, providers, ffmpegPath, ffprobePath, espeakPath };
 }
 
-/** Needs a chat, an embeddings and a rerank model in MODELS_DIR that transformers.js opens as well. */
+/** Needs a chat, an embeddings and a rerank model that transformers.js opens as well. */
 async function runText(config: Config, rounds: number): Promise<BenchResult> {
   const [{ textRows }, { encoderRows }, { rerankRows }, { machine }] = await Promise.all([
     import("../../bench/text.js"),
@@ -44,15 +63,20 @@ async function runText(config: Config, rounds: number): Promise<BenchResult> {
     import("../../bench/reranker.js"),
     import("../../bench/measure.js"),
   ]);
-  const packages = await listModelPackages(config.modelsDir);
+  const packages = await listPeerPackages(config.modelsDir);
   const setupOf = (modality: string, pipeline: string) => {
     const model = packages.find((it) => it.modality === modality && it.pipeline === pipeline);
-    if (model !== undefined) return { ...pipelineSetup(config), modelPath: model.path };
-    throw new Error(`MODELS_DIR ${config.modelsDir} has no ${modality} model (${pipeline})`);
+    return model && { ...pipelineSetup(config), modelPath: model.path };
   };
   const chat = setupOf("chat", "decoder-text");
   const embeddings = setupOf("embeddings", "encoder");
   const rerank = setupOf("rerank", "encoder");
+  if (!chat || !embeddings || !rerank) {
+    const what = "text beside transformers.js";
+    const why =
+      "needs a chat, an embeddings and a rerank model with onnx/model.onnx: --peer-models, or MODELS_DIR";
+    return { suite: "text", conditions: machine(), rows: [], unmeasured: [{ what, why }] };
+  }
   return {
     suite: "text",
     conditions: {
