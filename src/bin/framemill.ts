@@ -234,13 +234,21 @@ program
 
 program
   .command("bench")
-  .argument("[suites...]", "all, or some of media, video, queue, cold, text; all when left out")
+  .argument(
+    "[suites...]",
+    "all, or some of media, video, queue, load, cold, text, mlperf-video; all when left out",
+  )
   .description("measures; prints ratios and verdicts; writes JSON, SVG and summary.md")
   .option("--out <folder>", "where the files go", "bench-results")
   .option("--rounds <number>", "repetitions of each; 3, or 2 with --quick", parseCount)
   .option("--quick", "few rounds and short loads: a look, not a measurement")
   .option("--compare <path>", "JSON of an earlier run, or a folder of such: adds now / then")
   .option("--embedded", "in-process broker and embedded database, whatever AMQP_URL says")
+  .option("--objective <seconds>", "load: within which a clip should end; 15", parseAmount)
+  .option("--reply-objective <seconds>", "load: the same for an embedding; 0.1", parseAmount)
+  .option("--dollars-per-hour <amount>", "video: what an hour of the machine costs; 2", parseAmount)
+  .option("--model <id>", "mlperf-video: package of MODELS_DIR that holds its model")
+  .option("--prompts <file>", "mlperf-video: its prompts, one a line")
   .option("--peer-models <folders...>", "published models for text that transformers.js opens too")
   .action(async (suites: string[], options) =>
     (await import("./commands/bench.js")).bench(suites, options, config()),

@@ -17,8 +17,11 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/** Starts everything, in the order in which each part needs the one before. */
-export async function startStack(config: Config): Promise<Stack> {
+/**
+ * Starts everything, in the order in which each part needs the one before. `watch` sees
+ * the parts before anybody uses them, for measurements.
+ */
+export async function startStack(config: Config, watch?: (parts: Parts) => void): Promise<Stack> {
   const log = createLog(config, "framemill");
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -26,6 +29,7 @@ export async function startStack(config: Config): Promise<Stack> {
   };
   try {
     const parts = await openParts(config, log);
+    watch?.(parts);
     closers.push(() => parts.close());
     const front = await runFront({ ...config, adminKey: await ensureAdminKey(config) }, parts, log);
     closers.push(() => front.close());

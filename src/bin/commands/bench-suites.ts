@@ -1,24 +1,28 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { BenchResult, BenchRow } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
 import { createOperations } from "../../front/operations.js";
 import { listModelPackages, loadModelPackage } from "../../inference/model-package.js";
 import { runnerParts } from "../package-runner.js";
-import { startStack, type Stack } from "../stack.js";
+import { runLoad } from "./bench-load.js";
 import { listPeerPackages, withPeerModels } from "./bench-peers.js";
+import { partsOf, withBenchStack } from "./bench-stack.js";
+import { runVideo } from "./bench-video.js";
 
 /** What the command line says beside the number of rounds; a suite takes what concerns it. */
 export interface SuiteOptions {
   /** Few and short: a look, not a measurement to be published. */
   readonly quick?: boolean;
-  /** Seconds within which a job of the load suite should end. */
+  /** Seconds within which a clip of the load suite should end. */
   readonly objective?: number;
+  /** The same for what is answered at once. */
+  readonly replyObjective?: number;
   /** What an hour of the machine costs. */
   readonly dollarsPerHour?: number;
   /** Model of a suite that is told which. */
   readonly model?: string;
+  /** File of prompts, one a line, for a suite that takes them. */
+  readonly prompts?: string;
   /** Folders of published models that transformers.js opens as well. */
   readonly peerModels?: readonly string[];
 }
@@ -26,7 +30,7 @@ export interface SuiteOptions {
 export type Suite = (config: Config, rounds: number, options: SuiteOptions) => Promise<BenchResult>;
 
 /** Suites that `all` leaves out: they need what this repository does not bring. */
-export const ON_REQUEST: readonly string[] = [];
+export const ON_REQUEST: readonly string[] = ["mlperf-video"];
 
 /** Name → how it is measured, with everything that it needs of this build. */
 export const SUITES: Readonly<Record<string, Suite>> = {
@@ -34,13 +38,15 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     const { benchMedia } = await import("../../bench/media.js");
     return benchMedia(pipelineSetup(config), rounds);
   },
-  async video(config, rounds) {
-    const { benchVideo } = await import("../../bench/video.js");
-    return benchVideo(pipelineSetup(config), rounds);
-  },
+  video: (config, rounds, options) => runVideo(pipelineSetup(config), { config, rounds, options }),
   text: (config, rounds, { peerModels }) =>
     withPeerModels(config, peerModels, (own) => runText(own, rounds)),
   queue: runQueue,
+  load: runLoad,
+  async "mlperf-video"(config, rounds, options) {
+    const { runMlperfVideo } = await import("./bench-mlperf-video.js");
+    return runMlperfVideo(config, rounds, options);
+  },
   async cold(config, rounds) {
     const { benchCold } = await import("../../bench/cold.js");
     const { openInference } = runnerParts(config);
@@ -115,30 +121,17 @@ async function runFirstToken(config: Config, model: string, rounds: number): Pro
 
 async function runQueue(config: Config, rounds: number): Promise<BenchResult> {
   const { benchQueue } = await import("../../bench/queue.js");
-  return await withBenchStack(config, async ({ endpoint, front, worker }) => {
+  return await withBenchStack(config, async (stack) => {
+    const { endpoint, front, worker } = stack;
     const operations = createOperations(front.database, front.keys);
-    const broker = config.amqpUrl === undefined ? "in-process broker" : "RabbitMQ";
     return await benchQueue(
       {
         ...endpoint,
-        parts: `${broker}, ${front.database.engine}`,
+        parts: partsOf(config, stack),
         isIdle: () => worker.state === "ready",
         findTimes: async (id) => (await operations.listJobs(10)).find((job) => job.id === id),
       },
       rounds,
     );
   });
-}
-
-/** A service of the configuration with ports and a folder of its own. */
-async function withBenchStack<T>(config: Config, use: (stack: Stack) => Promise<T>): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
-  const own = { dataDir, port: 0, grpcPort: 0, workerPort: 0 };
-  const stack = await startStack({ ...config, ...own, logLevel: "error" });
-  try {
-    return await use(stack);
-  } finally {
-    await stack.close();
-    await rm(dataDir, { recursive: true, force: true });
-  }
 }

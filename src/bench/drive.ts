@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Sends request `index` and waits for its end; rejects where it failed. */
+export type Send = (index: number, signal: AbortSignal) => Promise<unknown>;
+
+/** What became of one request. */
+export interface Outcome {
+  /** From when it should have been sent to its end, however it ended. */
+  readonly latencyMs: number;
+  readonly isAnswered: boolean;
+}
+
+export interface Drive {
+  readonly outcomes: readonly Outcome[];
+  /** From the first request's time to the last one's end. */
+  readonly seconds: number;
+}
+
+export interface ClosedLoop {
+  readonly clients: number;
+  /** Most requests. */
+  readonly count: number;
+  /** Nothing is sent any more after so long; what was sent is waited for. */
+  readonly windowMs: number;
+}
+
+/** Clients that each send their next request when the last one has ended. */
+export async function closedLoop(
+  send: Send,
+  { clients, count, windowMs }: ClosedLoop,
+  signal: AbortSignal,
+): Promise<Drive> {
+  const startedAt = performance.now();
+  const outcomes: Outcome[] = [];
+  let sent = 0;
+  const client = async () => {
+    while (sent < count && performance.now() - startedAt < windowMs) {
+      const request = { index: sent++, dueAt: performance.now() };
+      outcomes.push(await outcomeOf(send, request, signal));
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return { outcomes, seconds: (performance.now() - startedAt) / 1_000 };
+}
+
+/**
+ * Requests at times that do not depend on the answers. A request that was sent late, because this
+ * process or the service was busy, counts from when it was due: nothing slow is left out.
+ */
+export async function openLoop(
+  send: Send,
+  arrivalsMs: readonly number[],
+  signal: AbortSignal,
+): Promise<Drive> {
+  const startedAt = performance.now();
+  const outcomes = await Promise.all(
+    arrivalsMs.map(async (arrivalMs, index) => {
+      const dueAt = startedAt + arrivalMs;
+      await sleep(Math.max(0, dueAt - performance.now()), undefined, { signal }).catch(() => {});
+      return await outcomeOf(send, { index, dueAt }, signal);
+    }),
+  );
+  return { outcomes, seconds: (performance.now() - startedAt) / 1_000 };
+}
+
+async function outcomeOf(
+  send: Send,
+  { index, dueAt }: { readonly index: number; readonly dueAt: number },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const isAnswered = await send(index, signal).then(
+    () => true,
+    () => false,
+  );
+  return { latencyMs: performance.now() - dueAt, isAnswered };
+}

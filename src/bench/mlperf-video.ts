@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { type BenchResult, distribute, machine, round, timed, type Unmeasured } from "./measure.js";
+
+/**
+ * Text to video as MLPerf Inference sets it for Wan2.2-T2V-A14B: mlcommons/inference,
+ * text_to_video/wan2.2-t2v-14b/inference_config.yaml; a clip of 81 frames is 5 seconds and one frame.
+ */
+export const MLPERF_VIDEO = {
+  width: 1280,
+  height: 720,
+  frames: 81,
+  frameRate: 16,
+  steps: 20,
+  /** Above and below the boundary of the noise schedule. */
+  guidance: [4, 3],
+  guidanceBoundary: 0.875,
+  seed: 42,
+  /** Prompts of its data set. */
+  prompts: 248,
+  negativePrompt:
+    "vivid colors, overexposed, static, blurry details, subtitles, style, work of art, painting, picture, still, overall grayish, worst quality, low quality, JPEG artifacts, ugly, deformed, extra fingers, poorly drawn hands, poorly drawn face, deformed, disfigured, deformed limbs, fused fingers, static image, cluttered background, three legs, many people in the background, walking backwards",
+} as const;
+
+/** What a package says of the clips it makes; anything may be missing. */
+const package_ = z.object({
+  id: z.string(),
+  modality: z.string(),
+  shapes: z.object({ frameRate: z.number().optional(), frames: z.number().optional() }),
+  sampler: z
+    .object({
+      steps: z.number().optional(),
+      guidance: z.union([z.number(), z.array(z.number())]).optional(),
+      guidanceBoundary: z.number().optional(),
+    })
+    .default({}),
+});
+
+/** Each setting of the test that a package does not have, as a phrase; empty where all fit. */
+export function mlperfMismatches(model: unknown): string[] {
+  const { modality, shapes, sampler } = package_.parse(model);
+  if (modality !== "video") return [`a model of ${modality}, video is wanted`];
+  const { frameRate, frames, steps, guidance, guidanceBoundary } = MLPERF_VIDEO;
+  const facts: readonly (readonly [string, unknown, unknown])[] = [
+    ["frames of a clip", shapes.frames, frames],
+    ["frames a second", shapes.frameRate, frameRate],
+    ["denoising steps", sampler.steps, steps],
+    ["guidance", sampler.guidance, guidance],
+    ["guidance boundary", sampler.guidanceBoundary, guidanceBoundary],
+  ];
+  return facts
+    .filter(([, has, wants]) => JSON.stringify(has) !== JSON.stringify(wants))
+    .map(
+      ([what, has, wants]) =>
+        `${what}: ${has === undefined ? "not stated" : String(has)}, ${String(wants)} wanted`,
+    );
+}
+
+export interface MlperfRun {
+  readonly modelId: string;
+  /** One a line of the data set. */
+  readonly prompts: readonly string[];
+  /** Makes the clip of one prompt. */
+  readonly make: (prompt: string) => Promise<unknown>;
+}
+
+/**
+ * Single stream: one prompt after the other, reported by the 90th percentile of latency. Offline: all at
+ * once, reported by clips a second. The queue of the runs is ours, not LoadGen's: not a submission.
+ */
+export async function benchMlperfVideo(run: MlperfRun): Promise<BenchResult> {
+  const { modelId, prompts, make } = run;
+  const latencies: number[] = [];
+  for (const prompt of prompts) latencies.push((await timed(() => make(prompt))).seconds);
+  const offline = await timed(() => Promise.all(prompts.map(make)));
+  const { width, height, frames, frameRate, steps, guidance, seed } = MLPERF_VIDEO;
+  const rate = round(prompts.length / offline.seconds);
+  const row = { against: 1, target: null, noise: null };
+  const { p90 } = distribute({ what: "", unit: "s" }, latencies);
+  return {
+    suite: "mlperf-video",
+    conditions: {
+      ...machine(),
+      model: modelId,
+      clip: `${width}x${height}, ${frames} frames, ${frameRate} fps`,
+      steps,
+      guidance: guidance.join("/"),
+      seed,
+      prompts: prompts.length,
+      "prompts of the test": MLPERF_VIDEO.prompts,
+    },
+    rows: [
+      { ...row, what: "single stream: 90th percentile", unit: "s", ours: p90, ratio: p90 },
+      { ...row, what: "offline", unit: "clips/s", ours: rate, ratio: rate },
+    ],
+    distributions: [distribute({ what: "single stream: a clip", unit: "s" }, latencies)],
+  };
+}
+
+/** The result of a package that cannot take the test: what it lacks, in one line each. */
+export function mlperfUnmeasured(why: readonly string[]): BenchResult {
+  const unmeasured: Unmeasured[] = why.map((reason) => ({
+    what: "MLPerf text-to-video",
+    why: reason,
+  }));
+  return { suite: "mlperf-video", conditions: machine(), rows: [], unmeasured };
+}

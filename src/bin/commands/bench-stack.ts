@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Config } from "../../config.js";
+import type { Parts } from "../parts.js";
+import { startStack, type Stack } from "../stack.js";
+
+/** Limits that no bench reaches. */
+const UNLIMITED = 1_000_000_000;
+
+/** A service of the configuration with ports and a folder of its own. */
+export async function withBenchStack<T>(
+  config: Config,
+  use: (stack: Stack) => Promise<T>,
+  watch?: (parts: Parts) => void,
+): Promise<T> {
+  const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
+  const ports = { port: 0, grpcPort: 0, workerPort: 0 };
+  const limits = { requestsPerMinute: UNLIMITED, tokensPerMinute: UNLIMITED };
+  const own = { ...config, ...ports, ...limits, dataDir, logLevel: "error" as const };
+  try {
+    const stack = await startStack(own, watch);
+    try {
+      return await use(stack);
+    } finally {
+      await stack.close();
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Names of broker and database, for the conditions. */
+export function partsOf({ amqpUrl }: Config, { front }: Stack): string {
+  return `${amqpUrl === undefined ? "in-process broker" : "RabbitMQ"}, ${front.database.engine}`;
+}

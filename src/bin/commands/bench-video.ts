@@ -1,0 +1,63 @@
+import type { BenchResult } from "../../bench/measure.js";
+import type { Upload } from "../../bench/queued-clips.js";
+import type { Config } from "../../config.js";
+import type { PipelineSetup } from "../../core/modality.js";
+import { createOperations } from "../../front/operations.js";
+import type { Parts } from "../parts.js";
+import { partsOf, withBenchStack } from "./bench-stack.js";
+import type { SuiteOptions } from "./bench-suites.js";
+
+/** About what an hour of one H100 costs to rent. */
+const DOLLARS_PER_HOUR = 2;
+
+interface VideoRun {
+  readonly config: Config;
+  readonly rounds: number;
+  readonly options: SuiteOptions;
+}
+
+/** The pipeline by itself, then the same clip through the whole service. */
+export async function runVideo(
+  setup: PipelineSetup,
+  { config, rounds, options }: VideoRun,
+): Promise<BenchResult> {
+  const [{ benchVideo }, { benchQueuedClips }] = await Promise.all([
+    import("../../bench/video.js"),
+    import("../../bench/queued-clips.js"),
+  ]);
+  const bare = await benchVideo(setup, rounds);
+  const { dollarsPerHour = DOLLARS_PER_HOUR } = options;
+  const uploads = new Map<string, Upload[]>();
+  const served = { ...config, models: ["service-motion-1"] };
+  const watch = (parts: Parts) => watchUploads(parts, uploads);
+  return await withBenchStack(
+    served,
+    async (stack) => {
+      const { front, endpoint } = stack;
+      const { listJobs } = createOperations(front.database, front.keys);
+      const uploadsOf = (id: string) => uploads.get(id) ?? [];
+      const service = { ...endpoint, listJobs, uploadsOf };
+      const queued = await benchQueuedClips(service, { rounds, dollarsPerHour });
+      return {
+        ...bare,
+        conditions: { ...bare.conditions, parts: partsOf(config, stack) },
+        rows: [...bare.rows, ...queued.rows],
+        distributions: [...(bare.distributions ?? []), ...queued.distributions],
+      };
+    },
+    watch,
+  );
+}
+
+/** Notes when each file of a job is stored; artifact ids begin with the job's. */
+function watchUploads({ store }: Parts, uploads: Map<string, Upload[]>): void {
+  const putFile = store.putFile.bind(store);
+  store.putFile = async (put, path, signal) => {
+    const startedAtMs = Date.now();
+    const stored = await putFile(put, path, signal);
+    const [jobId = ""] = put.id.split("/");
+    const upload = { startedAtMs, endedAtMs: Date.now() };
+    uploads.set(jobId, [...(uploads.get(jobId) ?? []), upload]);
+    return stored;
+  };
+}
