@@ -22,7 +22,7 @@ export const MLPERF_VIDEO = {
 } as const;
 
 /** What a package says of the clips it makes; anything may be missing. */
-const package_ = z.object({
+const claims = z.object({
   id: z.string(),
   modality: z.string(),
   shapes: z.object({ frameRate: z.number().optional(), frames: z.number().optional() }),
@@ -37,7 +37,7 @@ const package_ = z.object({
 
 /** Each setting of the test that a package does not have, as a phrase; empty where all fit. */
 export function mlperfMismatches(model: unknown): string[] {
-  const { modality, shapes, sampler } = package_.parse(model);
+  const { modality, shapes, sampler } = claims.parse(model);
   if (modality !== "video") return [`a model of ${modality}, video is wanted`];
   const { frameRate, frames, steps, guidance, guidanceBoundary } = MLPERF_VIDEO;
   const facts: readonly (readonly [string, unknown, unknown])[] = [
@@ -51,7 +51,7 @@ export function mlperfMismatches(model: unknown): string[] {
     .filter(([, has, wants]) => JSON.stringify(has) !== JSON.stringify(wants))
     .map(
       ([what, has, wants]) =>
-        `${what}: ${has === undefined ? "not stated" : String(has)}, ${String(wants)} wanted`,
+        `${what}: ${has === undefined ? "not stated" : JSON.stringify(has)}, ${JSON.stringify(wants)} wanted`,
     );
 }
 
@@ -73,9 +73,9 @@ export async function benchMlperfVideo(run: MlperfRun): Promise<BenchResult> {
   for (const prompt of prompts) latencies.push((await timed(() => make(prompt))).seconds);
   const offline = await timed(() => Promise.all(prompts.map(make)));
   const { width, height, frames, frameRate, steps, guidance, seed } = MLPERF_VIDEO;
-  const rate = round(prompts.length / offline.seconds);
-  const row = { against: 1, target: null, noise: null };
-  const { p90 } = distribute({ what: "", unit: "s" }, latencies);
+  const clips = prompts.length;
+  const ours = round(clips / offline.seconds);
+  const against = round(clips / latencies.reduce((sum, seconds) => sum + seconds, 0));
   return {
     suite: "mlperf-video",
     conditions: {
@@ -85,12 +85,19 @@ export async function benchMlperfVideo(run: MlperfRun): Promise<BenchResult> {
       steps,
       guidance: guidance.join("/"),
       seed,
-      prompts: prompts.length,
+      prompts: clips,
       "prompts of the test": MLPERF_VIDEO.prompts,
     },
     rows: [
-      { ...row, what: "single stream: 90th percentile", unit: "s", ours: p90, ratio: p90 },
-      { ...row, what: "offline", unit: "clips/s", ours: rate, ratio: rate },
+      {
+        what: "clips a second, offline / single stream",
+        ours,
+        against,
+        unit: "1/s",
+        ratio: round(ours / against),
+        target: null,
+        noise: null,
+      },
     ],
     distributions: [distribute({ what: "single stream: a clip", unit: "s" }, latencies)],
   };

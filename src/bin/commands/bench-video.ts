@@ -34,9 +34,12 @@ export async function runVideo(
     served,
     async (stack) => {
       const { front, endpoint } = stack;
-      const { listJobs } = createOperations(front.database, front.keys);
-      const uploadsOf = (id: string) => uploads.get(id) ?? [];
-      const service = { ...endpoint, listJobs, uploadsOf };
+      const operations = createOperations(front.database, front.keys);
+      const service = {
+        ...endpoint,
+        listJobs: (newest: number) => operations.listJobs(newest),
+        uploadsOf: (id: string) => uploads.get(id) ?? [],
+      };
       const queued = await benchQueuedClips(service, { rounds, dollarsPerHour });
       return {
         ...bare,
