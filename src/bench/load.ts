@@ -83,9 +83,8 @@ async function measureKind(kind: LoadKind, seed: number): Promise<Level[]> {
   if (capacity === 0) throw new Error(`${name}: no request of the closed loop was answered`);
   for (const share of rates) {
     const offered = round(share * capacity);
-    const arrivals = poissonArrivals(offered, count, seed).filter(
-      (atMs, index) => index === 0 || atMs <= windowMs,
-    );
+    const [first = 0, ...others] = poissonArrivals(offered, count, seed);
+    const arrivals = [0, ...others.map((atMs) => atMs - first).filter((atMs) => atMs <= windowMs)];
     levels.push(
       await measureLevel(kind, `${name}, ${offered}/s offered`, offered, (signal) =>
         openLoop(kind.send, arrivals, signal),
@@ -144,13 +143,13 @@ function distributionsOf(level: Level): Distribution[] {
   return [
     distribute({ what: `${name}: queued until started`, unit: "ms" }, waitsMs),
     distribute({ what: `${name}: end to end`, unit: "ms" }, latencies(level)),
-  ];
+  ].filter(({ count }) => count > 0);
 }
 
 /** Latency and goodput over the offered rate. */
 function seriesOf({ name, objectiveSeconds }: LoadKind, levels: readonly Level[]): Series[] {
   const open = levels.flatMap((level) => {
-    if (level.offered === null) return [];
+    if (level.offered === null || latencies(level).length === 0) return [];
     const { p50, p99 } = distribute({ what: "", unit: "ms" }, latencies(level));
     const share = goodOf(level, objectiveSeconds) / level.outcomes.length;
     return [{ offered: level.offered, p50, p99, share }];

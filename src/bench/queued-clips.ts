@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { LIST_PRICES } from "../core/prices.js";
 import { BENCH_REQUEST } from "./clip.js";
 import { postClip } from "./load-kinds.js";
 import { type BenchRow, compare, type Distribution, distribute, type Pair } from "./measure.js";
@@ -40,17 +39,25 @@ const POLL_MS = 25;
 const TWO_CLIPS_TARGET = 1.85;
 const SECONDS_AN_HOUR = 3_600;
 
+/** What a clip costs and what it is sold for. */
+export interface Money {
+  readonly dollarsPerHour: number;
+  /** Price of a second of the clip that is made, in dollars. */
+  readonly dollarsPerSecond: number;
+}
+
 /** Clips through HTTP, queue, worker, store and report: alone, and two that are sent together. */
 export async function benchQueuedClips(
   service: ClipService,
-  { rounds, dollarsPerHour }: { readonly rounds: number; readonly dollarsPerHour: number },
+  rounds: number,
+  money: Money,
 ): Promise<{ readonly rows: BenchRow[]; readonly distributions: Distribution[] }> {
   await makeClips(service, 1);
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round += 1)
     measured.push({ one: await makeClips(service, 1), two: await makeClips(service, 2) });
   return {
-    rows: rowsOf(measured, dollarsPerHour),
+    rows: rowsOf(measured, money),
     distributions: distributionsOf(
       measured.flatMap(({ one }) => one),
       service,
@@ -72,12 +79,12 @@ async function makeClips(service: ClipService, count: number): Promise<readonly 
   }
 }
 
-function rowsOf(measured: readonly Round[], dollarsPerHour: number): BenchRow[] {
+function rowsOf(measured: readonly Round[], money: Money): BenchRow[] {
   const row = (what: string, unit: string, pair: (round: Round) => Pair) =>
     compare({ what, unit, target: null }, measured.map(pair));
   const { seconds } = BENCH_REQUEST;
   const slotSeconds = ({ one }: Round) => sum(one.map(({ gpuMs }) => gpuMs)) / 1_000;
-  const price = (LIST_PRICES["video/fast"]?.videoSeconds ?? Number.NaN) / 1e6;
+  const { dollarsPerHour, dollarsPerSecond } = money;
   return [
     compare(
       { what: "two clips sent together / one", unit: "s", target: TWO_CLIPS_TARGET },
@@ -89,7 +96,7 @@ function rowsOf(measured: readonly Round[], dollarsPerHour: number): BenchRow[] 
     })),
     row(`dollars of compute at ${dollarsPerHour} an hour / price, a second of clip`, "$", (it) => ({
       ours: ((slotSeconds(it) / seconds) * dollarsPerHour) / SECONDS_AN_HOUR,
-      against: price,
+      against: dollarsPerSecond,
     })),
   ];
 }

@@ -14,17 +14,22 @@ export async function withBenchStack<T>(
   use: (stack: Stack) => Promise<T>,
   watch?: (parts: Parts) => void,
 ): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
-  const ports = { port: 0, grpcPort: 0, workerPort: 0 };
-  const limits = { requestsPerMinute: UNLIMITED, tokensPerMinute: UNLIMITED };
-  const own = { ...config, ...ports, ...limits, dataDir, logLevel: "error" as const };
-  try {
-    const stack = await startStack(own, watch);
+  return await withBenchFolder(config, async (own) => {
+    const stack = await startStack({ ...own, logLevel: "error" }, watch);
     try {
       return await use(stack);
     } finally {
       await stack.close();
     }
+  });
+}
+
+async function withBenchFolder<T>(config: Config, use: (own: Config) => Promise<T>): Promise<T> {
+  const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
+  const ports = { port: 0, grpcPort: 0, workerPort: 0 };
+  const limits = { requestsPerMinute: UNLIMITED, tokensPerMinute: UNLIMITED };
+  try {
+    return await use({ ...config, ...ports, ...limits, dataDir });
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }

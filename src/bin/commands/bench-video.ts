@@ -1,12 +1,17 @@
+import { BENCH_REQUEST } from "../../bench/clip.js";
 import type { BenchResult } from "../../bench/measure.js";
 import type { Upload } from "../../bench/queued-clips.js";
 import type { Config } from "../../config.js";
 import type { PipelineSetup } from "../../core/modality.js";
+import { findPrices } from "../../core/prices.js";
 import { createOperations } from "../../front/operations.js";
+import { readPriceTable } from "../../front/price-table.js";
 import type { Parts } from "../parts.js";
 import { partsOf, withBenchStack } from "./bench-stack.js";
 import type { SuiteOptions } from "./bench-suites.js";
 
+/** Prices are micro-dollars. */
+const MICRO = 1e6;
 /** About what an hour of one H100 costs to rent. */
 const DOLLARS_PER_HOUR = 2;
 
@@ -28,7 +33,7 @@ export async function runVideo(
   const bare = await benchVideo(setup, rounds);
   const { dollarsPerHour = DOLLARS_PER_HOUR } = options;
   const uploads = new Map<string, Upload[]>();
-  const served = { ...config, models: ["service-motion-1"] };
+  const served = { ...config, models: [BENCH_REQUEST.model] };
   const watch = (parts: Parts) => watchUploads(parts, uploads);
   return await withBenchStack(
     served,
@@ -40,7 +45,8 @@ export async function runVideo(
         listJobs: (newest: number) => operations.listJobs(newest),
         uploadsOf: (id: string) => uploads.get(id) ?? [],
       };
-      const queued = await benchQueuedClips(service, { rounds, dollarsPerHour });
+      const dollarsPerSecond = await priceOf(config);
+      const queued = await benchQueuedClips(service, rounds, { dollarsPerHour, dollarsPerSecond });
       return {
         ...bare,
         conditions: { ...bare.conditions, parts: partsOf(config, stack) },
@@ -50,6 +56,14 @@ export async function runVideo(
     },
     watch,
   );
+}
+
+/** Dollars a second of the clip that the suite makes. */
+async function priceOf({ pricesFile }: Config): Promise<number> {
+  const { model, quality } = BENCH_REQUEST;
+  const row = { modality: "video", tier: quality, model };
+  const { videoSeconds = 0 } = findPrices(await readPriceTable(pricesFile), row);
+  return videoSeconds / MICRO;
 }
 
 /** Notes when each file of a job is stored; artifact ids begin with the job's. */
