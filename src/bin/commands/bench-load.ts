@@ -4,7 +4,7 @@ import type { Config } from "../../config.js";
 import { createOperations } from "../../front/operations.js";
 import type { Stack } from "../stack.js";
 import { partsOf, withBenchStack } from "./bench-stack.js";
-import type { SuiteOptions } from "./bench-suites.js";
+import type { SuiteOptions } from "./bench-options.js";
 
 const CLIP_MODEL = "service-motion-1";
 const EMBEDDINGS_MODEL = "service-embed-1";

@@ -9,7 +9,7 @@ import {
 import type { Config } from "../../config.js";
 import { listModelPackages } from "../../inference/model-package.js";
 import { openPackageRunner, runnerParts } from "../package-runner.js";
-import type { SuiteOptions } from "./bench-suites.js";
+import type { SuiteOptions } from "./bench-options.js";
 
 /** MLPerf's text-to-video settings on a package of MODELS_DIR, or what is missing for that. */
 export async function runMlperfVideo(

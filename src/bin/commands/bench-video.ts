@@ -8,7 +8,7 @@ import { createOperations } from "../../front/operations.js";
 import { readPriceTable } from "../../front/price-table.js";
 import type { Parts } from "../parts.js";
 import { partsOf, withBenchStack } from "./bench-stack.js";
-import type { SuiteOptions } from "./bench-suites.js";
+import type { SuiteOptions } from "./bench-options.js";
 
 /** Prices are micro-dollars. */
 const MICRO = 1e6;

@@ -12,7 +12,8 @@ import {
 } from "../../bench/summary.js";
 import { closingTable, type SuiteEnd } from "../../bench/verdict.js";
 import type { Config } from "../../config.js";
-import { ON_REQUEST, type SuiteOptions, SUITES } from "./bench-suites.js";
+import type { SuiteOptions } from "./bench-options.js";
+import { ON_REQUEST, SUITES } from "./bench-suites.js";
 import { printTable } from "./table.js";
 
 export interface BenchOptions extends SuiteOptions {
