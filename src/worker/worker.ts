@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Job } from "../core/job.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
@@ -57,7 +58,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const scratch = await openScratch(options.scratchDir);
   const { spoolDir: folder, reporterOf } = options;
   const spool = await openSpool({ folder, reporterOf, log });
-  const preempt = new AbortController();
+  const preempt = createPreempt();
   const onDrain = () => follow({ drain: true });
   const deps = { ...options, scratch, spool, onDrain, preempted: preempt.signal };
   const execute = async (delivery: Delivery) => {
@@ -118,6 +119,13 @@ async function describe({ workerId, models, slots, inference }: WorkerOptions) {
     device: inference.device,
     memoryBytes,
   };
+}
+
+/** Every job in flight listens: where a model batches, more than Node takes for sound. */
+function createPreempt(): AbortController {
+  const preempt = new AbortController();
+  setMaxListeners(0, preempt.signal);
+  return preempt;
 }
 
 interface Opened {
