@@ -96,6 +96,12 @@ const settings = z.object({
   stallMs: count.default(120_000),
   /** Bytes that a worker and its inference process may hold; unset = 90 % of the container's memory. Change: where workers share a machine. */
   memoryBytes: count.optional(),
+  /** Bytes that loaded models may hold together, by model.json's `memory`; unset = three quarters of MEMORY_BYTES. Those over it are loaded when a job needs them. */
+  modelMemoryBytes: count.optional(),
+  /** Models that make an example before the worker is ready: `auto` = those that do not run on the CPU, `always`, `never`. */
+  warmUp: z.enum(["auto", "always", "never"]).default("auto"),
+  /** Folder of a worker's optimised graphs and checked files, which the next start need not make and read again; unset = none. Change: to a folder of the worker's own that outlives it. */
+  cacheDir: z.string().optional(),
   /** The broker's consumer_timeout, in milliseconds: a job that ran longer would be taken away. Change: with the broker's. */
   consumerTimeoutMs: count.default(1_800_000),
   /** The ffmpeg binary. */

@@ -38,6 +38,8 @@ export interface TestGraph {
   readonly initializers?: readonly object[];
   readonly nodes?: readonly object[];
   readonly inputType?: object;
+  /** Declared outputs; those of the operators of `outputs` where absent. */
+  readonly outputValues?: readonly string[];
 }
 
 const FLOATS = {
@@ -54,7 +56,7 @@ export function externalTensor(name: string, location: string, offset = 0) {
 /** Writes a graph of one operator a named output, float32 [batch, 2] each. */
 export function writeOnnx(path: string, graph: TestGraph): void {
   const { inputs = ["x"], outputs = ["y"], operator = "Identity", domain = "", opset = 17 } = graph;
-  const value = (name: string) => ({ name, type: FLOATS });
+  const value = (name: string) => ({ name, type: graph.inputType ?? FLOATS });
   const own = outputs.map((output) => ({
     input: [inputs[0]],
     output: [output],
@@ -69,7 +71,7 @@ export function writeOnnx(path: string, graph: TestGraph): void {
       node: [...own, ...(graph.nodes ?? [])],
       initializer: graph.initializers ?? [],
       input: inputs.map(value),
-      output: outputs.map(value),
+      output: (graph.outputValues ?? outputs).map(value),
     },
   };
   writeFileSync(path, model.encode(model.fromObject(message)).finish());

@@ -1,14 +1,28 @@
-import { readFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { InferenceHost } from "../inference/host.js";
 import type { ModelPackage } from "../inference/model-package.js";
 import { openEachGraph } from "../inference/package-check.js";
-import { type BenchResult, type BenchRow, compare, machine, median, timed } from "./measure.js";
+import { readProcessMemory } from "../inference/process-memory.js";
+import { writeLargePackages } from "./large-package.js";
+import {
+  type BenchResult,
+  type BenchRow,
+  compare,
+  machine,
+  median,
+  type Pair,
+  timed,
+} from "./measure.js";
 
 export interface ColdParts {
   readonly packages: readonly ModelPackage[];
   readonly threads: number;
   /** A new inference process that serves these packages. */
-  readonly openInference: (modelPaths: readonly string[]) => InferenceHost;
+  readonly openInference: (modelPaths: readonly string[], cacheDir?: string) => InferenceHost;
+  /** For a gigabyte of files. */
+  readonly folder: string;
 }
 
 const MEBIBYTE = 2 ** 20;
@@ -24,7 +38,13 @@ interface ColdStart {
 export async function benchCold(parts: ColdParts, rounds: number): Promise<BenchResult> {
   const { packages, threads } = parts;
   const each = await coldRows(parts, packages, rounds);
-  const rows = packages.length > 1 ? [...each, ...(await aloneRows(parts, rounds))] : each;
+  const alone = packages.length > 1 ? await aloneRows(parts, rounds) : [];
+  const rows = [
+    ...each,
+    ...alone,
+    await keptRow(parts, rounds),
+    ...(await externalRows(parts, rounds)),
+  ];
   const conditions = { ...machine(), models: packages.length, threads, rounds };
   return { suite: "cold", conditions, rows };
 }
@@ -93,28 +113,68 @@ async function startsOf(
   return starts;
 }
 
+/** With a CACHE_DIR that an earlier start filled, beside none. */
+async function keptRow(parts: ColdParts, rounds: number): Promise<BenchRow> {
+  const { packages } = parts;
+  const cacheDir = await mkdtemp(join(parts.folder, "kept-"));
+  await startCold(parts, packages, cacheDir);
+  const pairs: Pair[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const { seconds: ours } = await startCold(parts, packages, cacheDir);
+    const { seconds: against } = await startCold(parts, packages);
+    pairs.push({ ours, against });
+  }
+  const what = `all ${packages.length} models: start to ready with CACHE_DIR / without`;
+  return compare({ what, unit: "s", target: null }, pairs);
+}
+
+/** A worker's start to ready with 400 MB of random weights beside the graph, beside the same inline. */
+async function externalRows(parts: ColdParts, rounds: number): Promise<BenchRow[]> {
+  const large = await writeLargePackages(parts.packages, parts.folder);
+  if (large === undefined) return [];
+  const { inline, external } = large;
+  // Files that were just written are hashed at each start: what is noted must have settled.
+  const cacheDir = await mkdtemp(join(parts.folder, "checked-"));
+  await sleep(SETTLED_MS);
+  for (const model of [inline, external]) await startCold(parts, [model], cacheDir);
+  const rows: { hashed: Pair[]; checked: Pair[] } = { hashed: [], checked: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [pairs, folder] of [
+      [rows.hashed, undefined],
+      [rows.checked, cacheDir],
+    ] as const) {
+      const { seconds: ours } = await startCold(parts, [external], folder);
+      const { seconds: against } = await startCold(parts, [inline], folder);
+      pairs.push({ ours, against });
+    }
+  }
+  const what = "400 MB: start to ready, weights beside the graph / inline";
+  return [
+    compare({ what: `${what}, files checked before`, unit: "s", target: 0.3 }, rows.checked),
+    compare({ what: `${what}, files hashed`, unit: "s", target: null }, rows.hashed),
+  ];
+}
+
+const SETTLED_MS = 2_500;
+
 async function startCold(
   { openInference }: ColdParts,
   models: readonly ModelPackage[],
+  cacheDir?: string,
 ): Promise<ColdStart> {
   const startedAt = performance.now();
-  const inference = openInference(models.map(({ path }) => path));
+  const inference = openInference(
+    models.map(({ path }) => path),
+    cacheDir,
+  );
   try {
     await inference.ready();
     const seconds = (performance.now() - startedAt) / 1_000;
-    const { resident, peak } = await memoryOf(inference.processId ?? 0);
-    return { seconds, resident, peak };
+    const { residentBytes, peakBytes } = await readProcessMemory(inference.processId ?? 0);
+    return { seconds, resident: residentBytes / MEBIBYTE, peak: peakBytes / MEBIBYTE };
   } finally {
     await inference.close();
   }
-}
-
-/** proc(5): VmRSS and VmHWM of /proc/pid/status, in kB. */
-async function memoryOf(processId: number) {
-  const status = await readFile(`/proc/${processId}/status`, "utf8");
-  const mebibytes = (field: string) =>
-    (Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1_024) / MEBIBYTE;
-  return { resident: mebibytes("VmRSS"), peak: mebibytes("VmHWM") };
 }
 
 async function openAll(models: readonly ModelPackage[], threads: number): Promise<void> {

@@ -168,6 +168,21 @@ models
     (await import("./commands/models-evaluate.js")).evaluateModels(ids, options, config()),
   );
 
+models
+  .command("measure")
+  .argument("[ids...]", "packages; all when left out")
+  .description("measures the memory of packages and writes it into their model.json")
+  .action(async (ids: string[]) =>
+    (await import("./commands/models-files.js")).measureModels(ids, config()),
+  );
+models
+  .command("externalise")
+  .argument("<ids...>", "packages")
+  .description("puts the weights of large graphs into files beside them, which load faster")
+  .action(async (ids: string[]) =>
+    (await import("./commands/models-files.js")).externaliseModels(ids, config()),
+  );
+
 function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isSafeInteger(count) && count > 0) return count;

@@ -20,7 +20,7 @@ const CANCEL_MS = 2_000;
 export interface RunnerParts {
   readonly findModality: (name: string) => Modality | undefined;
   /** An inference process that serves these packages; closed by whoever opens it. */
-  readonly openInference: (modelPaths: readonly string[]) => InferenceHost;
+  readonly openInference: (modelPaths: readonly string[], cacheDir?: string) => InferenceHost;
 }
 
 /** The parts of the command line: every modality of this build, and a process of its own. */
@@ -30,8 +30,9 @@ export function runnerParts(config: Config): RunnerParts {
   const log = { info() {}, error() {} };
   return {
     findModality,
-    openInference(modelPaths) {
-      const setup = { modelPaths, threads, providers, ffmpegPath, ffprobePath, espeakPath };
+    openInference(modelPaths, cacheDir) {
+      const programs = { ffmpegPath, ffprobePath, espeakPath };
+      const setup = { modelPaths, threads, providers, ...programs, cacheDir };
       const times = { stallMs: STALL_MS, cancelMs: CANCEL_MS };
       return createInferenceProcess({ entryPath, setup, ...times, log });
     },
@@ -42,6 +43,8 @@ export function runnerParts(config: Config): RunnerParts {
 export interface PackageRunner {
   readonly modality: Modality;
   readonly info: ModelInfo;
+  /** Of the inference process, while there is one. */
+  readonly processId: number | undefined;
   /** Admits a request body and runs it. Throws the sentence that says why there was no output. */
   make(body: Record<string, unknown>, signal: AbortSignal): Promise<Made>;
   /** Ends inference and removes all files that were made. */
@@ -71,6 +74,9 @@ export async function openPackageRunner(
   return {
     modality,
     info,
+    get processId() {
+      return inference.processId;
+    },
     async make(body, signal) {
       const { request, readInput } = await admitAlone({ body, modality, info });
       const id = `run_${randomUUID()}`;

@@ -5,6 +5,7 @@ import type { Job } from "../core/job.js";
 import type { ModelInfo } from "../core/modality.js";
 import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";
+import type { InferenceSetup } from "../inference/protocol.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import type { Broker, BrokerEvent } from "../queue/broker.js";
 import { openBroker } from "../queue/open-broker.js";
@@ -71,12 +72,10 @@ export async function runWorker(
   log: Log,
   frontAddress: string,
 ): Promise<Worker> {
-  const { ffmpegPath, ffprobePath, espeakPath, threads, providers, workerToken: token } = config;
-  const { stallMs, memoryBytes } = config;
-  const modelPaths = parts.packages.map(({ path }) => path);
+  const { stallMs, memoryBytes, workerToken: token } = config;
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
-    setup: { modelPaths, threads, providers, ffmpegPath, ffprobePath, espeakPath },
+    setup: inferenceSetup(config, parts),
     stallMs,
     ...(memoryBytes !== undefined && { allowance: memoryBytes }),
     cancelMs: CANCEL_MS,
@@ -123,6 +122,22 @@ export async function runWorker(
     modalities: listModalities(),
     log,
   });
+}
+
+function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
+  const { threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
+  const { warmUp, cacheDir, modelMemoryBytes } = config;
+  return {
+    modelPaths: packages.map(({ path }) => path),
+    threads,
+    providers,
+    ffmpegPath,
+    ffprobePath,
+    espeakPath,
+    warmUp,
+    cacheDir,
+    ...(modelMemoryBytes !== undefined && { modelMemoryBytes }),
+  };
 }
 
 function logBrokerEvent(log: Log, { type, ...event }: BrokerEvent): void {

@@ -1,4 +1,5 @@
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
+import { findKeptGraph, type KeptGraph } from "./graph-cache.js";
 import {
   castTensor,
   type GraphInfo,
@@ -57,20 +58,48 @@ export async function openGraphs(setup: GraphsSetup): Promise<Graphs> {
   return createGraphs(sessions, info);
 }
 
-async function openSession(path: string, { providers, threads }: GraphsSetup) {
+async function openSession(path: string, setup: GraphsSetup): Promise<InferenceSession> {
   try {
-    return await InferenceSession.create(path, {
-      executionProviders: [...providers],
-      intraOpNumThreads: threads,
-      // What it warns of while it optimises a graph is nothing that its user could change.
-      logSeverityLevel: 3,
-      interOpNumThreads: 1,
-      graphOptimizationLevel: "all",
-    });
+    const options = sessionOptions(setup);
+    const kept = await findKeptGraph({ path, providers: setup.providers });
+    return kept === undefined
+      ? await InferenceSession.create(path, options)
+      : await openKept(path, kept, options);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${path} does not open: ${reason}`, { cause });
   }
+}
+
+function sessionOptions({ providers, threads }: GraphsSetup): InferenceSession.SessionOptions {
+  return {
+    executionProviders: [...providers],
+    intraOpNumThreads: threads,
+    // What it warns of while it optimises a graph is nothing that its user could change.
+    logSeverityLevel: 3,
+    interOpNumThreads: 1,
+    graphOptimizationLevel: "all",
+  };
+}
+
+/** Opens what is kept as it is; where there is nothing that opens, optimises the graph and keeps that. */
+async function openKept(
+  path: string,
+  { path: keptPath, draftPath, keep }: KeptGraph,
+  options: InferenceSession.SessionOptions,
+): Promise<InferenceSession> {
+  if (keptPath !== undefined) {
+    const asItIs = { ...options, graphOptimizationLevel: "disabled" } as const;
+    const session = await InferenceSession.create(keptPath, asItIs).catch(() => undefined);
+    if (session !== undefined) return session;
+  }
+  const session = await InferenceSession.create(path, {
+    ...options,
+    optimizedModelFilePath: draftPath,
+  });
+  // A full disk costs the next start its time, nothing more.
+  await keep().catch(() => {});
+  return session;
 }
 
 function createGraphs(

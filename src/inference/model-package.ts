@@ -1,10 +1,8 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { ModelInfo } from "../core/modality.js";
+import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
 
 const file = z.object({
   /** Inside the folder: external data beside a graph is found by name only. */
@@ -41,7 +39,8 @@ const manifest = z.object({
       contextTokens: z.int().positive().optional(),
     })
     .loose(),
-  memory: z.unknown(),
+  /** Bytes over those of an empty inference process: `resident` once loaded, else the peak of a case (`1280x720x4`). */
+  memory: z.record(z.string(), z.int().nonnegative()).nullish(),
   licence: z.string(),
   source: z.string(),
   card: z.string(),
@@ -100,19 +99,36 @@ export async function listModelFolders(modelsDir: string): Promise<string[]> {
 }
 
 /** Checks every file's length and SHA-256. Throws a sentence that names the first wrong file. */
-export async function verifyModelPackage(model: ModelPackage): Promise<void> {
-  for (const { path, sha256, byteLength } of Object.values(model.files)) {
-    const full = join(model.path, path);
-    const actual = await stat(full).catch(() => null);
-    if (actual === null) throw new Error(`${full} is missing`);
-    if (actual.size !== byteLength) {
-      throw new Error(`${full} must have ${byteLength} bytes, has ${actual.size}`);
-    }
-    const hash = createHash("sha256");
-    await pipeline(createReadStream(full), hash);
-    const digest = hash.digest("hex");
-    if (digest !== sha256) throw new Error(`${full} must hash to ${sha256}, hashes to ${digest}`);
-  }
+export async function verifyModelPackage(
+  model: ModelPackage,
+  checker?: FileChecker,
+): Promise<void> {
+  const reader = checker ?? (await createFileChecker());
+  for (const stated of statedFiles(model)) await reader.check(stated);
+}
+
+/** What model.json states of its files, in their real places. */
+export function statedFiles(model: ModelPackage): (StatedFile & { readonly role: string })[] {
+  return Object.entries(model.files).map(([role, { path, sha256, byteLength }]) => ({
+    role,
+    path: join(model.path, path),
+    sha256,
+    byteLength,
+  }));
+}
+
+/** What an unmeasured model holds, in lengths of its files: weights, a copy as the kernels want them, and work. */
+const UNMEASURED_SHARE = 3;
+
+/** Bytes that a package holds while it works, as measured, or guessed by its files. */
+export function workingBytes({ memory, files }: ModelPackage): {
+  readonly byteLength: number;
+  readonly isMeasured: boolean;
+} {
+  const measured = Object.values(memory ?? {});
+  if (measured.length > 0) return { byteLength: Math.max(...measured), isMeasured: true };
+  const total = Object.values(files).reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return { byteLength: UNMEASURED_SHARE * total, isMeasured: false };
 }
 
 /** Paths of the graphs with these roles. Throws where the package lacks one. */

@@ -11,6 +11,8 @@ import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protoco
 
 /** Pause before a new process, so that one that dies at once does not spin. */
 const RESTART_DELAY_MS = 200;
+/** Of what worker and inference process may hold, the models' part where nothing else is said. */
+const MODELS_SHARE = 0.75;
 
 export interface InferenceProcessOptions {
   /** Path of the compiled `bin/inference-process.js`. */
@@ -155,6 +157,7 @@ function startProcess(options: InferenceProcessOptions, faults: Faults): LivePro
       faults.note();
       kill(live);
     }
+    noteModels(child, reply, log);
     deliver(child, tasks, reply);
   });
   const endWatch = watchMemory({
@@ -176,8 +179,21 @@ function startProcess(options: InferenceProcessOptions, faults: Faults): LivePro
     );
     for (const { events } of tasks.values()) events.fail(error);
   });
-  post(child, { type: "setup", setup, proves });
+  const { modelMemoryBytes = MODELS_SHARE * allowance } = setup;
+  post(child, { type: "setup", setup: { ...setup, modelMemoryBytes }, proves });
   return live;
+}
+
+function noteModels(
+  { pid: processId }: ChildProcess,
+  reply: InferenceReply,
+  log: InferenceProcessOptions["log"],
+): void {
+  if (reply.type !== "model-loaded" && reply.type !== "model-unloaded") return;
+  const { type, model, processBytes } = reply;
+  const fields = { processId, model, processBytes };
+  if (type === "model-unloaded") log.info(fields, "model unloaded");
+  else log.info({ ...fields, loadMs: Math.round(reply.loadMs) }, "model loaded");
 }
 
 /** Resolves to the name of what it computes on. */

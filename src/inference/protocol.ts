@@ -13,6 +13,12 @@ export interface InferenceSetup {
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
   readonly espeakPath: string;
+  /** Bytes that loaded models may hold together; no bound where absent. */
+  readonly modelMemoryBytes?: number;
+  /** Which models make their example before the process is ready; `auto` where absent: those off the CPU. */
+  readonly warmUp?: "auto" | "always" | "never";
+  /** Folder of optimised graphs and of notes on checked files; none where absent. */
+  readonly cacheDir?: string | undefined;
 }
 
 /** Worker → inference process. */
@@ -44,6 +50,14 @@ export type InferenceReply =
       readonly device: string;
     }
   | { readonly type: "setup-failed"; readonly message: string }
+  | {
+      readonly type: "model-loaded";
+      readonly model: string;
+      readonly loadMs: number;
+      /** Resident bytes of the whole process. */
+      readonly processBytes: number;
+    }
+  | { readonly type: "model-unloaded"; readonly model: string; readonly processBytes: number }
   | { readonly type: "input-wanted"; readonly jobId: string; readonly artifact: Artifact }
   | { readonly type: "event"; readonly jobId: string; readonly event: PipelineEvent }
   | { readonly type: "job-end"; readonly jobId: string }

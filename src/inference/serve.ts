@@ -3,14 +3,15 @@ import { once } from "node:events";
 import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job } from "../core/job.js";
-import type { Modality, Pipeline, PipelineSetup } from "../core/modality.js";
+import type { Pipeline } from "../core/modality.js";
 import { deviceName } from "./device-name.js";
-import { loadModelPackage, verifyModelPackage } from "./model-package.js";
+import { type FindModality, openModels, type OpenModels } from "./open-models.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
-import { chooseProviders } from "./providers.js";
-import { runExample } from "./run-example.js";
 
-export type FindModality = (name: string) => Modality | undefined;
+type Models = OpenModels["models"];
+
+/** How often a job that waits for its model says so: far below any STALL_MS, in milliseconds. */
+const SIGN_OF_LIFE_MS = 10_000;
 
 interface InputWaiter {
   readonly resolve: (bytes: Uint8Array) => void;
@@ -26,7 +27,7 @@ type JobStart = Extract<InferenceRequest, { readonly type: "job-start" }>;
 
 /** Serves the parent process until it disconnects. Called once, by `bin/inference-process.ts`. */
 export async function serveInference(findModality: FindModality): Promise<void> {
-  const pipelines = new Map<string, Pipeline<unknown, unknown>>();
+  let models: Models | undefined;
   const running = new Map<string, RunningJob>();
   const inputs = new Map<string, InputWaiter[]>();
 
@@ -49,12 +50,13 @@ export async function serveInference(findModality: FindModality): Promise<void> 
       readInput: (artifact: Artifact) => wantInput(job.id, artifact),
       ...(checkpoint !== undefined && { checkpoint }),
     };
-    await runJob(job, pipelines.get(job.model), context);
+    await runJob(job, models, context);
     running.delete(job.id);
   };
 
   process.on("message", (request: InferenceRequest) => {
-    if (request.type === "setup") void setUp(request, findModality, pipelines);
+    if (request.type === "setup")
+      void setUp(request, findModality).then((opened) => (models = opened));
     else if (request.type === "job-start") void start(request);
     else if (request.type === "job-cancel") running.get(request.jobId)?.abort.abort();
     else if (request.type === "job-preempt") running.get(request.jobId)?.preempt.abort();
@@ -68,53 +70,41 @@ export async function serveInference(findModality: FindModality): Promise<void> 
 
 type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
 
-async function setUp(
-  { setup, proves }: Setup,
-  findModality: FindModality,
-  pipelines: Map<string, Pipeline<unknown, unknown>>,
-): Promise<void> {
+async function setUp(request: Setup, findModality: FindModality): Promise<Models | undefined> {
   const startedAt = performance.now();
   try {
-    const providers = setup.providers && (await chooseProviders(setup.providers));
-    const used = new Set(providers);
-    for (const modelPath of setup.modelPaths) {
-      const model = await loadModelPackage(modelPath);
-      if (providers === undefined) model.execution.providers.forEach((name) => used.add(name));
-      await verifyModelPackage(model);
-      const modality = findModality(model.modality);
-      if (modality === undefined) {
-        throw new Error(`${modelPath}/model.json: unknown modality ${model.modality}`);
-      }
-      const { threads, ffmpegPath, ffprobePath, espeakPath } = setup;
-      const programs = { ffmpegPath, ffprobePath, espeakPath };
-      const pipelineSetup: PipelineSetup = { modelPath, threads, providers, ...programs };
-      const createPipeline = await modality.loadPipeline();
-      const pipeline = await createPipeline(pipelineSetup);
-      if (proves) await runExample(model, modality, pipeline);
-      pipelines.set(model.id, pipeline);
-    }
+    const { setup, proves } = request;
+    const { models, providers } = await openModels({ setup, proves, findModality, send });
     const loadMs = performance.now() - startedAt;
-    send({ type: "ready", loadMs, providers: [...used], device: await deviceName([...used]) });
+    send({ type: "ready", loadMs, providers, device: await deviceName(providers) });
+    return models;
   } catch (thrown) {
     send({
       type: "setup-failed",
       message: thrown instanceof Error ? thrown.message : String(thrown),
     });
+    return undefined;
   }
 }
 
 async function runJob(
   job: Job,
-  pipeline: Pipeline<unknown, unknown> | undefined,
+  models: Models | undefined,
   context: Parameters<Pipeline<unknown, unknown>["run"]>[1],
 ): Promise<void> {
+  const stage = "loading the model";
+  const waiting = () =>
+    send({ type: "event", jobId: job.id, event: { type: "progress", fraction: 0, stage } });
+  const sign = setInterval(waiting, SIGN_OF_LIFE_MS);
   try {
-    if (pipeline === undefined) {
+    if (models === undefined)
       throw new JobError("model_not_found", `this worker has no model ${job.model}`);
-    }
-    for await (const event of pipeline.run(job.request, context)) {
-      send({ type: "event", jobId: job.id, event });
-    }
+    const run = async (pipeline: Pipeline<unknown, unknown>) => {
+      clearInterval(sign);
+      for await (const event of pipeline.run(job.request, context))
+        send({ type: "event", jobId: job.id, event });
+    };
+    await models.use(job.model, run, context.signal);
     send({ type: "job-end", jobId: job.id });
   } catch (thrown) {
     const error = context.signal.aborted
@@ -123,6 +113,8 @@ async function runJob(
     // A lost device poisons the process: the parent starts another.
     const leave = error.code === "device_lost" ? () => process.exit(1) : undefined;
     send({ type: "job-error", jobId: job.id, failure: toFailure(error) }, leave);
+  } finally {
+    clearInterval(sign);
   }
 }
 

@@ -34,7 +34,12 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     const { benchCold } = await import("../../bench/cold.js");
     const { openInference } = runnerParts(config);
     const packages = await listModelPackages(config.modelsDir);
-    return benchCold({ packages, threads: config.threads, openInference }, rounds);
+    const folder = await mkdtemp(join(tmpdir(), "framemill-cold-"));
+    try {
+      return await benchCold({ packages, threads: config.threads, openInference, folder }, rounds);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   },
 };
 
