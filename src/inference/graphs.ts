@@ -1,4 +1,5 @@
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
+import { createDeviceReader, type DeviceReader, outputPlaces } from "./device-tensors.js";
 import { findKeptGraph, type KeptGraph } from "./graph-cache.js";
 import {
   castTensor,
@@ -16,6 +17,11 @@ export interface GraphsSetup {
   readonly threads: number;
   /** Execution providers in order of preference, e.g. `["cpu"]`. */
   readonly providers: readonly string[];
+  /**
+   * Role → how the names of the outputs begin that its runs keep. Where the first provider is WebGPU they
+   * stay on the device; without this a kept output goes to the host and back with every run.
+   */
+  readonly keeps?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** A tensor by value, or the name under which an earlier run kept one. */
@@ -38,8 +44,8 @@ export interface RunOptions {
 export interface Graphs {
   readonly info: Readonly<Record<string, GraphInfo>>;
   run(role: string, feeds: Feeds, options?: RunOptions): Promise<Tensors>;
-  /** A kept tensor, float16 as its bits. */
-  kept(name: string): Tensor;
+  /** A kept tensor, float16 as its bits; a copy of it where it lies on a device. */
+  kept(name: string): Promise<Tensor>;
   /** Keeps a tensor under a name, in place of what was there. */
   put(name: string, tensor: Tensor): void;
   drop(names: Iterable<string>): void;
@@ -51,16 +57,21 @@ export async function openGraphs(setup: GraphsSetup): Promise<Graphs> {
   const sessions = new Map<string, InferenceSession>();
   const info: Record<string, GraphInfo> = {};
   for (const [role, path] of Object.entries(setup.graphs)) {
-    const session = await openSession(path, setup);
+    const session = await openSession(path, setup, setup.keeps?.[role] ?? []);
     sessions.set(role, session);
     info[role] = describeGraph(session);
   }
-  return createGraphs(sessions, info);
+  return createGraphs(sessions, info, createDeviceReader(setup.providers));
 }
 
-async function openSession(path: string, setup: GraphsSetup): Promise<InferenceSession> {
+async function openSession(
+  path: string,
+  setup: GraphsSetup,
+  keeps: readonly string[],
+): Promise<InferenceSession> {
   try {
-    const options = sessionOptions(setup);
+    const places = outputPlaces(path, keeps, setup.providers);
+    const options = { ...sessionOptions(setup), ...places };
     const kept = await findKeptGraph({ path, providers: setup.providers });
     return kept === undefined
       ? await InferenceSession.create(path, options)
@@ -105,6 +116,7 @@ async function openKept(
 function createGraphs(
   sessions: Map<string, InferenceSession>,
   info: Readonly<Record<string, GraphInfo>>,
+  reader: DeviceReader,
 ): Graphs {
   const kept = new Map<string, OrtTensor>();
   const take = (name: string): OrtTensor => {
@@ -115,6 +127,12 @@ function createGraphs(
   const put = (name: string, tensor: OrtTensor) => {
     kept.get(name)?.dispose();
     kept.set(name, tensor);
+  };
+  const drop = (names: Iterable<string>) => {
+    for (const name of names) {
+      kept.get(name)?.dispose();
+      kept.delete(name);
+    }
   };
   return {
     info,
@@ -136,7 +154,7 @@ function createGraphs(
         quiet ? { logSeverityLevel: 4 } : {},
       );
       const outputs: Record<string, Tensor> = {};
-      for (const name of wanted) outputs[name] = readOutput(results, name);
+      for (const name of wanted) outputs[name] = await readOutput(results, name, reader);
       for (const [name, as] of Object.entries(keep)) {
         const result = results[name];
         if (result === undefined) throw new Error(`the graph ${role} has no output ${name}`);
@@ -144,16 +162,13 @@ function createGraphs(
       }
       return outputs;
     },
-    kept: (name) => fromOrt(take(name)),
+    kept: async (name) => fromOrt(await reader.read(take(name))),
     put: (name, tensor) => put(name, toOrt(tensor)),
-    drop(names) {
-      for (const name of names) {
-        kept.get(name)?.dispose();
-        kept.delete(name);
-      }
-    },
+    drop,
     async close() {
-      kept.clear();
+      // A process that ends with tensors on a WebGPU device aborts.
+      drop([...kept.keys()]);
+      await reader.close();
       for (const session of sessions.values()) await session.release();
     },
   };
@@ -173,10 +188,14 @@ function gatherInputs(
   return Object.fromEntries(entries);
 }
 
-function readOutput(results: InferenceSession.OnnxValueMapType, name: string): Tensor {
+async function readOutput(
+  results: InferenceSession.OnnxValueMapType,
+  name: string,
+  reader: DeviceReader,
+): Promise<Tensor> {
   const value = results[name];
   if (value === undefined) throw new Error(`the graph has no output ${name}`);
-  const tensor = fromOrt(value);
+  const tensor = fromOrt(await reader.read(value));
   return tensor.type === "float16" ? castTensor(tensor, "float32") : tensor;
 }
 

@@ -1,10 +1,16 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPackageRunner, runnerParts } from "#framemill/bin/package-runner.js";
 import { loadConfig } from "#framemill/config.js";
 import { loadModelPackage } from "#framemill/inference/model-package.js";
 import { chooseProviders, probeProvider } from "#framemill/inference/providers.js";
+import { writeGroupedAttentionGraph } from "../grouped-attention-graph.js";
 
 /** A Vulkan device in software, of Debian's chromium. */
 const SOFTWARE_DEVICE = "/usr/lib/chromium/vk_swiftshader_icd.json";
@@ -26,6 +32,17 @@ async function embed(providers: readonly string[]): Promise<Float32Array> {
   } finally {
     await runner.close();
   }
+}
+
+const KEPT_CACHES = fileURLToPath(
+  new URL("../fixtures/inference/kept-caches.mjs", import.meta.url),
+);
+
+/** Logits and keys of a decoder whose caches its runs keep, and how many of those stayed on a device. */
+async function decode(path: string, providers: readonly string[]): Promise<[number[], number]> {
+  const args = [KEPT_CACHES, path, ...providers];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: process.env });
+  return JSON.parse(stdout) as [number[], number];
 }
 
 describe("execution providers", () => {
@@ -58,6 +75,22 @@ describe("execution providers", () => {
       expect(ours).toHaveLength(theirs.length);
       const off = ours.map((value, index) => Math.abs(value - (theirs[index] ?? Number.NaN)));
       expect(Math.max(...off)).toBeLessThan(1e-4);
+    });
+
+    test("what runs keep stays on the device between them", { timeout: 120_000 }, async () => {
+      const folder = await mkdtemp(join(tmpdir(), "framemill-kept-"));
+      try {
+        const path = join(folder, "model.onnx");
+        writeGroupedAttentionGraph(path);
+        const [theirs, none] = await decode(path, ["cpu"]);
+        const [ours, stayed] = await decode(path, ["webgpu", "cpu"]);
+        expect([none, stayed]).toEqual([0, 4]);
+        const off = ours.map((value, index) => Math.abs(value - (theirs[index] ?? Number.NaN)));
+        expect(Math.max(...off)).toBeLessThan(1e-4);
+        expect(ours).toHaveLength(theirs.length);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
     });
   });
 });

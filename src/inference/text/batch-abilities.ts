@@ -84,7 +84,7 @@ function createTrial(decoder: Decoder, vocabSize: number) {
     /** Logits [rows, vocabSize] after one more token; the caches stay as they are. */
     async continue(caches: readonly KvCache[], alignment: Alignment): Promise<Float32Array> {
       const rows = caches.map((cache) => ({ cache, row: 0 }));
-      const cache = mergeRows(graphs, layout.caches, { rows, alignment });
+      const cache = await mergeRows(graphs, layout.caches, { rows, alignment });
       opened.push(cache);
       const next = caches.map(() => tokens[0] ?? 0);
       const input = { cache, tokens: next, width: 1, alignment, wantsLogits: true, isTrial: true };

@@ -59,7 +59,7 @@ export class TextBatch {
   /** Reads a share of the waiting prompts, continues every answer by one token, and tells what was made. */
   async step(): Promise<StepItem[]> {
     const read = await this.#prompts.read(this.#running());
-    this.#regroup(read.flatMap((prompt) => this.#begin(prompt)));
+    await this.#regroup(read.flatMap((prompt) => this.#begin(prompt)));
     for (const group of this.#groups) await this.#advance(group);
     const items = [...this.#items].map(([id, item]) => toItem(id, item));
     this.#items = new Map();
@@ -91,19 +91,21 @@ export class TextBatch {
   }
 
   /** Lets ended answers go and new ones in. */
-  #regroup(joining: readonly Row[]): void {
+  async #regroup(joining: readonly Row[]): Promise<void> {
     let newcomers = joining;
-    this.#groups = this.#groups.flatMap((group) => {
+    const groups: Group[] = [];
+    for (const group of this.#groups) {
       const joins = newcomers.filter((row) => this.#fits(row, group));
       newcomers = newcomers.filter((row) => !joins.includes(row));
-      return this.#remake(group, joins);
-    });
+      groups.push(...(await this.#remake(group, joins)));
+    }
     while (newcomers.length > 0) {
       const [first] = newcomers;
       const together = newcomers.filter((row) => first && this.#isAlike(row.at, first.at));
       newcomers = newcomers.filter((row) => !together.includes(row));
-      this.#groups.push(...this.#remake(undefined, together));
+      groups.push(...(await this.#remake(undefined, together)));
     }
+    this.#groups = groups;
   }
 
   #fits({ at }: Row, { cache, rows }: Group): boolean {
@@ -114,7 +116,7 @@ export class TextBatch {
     return this.#setup.abilities.alignment !== "equal" || lengthOf(first) === lengthOf(second);
   }
 
-  #remake(group: Group | undefined, joins: readonly Row[]): Group[] {
+  async #remake(group: Group | undefined, joins: readonly Row[]): Promise<Group[]> {
     const staying = (group?.rows ?? []).flatMap((row, index) =>
       group && isLive(row) ? [{ ...row, at: { cache: group.cache, row: index } }] : [],
     );
@@ -122,19 +124,19 @@ export class TextBatch {
     const rows = [...staying, ...joins];
     const caches = new Set(rows.map(({ at }) => at.cache));
     if (group) caches.add(group.cache);
-    const cache = this.#merge(rows.map(({ at }) => at));
+    const cache = await this.#merge(rows.map(({ at }) => at));
     for (const old of caches) if (old !== cache) this.#close(old);
     if (cache === undefined) return [];
     return [{ cache, rows: rows.map(({ generation, choice }) => ({ generation, choice })) }];
   }
 
   /** A lone prompt's cache serves as it is. */
-  #merge(rows: readonly CacheRow[]): KvCache | undefined {
+  async #merge(rows: readonly CacheRow[]): Promise<KvCache | undefined> {
     const [first] = rows;
     if (first === undefined) return undefined;
     if (rows.length === 1 && first.cache.lengths.length === 1) return first.cache;
     const { decoder, abilities } = this.#setup;
-    return mergeRows(decoder.graphs, decoder.layout.caches, {
+    return await mergeRows(decoder.graphs, decoder.layout.caches, {
       rows,
       alignment: abilities.alignment,
     });

@@ -72,6 +72,12 @@ export function readDecoderLayout(graph: GraphInfo, names: TensorNames): Decoder
   return layout;
 }
 
+/** How the names of the outputs begin that are read again as caches. */
+export function cacheBeginnings(names: TensorNames): string[] {
+  const templates = cacheNames(names).map(([present]) => present.split("%d")[0] ?? present);
+  return ["present", ...templates.filter((start) => start !== "")];
+}
+
 /** Present name → past name of the configuration's templates, with `%d` still in both. */
 function cacheNames({ inputs, outputs }: TensorNames): (readonly [string, string])[] {
   return Object.entries(outputs).flatMap(([role, present]) => {

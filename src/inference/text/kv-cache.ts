@@ -67,18 +67,18 @@ export function bytesPerToken(tensors: readonly CacheTensor[]): number {
  * A new cache of these rows, no longer than the longest of them. Copies once; a row may be named more
  * than once. The caches it read stay as they are.
  */
-export function mergeRows(
+export async function mergeRows(
   graphs: Graphs,
   tensors: readonly CacheTensor[],
   { rows, alignment }: { readonly rows: readonly CacheRow[]; readonly alignment: Alignment },
-): KvCache {
+): Promise<KvCache> {
   const lengths = rows.map(({ cache, row }) => cache.lengths[row] ?? 0);
   const merged = { id: nextId(), lengths, span: Math.max(0, ...lengths) };
   for (const tensor of tensors) {
     const dims = dimsOf(tensor, rows.length, merged.span);
     const target = { type: tensor.type, data: allocate(tensor.type, sizeOf(dims)), dims };
     for (const [index, { cache, row }] of rows.entries()) {
-      const source = graphs.kept(keptName(cache, tensor));
+      const source = await graphs.kept(keptName(cache, tensor));
       const length = lengths[index] ?? 0;
       copyRow({ tensor, source, row, target, index, alignment, length });
     }

@@ -6,7 +6,7 @@ import { findBatchAbilities } from "./batch-abilities.js";
 import { TextBatch } from "./batch.js";
 import { createDecoder, DECODER, type Decoder } from "./decoder.js";
 import { type DecoderConfig, readDecoderConfig } from "./decoder-config.js";
-import { readDecoderLayout } from "./decoder-layout.js";
+import { cacheBeginnings, readDecoderLayout } from "./decoder-layout.js";
 import { createGeneration, type Generation } from "./generation.js";
 import { closeCache, openCache } from "./kv-cache.js";
 import type { EngineSetup, StepRun, TextJob, TextModelInfo } from "./request.js";
@@ -35,6 +35,7 @@ export async function openTextBatch(
     graphs: graphPaths(model, [DECODER]),
     threads: threadsFor(model, DECODER, threads),
     providers,
+    keeps: { [DECODER]: cacheBeginnings(config.names) },
   });
   const graph = graphs.info[DECODER];
   if (graph === undefined) throw new Error(`${model.path} has no ${DECODER}`);

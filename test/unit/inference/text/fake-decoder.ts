@@ -8,7 +8,7 @@ import type { PromptQueueSetup } from "#framemill/inference/text/prompt-queue.js
 import type { StepItem, TextJob } from "#framemill/inference/text/request.js";
 import { TokenSampler } from "#framemill/inference/text/sampling.js";
 import { byteCharacters } from "#framemill/inference/text/token-bytes.js";
-import type { Tensor } from "#framemill/inference/tensor.js";
+import type { Tensor, TensorData } from "#framemill/inference/tensor.js";
 import { createTextTokenizer } from "#framemill/inference/text-tokenizer.js";
 
 /** Ids are bytes; 0 is special and ends an answer. */
@@ -54,7 +54,7 @@ export function createKeptTensors(): Graphs & { readonly names: ReadonlyMap<stri
     names,
     info: {},
     run: () => Promise.reject(new Error("there is no graph")),
-    kept(name) {
+    async kept(name) {
       const tensor = names.get(name);
       if (tensor === undefined) throw new Error(`nothing is kept as ${name}`);
       return tensor;
@@ -74,7 +74,8 @@ function createFakeDecoder() {
   const forward: Decoder["forward"] = async (input) => {
     const rows = input.cache.lengths.length;
     runs.push({ rows, width: input.width });
-    const histories = input.cache.lengths.map((_, row) => readHistory(graphs, input, row));
+    const { data } = await graphs.kept(keptName(input.cache, CACHE));
+    const histories = input.cache.lengths.map((_, row) => readHistory(data, input, row));
     writeHistories(graphs, input, histories);
     const logits = new Float32Array(rows * VOCABULARY);
     for (const [row, history] of histories.entries()) {
@@ -100,9 +101,8 @@ function createFakeDecoder() {
 }
 
 /** What a row has in memory, then what is fed to it. */
-function readHistory(graphs: Graphs, input: DecoderInput, row: number): number[] {
+function readHistory(data: TensorData, input: DecoderInput, row: number): number[] {
   const { cache, alignment, tokens, width } = input;
-  const { data } = graphs.kept(keptName(cache, CACHE));
   const length = cache.lengths[row] ?? 0;
   // The second of two heads, so that strides matter.
   const start = (row * 2 + 1) * cache.span + (alignment === "start" ? 0 : cache.span - length);
