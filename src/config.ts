@@ -80,6 +80,8 @@ const settings = z.object({
   threads: count.default(availableParallelism()),
   /** Execution providers of the models, comma-separated: `cuda`, `tensorrt`, `webgpu`, `cpu`, or `auto` for the first that works; unset = what each model.json says. */
   providers: list.optional(),
+  /** Bytes of prompts that each chat model remembers, so that a later turn reads only what is new; 0 = none. Change: a token takes 2 × layers × key-value heads × head size × 4 bytes. */
+  promptCacheBytes: z.coerce.number().int().nonnegative().default(268_435_456),
   /** Models a worker serves, comma-separated; unset = all in modelsDir. */
   models: list.optional(),
   /** Name of this worker in leases and logs. */

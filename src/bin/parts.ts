@@ -126,7 +126,7 @@ export async function runWorker(
 
 function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
   const { threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
-  const { warmUp, cacheDir, modelMemoryBytes } = config;
+  const { warmUp, cacheDir, modelMemoryBytes, promptCacheBytes } = config;
   return {
     modelPaths: packages.map(({ path }) => path),
     threads,
@@ -136,6 +136,7 @@ function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
     espeakPath,
     warmUp,
     cacheDir,
+    promptCacheBytes,
     ...(modelMemoryBytes !== undefined && { modelMemoryBytes }),
   };
 }

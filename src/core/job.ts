@@ -36,6 +36,8 @@ export interface Job<Request = unknown> {
   readonly reportTo: string;
   /** W3C trace context of the request that made the job. */
   readonly traceparent?: string;
+  /** Opaque mark of the project that asked: what jobs leave in memory serves only those of the same one. */
+  readonly tenant?: string;
 }
 
 /** The right to run one attempt of a job; every report carries the token. */

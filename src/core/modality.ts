@@ -127,6 +127,8 @@ export interface PipelineSetup {
   readonly threads: number;
   /** Execution providers in order of preference; the package's own where absent. */
   readonly providers?: readonly string[] | undefined;
+  /** Most bytes of prompts that a chat model remembers for later ones; none where absent. */
+  readonly promptCacheBytes?: number | undefined;
   /** Programs that mux and inspect media, and turn text into phonemes. */
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
@@ -155,6 +157,8 @@ export interface PipelineContext {
   readonly preempted?: AbortSignal;
   /** What an earlier attempt saved, unaltered; a pipeline that cannot use it begins anew. */
   readonly checkpoint?: Uint8Array;
+  /** Opaque mark of the project that asked. */
+  readonly tenant?: string;
 }
 
 /** The GPU half of a modality. Runs inside the inference process. */

@@ -182,6 +182,7 @@ export async function insertJob(
     report_to: reportTo,
     expires_at_ms: expiresAtMs,
     traceparent,
+    project_id: caller.project.id,
   };
   return { outgoing, createdAtMs };
 }

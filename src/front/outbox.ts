@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Artifact } from "../core/artifact.js";
@@ -18,6 +19,7 @@ export interface OutgoingJob {
   readonly report_to: string | null;
   readonly expires_at_ms: number;
   readonly traceparent: string | null;
+  readonly project_id: string;
 }
 
 /** Brings accepted jobs to the broker: confirmed, then forgotten. */
@@ -113,10 +115,15 @@ async function takeBatch({ kysely }: Database): Promise<OutgoingJob[]> {
         WHERE o.locked_until <= now() ORDER BY j.seq LIMIT ${BATCH} FOR UPDATE OF o SKIP LOCKED)
       RETURNING job_id
     )
-    SELECT id, modality, model, request, request_file, report_to, traceparent,
+    SELECT id, modality, model, request, request_file, report_to, traceparent, project_id,
       (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms
     FROM jobs JOIN taken ON taken.job_id = jobs.id ORDER BY seq`.execute(kysely);
   return rows;
+}
+
+/** A worker learns which jobs are of one project, and not of which. */
+function tenantOf(projectId: string): string {
+  return createHash("sha256").update(`tenant ${projectId}`).digest("hex").slice(0, 32);
 }
 
 function toMessage(job: OutgoingJob, reportTo: string): Job {
@@ -127,6 +134,7 @@ function toMessage(job: OutgoingJob, reportTo: string): Job {
     request: job.request_file === null ? job.request : null,
     expiresAtMs: job.expires_at_ms,
     reportTo: job.report_to ?? reportTo,
+    tenant: tenantOf(job.project_id),
     ...(job.request_file !== null && { requestFile: job.request_file }),
     ...(job.traceparent !== null && { traceparent: job.traceparent }),
   };

@@ -109,7 +109,7 @@ function residentModel(
   const { id } = model;
   const { byteLength, isMeasured } = workingBytes(model);
   const { setup, providers, checker, budgetBytes, send } = options;
-  const { threads, ffmpegPath, ffprobePath, espeakPath } = setup;
+  const { threads, promptCacheBytes, ffmpegPath, ffprobePath, espeakPath } = setup;
   const programs = { ffmpegPath, ffprobePath, espeakPath };
   return {
     id,
@@ -122,6 +122,7 @@ function residentModel(
         modelPath: model.path,
         threads,
         providers,
+        promptCacheBytes,
         ...programs,
       };
       const pipeline = await createChecked(model, checker, () => create(pipelineSetup));

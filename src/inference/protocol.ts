@@ -10,6 +10,8 @@ export interface InferenceSetup {
   readonly threads: number;
   /** Execution providers for every model, or `auto`; what each package says where absent. */
   readonly providers?: readonly string[] | undefined;
+  /** Most bytes of prompts that each chat model remembers; none where absent. */
+  readonly promptCacheBytes?: number | undefined;
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
   readonly espeakPath: string;

@@ -49,6 +49,7 @@ export async function serveInference(findModality: FindModality): Promise<void> 
       scratchPath,
       readInput: (artifact: Artifact) => wantInput(job.id, artifact),
       ...(checkpoint !== undefined && { checkpoint }),
+      ...(job.tenant !== undefined && { tenant: job.tenant }),
     };
     await runJob(job, models, context);
     running.delete(job.id);

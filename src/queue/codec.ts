@@ -30,6 +30,7 @@ const jobSchema = z.object({
   expiresAtMs: z.number().int().nonnegative(),
   reportTo: z.string().min(1).max(512),
   traceparent: z.string().max(128).optional(),
+  tenant: z.string().max(64).optional(),
 });
 
 /** The properties that say how to read a body. */
@@ -69,10 +70,11 @@ export function decodeJob(body: Buffer, format: MessageFormat): Job {
     );
   const parsed = jobSchema.safeParse(parseJson(body));
   if (!parsed.success) throw new CorruptedMessageError(z.prettifyError(parsed.error));
-  const { traceparent, requestFile, ...job } = parsed.data;
+  const { traceparent, tenant, requestFile, ...job } = parsed.data;
   return {
     ...job,
     ...(traceparent !== undefined && { traceparent }),
+    ...(tenant !== undefined && { tenant }),
     ...(requestFile !== undefined && { requestFile }),
   };
 }

@@ -56,6 +56,11 @@ describe.each(ENGINES)("turns of projects over %s", (engine) => {
     const others = worker.order.filter((id) => id !== late);
     expect(new Set(others).size).toBe(others.length);
     expect(floods.flat()).toEqual(expect.arrayContaining(others));
+    // A worker can tell that jobs are of one project.
+    const tenantOf = (wanted: string) =>
+      harness.published.find(({ id }) => id === wanted)?.tenant ?? "none";
+    expect([...new Set(others.map(tenantOf))]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    expect(tenantOf(late)).not.toBe(tenantOf(others[0] ?? ""));
     await sql`UPDATE jobs SET state = 'failed', ended_at = now() WHERE state = 'queued'`.execute(
       harness.database.kysely,
     );

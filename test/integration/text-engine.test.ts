@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { addModel } from "#framemill/inference/layouts/add-model.js";
-import type { ModelPackage } from "#framemill/inference/model-package.js";
+import { loadModelPackage, type ModelPackage } from "#framemill/inference/model-package.js";
 import { openTextEngine, type TextEngine } from "#framemill/inference/text/engine.js";
 import type {
   ChosenLogprob,
@@ -79,12 +79,16 @@ describeWithModels("the text engine", () => {
     return engine;
   }
 
+  /** `<model>` or, with so many bytes to remember prompts in, `<model> <bytes>`. */
   async function open(name: string): Promise<TextEngine> {
-    const model = name === "grouped" ? await addGrouped() : await addedModel(name);
-    return openTextEngine(model, { threads: 1, onRun: (run) => runs.push(run) });
+    const [path = "", bytes = "0"] = name.split(" ");
+    const model = path === "grouped" ? await addGrouped() : await addedModel(path);
+    const promptCacheBytes = Number(bytes);
+    return openTextEngine(model, { threads: 1, promptCacheBytes, onRun: (run) => runs.push(run) });
   }
 
   async function addGrouped(): Promise<ModelPackage> {
+    if (scratch !== undefined) return await loadModelPackage(join(scratch, "models", "grouped"));
     scratch = await mkdtemp(join(tmpdir(), "framemill-grouped-"));
     const folder = join(scratch, "grouped");
     await mkdir(join(folder, "onnx"), { recursive: true });
@@ -177,6 +181,39 @@ describeWithModels("the text engine", () => {
     expect(together).toEqual(alone);
     const tokens = jobs.reduce((sum, { maxTokens }) => sum + maxTokens, 0);
     expect(runs.length).toBeLessThan(tokens);
+  });
+
+  const MUCH = 2 ** 22;
+  type Turn = Readonly<Record<"cached" | "most", number>> & { readonly ids: readonly number[] };
+
+  test.each<[string, number, (turn: Turn) => number]>([
+    [STORIES, MUCH, ({ most }) => most],
+    [STORIES, 100_000, ({ cached, most }) => Math.min(cached, most)],
+    [QWEN3, MUCH, ({ most }) => most],
+    ["grouped", MUCH, ({ most }) => most],
+    // Its graph reads no prompt in parts, so that nothing can be continued.
+    [GENAI, MUCH, () => 0],
+  ])("continues conversations of %s with %i bytes of known prompts", async (name, bytes, knows) => {
+    const converse = async (engine: TextEngine, first: number) => {
+      const promptTokens = Array.from({ length: 70 }, (_, at) => 3 + ((at * 5 + first) % 200));
+      const turns: Turn[] = [];
+      let most = 0;
+      for (let turn = 0; turn < 3; turn += 1) {
+        const job = { promptTokens: promptTokens.slice(), maxTokens: 30, cacheScope: "one" };
+        const { ids, usage } = await write(engine, job);
+        turns.push({ ids, cached: usage?.cachedTokens ?? Number.NaN, most });
+        const { completionTokens = 0 } = usage ?? {};
+        most = 32 * Math.floor((promptTokens.length + completionTokens - 1) / 32);
+        promptTokens.push(...ids, 9, 11, 13);
+      }
+      return turns;
+    };
+    const converseAll = async (engine: TextEngine) =>
+      (await Promise.all([1, 40, 90].map((first) => converse(engine, first)))).flat();
+    const known = await converseAll(await engineOf(`${name} ${bytes}`));
+    const plain = await converseAll(await engineOf(name));
+    expect(known.map(({ ids }) => ids)).toEqual(plain.map(({ ids }) => ids));
+    expect(known.map(({ cached }) => cached)).toEqual(known.map(knows));
   });
 
   test("gives every choice of a request its own stream of the seed", async () => {

@@ -3,6 +3,7 @@ import type { Choice } from "./choice.js";
 import { toRunError } from "../run-error.js";
 import { type Generation, usageOf } from "./generation.js";
 import { type CacheRow, closeCache, type KvCache, mergeRows } from "./kv-cache.js";
+import { PromptCache } from "./prompt-cache.js";
 import {
   type FailedPrompt,
   PromptQueue,
@@ -32,12 +33,15 @@ interface Group {
 export class TextBatch {
   readonly #setup: PromptQueueSetup;
   readonly #prompts: PromptQueue;
+  readonly #known: PromptCache;
   #groups: Group[] = [];
   #items = new Map<number, { events: TextEvent[]; failure?: JobError }>();
 
   constructor(setup: PromptQueueSetup) {
     this.#setup = setup;
-    this.#prompts = new PromptQueue(setup);
+    const { decoder, abilities, promptCacheBytes: maxBytes = 0 } = setup;
+    this.#known = new PromptCache({ decoder, abilities, maxBytes });
+    this.#prompts = new PromptQueue(setup, this.#known);
   }
 
   get isIdle(): boolean {
@@ -58,8 +62,11 @@ export class TextBatch {
 
   /** Reads a share of the waiting prompts, continues every answer by one token, and tells what was made. */
   async step(): Promise<StepItem[]> {
+    for (const row of this.#groups.flatMap(rowsOf)) if (!isLive(row)) await this.#remember(row);
     const read = await this.#prompts.read(this.#running());
-    await this.#regroup(read.flatMap((prompt) => this.#begin(prompt)));
+    const joining: Row[] = [];
+    for (const prompt of read) joining.push(...(await this.#begin(prompt)));
+    await this.#regroup(joining);
     for (const group of this.#groups) await this.#advance(group);
     const items = [...this.#items].map(([id, item]) => toItem(id, item));
     this.#items = new Map();
@@ -72,7 +79,7 @@ export class TextBatch {
   }
 
   /** Chooses the first tokens after a prompt; all choices share what was read of it. */
-  #begin(prompt: ReadPrompt | FailedPrompt): Row[] {
+  async #begin(prompt: ReadPrompt | FailedPrompt): Promise<Row[]> {
     const { generation } = prompt;
     if ("failure" in prompt) {
       this.#fail(generation, prompt.failure);
@@ -85,6 +92,8 @@ export class TextBatch {
       at: { cache, row: 0 },
     }));
     for (const row of rows) this.#choose(row, rows.length > 1 ? logits.slice() : logits);
+    const [first] = rows;
+    if (first) await this.#remember(first);
     const living = rows.filter(isLive);
     if (living.length === 0) this.#close(cache);
     return living;
@@ -108,6 +117,13 @@ export class TextBatch {
     this.#groups = groups;
   }
 
+  /** For later prompts that begin like this one, or like it and its answer. */
+  async #remember({ generation, choice, at }: Row): Promise<void> {
+    const { cacheScope, promptTokens, isBroken } = generation;
+    if (cacheScope === undefined || isBroken) return;
+    await this.#known.keep(cacheScope, [...promptTokens, ...choice.written], at);
+  }
+
   #fits({ at }: Row, { cache, rows }: Group): boolean {
     return rows.some(isLive) && this.#isAlike(at, { cache, row: 0 });
   }
@@ -117,9 +133,7 @@ export class TextBatch {
   }
 
   async #remake(group: Group | undefined, joins: readonly Row[]): Promise<Group[]> {
-    const staying = (group?.rows ?? []).flatMap((row, index) =>
-      group && isLive(row) ? [{ ...row, at: { cache: group.cache, row: index } }] : [],
-    );
+    const staying = group ? rowsOf(group).filter(isLive) : [];
     if (group && joins.length === 0 && staying.length === group.rows.length) return [group];
     const rows = [...staying, ...joins];
     const caches = new Set(rows.map(({ at }) => at.cache));
@@ -190,6 +204,10 @@ export class TextBatch {
   }
 }
 
+function rowsOf({ cache, rows }: Group): Row[] {
+  return rows.map((row, index) => ({ ...row, at: { cache, row: index } }));
+}
+
 function isLive({ choice }: { readonly choice: Choice }): boolean {
   return !choice.isEnded;
 }
@@ -198,8 +216,9 @@ function lengthOf({ cache, row }: CacheRow): number {
   return cache.lengths[row] ?? 0;
 }
 
-function endAll({ choices }: Generation): void {
-  for (const choice of choices) choice.isEnded = true;
+function endAll(generation: Generation): void {
+  generation.isBroken = true;
+  for (const choice of generation.choices) choice.isEnded = true;
 }
 
 function toItem(

@@ -37,7 +37,8 @@ export class Choice {
   readonly index: number;
   /** The token to feed next. */
   lastToken = 0;
-  tokenCount = 0;
+  /** All that it chose, the token that ended it included. */
+  readonly written: number[] = [];
   isEnded = false;
   readonly #setup: ChoiceSetup;
   readonly #detokenizer: Detokenizer;
@@ -64,11 +65,15 @@ export class Choice {
   advance(logits: Float32Array): TextEvent | undefined {
     const token = this.#choose(logits);
     this.lastToken = token;
-    this.tokenCount += 1;
+    this.written.push(token);
     const ending = this.#take(token);
     this.isEnded = ending.finishReason !== undefined;
     if (ending.text === "" && !this.isEnded) return undefined;
     return this.#event(ending);
+  }
+
+  get tokenCount(): number {
+    return this.written.length;
   }
 
   #choose(logits: Float32Array): number {

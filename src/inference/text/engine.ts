@@ -19,6 +19,8 @@ export interface TextEngineOptions {
   readonly threads: number;
   /** Most bytes of caches; 4 GiB where absent. */
   readonly maxCacheBytes?: number;
+  /** Most bytes of prompts that are remembered for later ones; none where absent. */
+  readonly promptCacheBytes?: number | undefined;
   /** Told of every run of the graph, for measurements. */
   readonly onRun?: ((run: StepRun) => void) | undefined;
 }
@@ -37,11 +39,12 @@ export interface TextEngine {
 /** Opens the package. Throws a sentence that names what is missing or cannot be used. */
 export async function openTextEngine(
   model: ModelPackage,
-  { threads, maxCacheBytes, onRun = () => {} }: TextEngineOptions,
+  { threads, maxCacheBytes, promptCacheBytes, onRun = () => {} }: TextEngineOptions,
 ): Promise<TextEngine> {
   const workerData: EngineSetup = {
     model,
     threads,
+    promptCacheBytes,
     ...(maxCacheBytes !== undefined && { maxCacheBytes }),
   };
   const thread = new Worker(new URL("./engine-thread.js", import.meta.url), { workerData });

@@ -90,7 +90,12 @@ export interface GenerationChoice {
 /** What the pipeline says of a finished answer. */
 export interface GenerationOutput {
   readonly choices: readonly GenerationChoice[];
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
+  readonly usage: {
+    readonly promptTokens: number;
+    readonly completionTokens: number;
+    /** Tokens of the prompt that were known from earlier ones; absent in older outputs. */
+    readonly cachedTokens?: number;
+  };
 }
 
 /** One JSON chunk of a streamed answer: what was added to one choice. */

@@ -13,6 +13,12 @@ export interface Generation {
   readonly id: number;
   readonly promptTokens: readonly number[];
   readonly choices: readonly Choice[];
+  /** Whose earlier prompts may serve this one. */
+  readonly cacheScope: string | undefined;
+  /** Tokens of the prompt that were known from earlier ones. */
+  cachedTokens: number;
+  /** Failed or cancelled: what it left in memory serves no other. */
+  isBroken: boolean;
 }
 
 export interface GenerationTools {
@@ -58,7 +64,8 @@ export async function createGeneration(
     const mask = job.mask === null ? null : (masks?.(job.mask) ?? null);
     return new Choice({ ...shared, index, mask, random: randomStream(seed, index) });
   });
-  return { id, promptTokens, choices };
+  const { cacheScope } = job;
+  return { id, promptTokens, choices, cacheScope, cachedTokens: 0, isBroken: false };
 }
 
 /** A model cannot start from nothing: an empty prompt becomes its first token. */
@@ -73,7 +80,7 @@ function encodePrompt(job: TextJob, { tokenizer }: GenerationTools): readonly nu
   });
 }
 
-export function usageOf({ promptTokens, choices }: Generation): TextUsage {
+export function usageOf({ promptTokens, choices, cachedTokens }: Generation): TextUsage {
   const completionTokens = choices.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
-  return { promptTokens: promptTokens.length, completionTokens };
+  return { promptTokens: promptTokens.length, completionTokens, cachedTokens };
 }

@@ -28,14 +28,27 @@ let lastCacheId = 0;
 
 /** A cache of `rows` rows without tokens. */
 export function openCache(graphs: Graphs, tensors: readonly CacheTensor[], rows: number): KvCache {
-  const cache = { id: nextId(), lengths: Array.from({ length: rows }, () => 0), span: 0 };
+  return putCache(graphs, tensors, { lengths: Array.from({ length: rows }, () => 0) });
+}
+
+/** A cache of rows of these lengths; `fill` writes what they remember, all zero before. */
+export function putCache(
+  graphs: Graphs,
+  tensors: readonly CacheTensor[],
+  {
+    lengths,
+    fill,
+  }: {
+    readonly lengths: readonly number[];
+    readonly fill?: (tensor: CacheTensor, target: Tensor) => void;
+  },
+): KvCache {
+  const cache = { id: nextId(), lengths, span: Math.max(0, ...lengths) };
   for (const tensor of tensors) {
-    const dims = dimsOf(tensor, rows, 0);
-    graphs.put(keptName(cache, tensor), {
-      type: tensor.type,
-      data: allocate(tensor.type, sizeOf(dims)),
-      dims,
-    });
+    const dims = dimsOf(tensor, lengths.length, cache.span);
+    const target = { type: tensor.type, data: allocate(tensor.type, sizeOf(dims)), dims };
+    fill?.(tensor, target);
+    graphs.put(keptName(cache, tensor), target);
   }
   return cache;
 }
@@ -117,7 +130,8 @@ interface RowPlace {
   readonly length: number;
 }
 
-function rowRuns({ data, dims }: Tensor, { tensor, row, alignment, length }: RowPlace) {
+/** Where the runs of a row's tokens are in a tensor, in bytes. */
+export function rowRuns({ data, dims }: Tensor, { tensor, row, alignment, length }: RowPlace) {
   const { batchAxis, lengthAxis } = tensor;
   const tokensAxis = lengthAxis ?? dims.length;
   const middle = sizeOf(dims.slice(batchAxis + 1, tokensAxis));
@@ -139,7 +153,7 @@ function rowRuns({ data, dims }: Tensor, { tensor, row, alignment, length }: Row
 }
 
 /** Bytes and not values: newer Nodes have an own array for float16, older ones its bits. */
-function bytesOf({ data }: Tensor): Uint8Array {
+export function bytesOf({ data }: Tensor): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 

@@ -45,7 +45,8 @@ export async function openTextBatch(
   const abilities = await findBatchAbilities(decoder, vocabSize);
   const maxCacheBytes = setup.maxCacheBytes ?? DEFAULT_CACHE_BYTES;
   const maxRows = model.execution.concurrency;
-  const batch = new TextBatch({ decoder, abilities, maxRows, maxCacheBytes });
+  const { promptCacheBytes } = setup;
+  const batch = new TextBatch({ decoder, abilities, maxRows, maxCacheBytes, promptCacheBytes });
   const sampler = new TokenSampler(vocabSize);
   const loadMasks = onceLoaded(tokenizer, vocabSize, config);
   return {

@@ -3,7 +3,8 @@ import type { BatchAbilities } from "./batch-abilities.js";
 import { toRunError } from "../run-error.js";
 import type { Decoder } from "./decoder.js";
 import type { Generation } from "./generation.js";
-import { bytesPerToken, closeCache, type KvCache, openCache } from "./kv-cache.js";
+import { bytesPerToken, closeCache, type KvCache } from "./kv-cache.js";
+import type { PromptCache } from "./prompt-cache.js";
 
 /** Prompt tokens read between two steps of the running answers: neither waits long for the other. */
 const PROMPT_TOKENS_PER_STEP = 512;
@@ -17,6 +18,8 @@ export interface PromptQueueSetup {
   readonly maxRows: number;
   /** Most bytes of caches; one request alone may take more. */
   readonly maxCacheBytes: number;
+  /** Most bytes of prompts that are remembered for later ones, beside those; none where absent. */
+  readonly promptCacheBytes?: number | undefined;
 }
 
 /** What the running answers take. */
@@ -41,19 +44,21 @@ export interface FailedPrompt {
 /** A prompt that is being read. */
 interface Reading {
   readonly generation: Generation;
-  cache: KvCache;
-  done: number;
+  /** Undefined before its first turn: prompts that are read until then may have its beginning. */
+  cache: KvCache | undefined;
 }
 
 /** Requests that wait, in the order of arrival, and prompts that are read part by part, in turns. */
 export class PromptQueue {
   readonly #setup: PromptQueueSetup;
+  readonly #known: PromptCache;
   readonly #bytesPerToken: number;
   readonly #waiting: Generation[] = [];
   readonly #reading: Reading[] = [];
 
-  constructor(setup: PromptQueueSetup) {
+  constructor(setup: PromptQueueSetup, known: PromptCache) {
     this.#setup = setup;
+    this.#known = known;
     this.#bytesPerToken = bytesPerToken(setup.decoder.layout.caches);
   }
 
@@ -68,7 +73,7 @@ export class PromptQueue {
   cancel(id: number): void {
     remove(this.#waiting, (generation) => generation.id === id);
     const cancelled = remove(this.#reading, ({ generation }) => generation.id === id);
-    for (const { cache } of cancelled) this.#close(cache);
+    for (const { cache } of cancelled) if (cache) this.#close(cache);
   }
 
   /** Reads one step's share of the prompts; what was read to its end is told and forgotten. */
@@ -79,10 +84,11 @@ export class PromptQueue {
     for (let turn = this.#reading.length; turn > 0 && budget > 0; turn -= 1) {
       const reading = this.#reading.shift();
       if (reading === undefined) break;
-      const left = reading.generation.promptTokens.length - reading.done;
+      const cache = reading.cache ?? this.#open(reading);
+      const left = reading.generation.promptTokens.length - doneOf(cache);
       const width = this.#setup.abilities.readsInParts ? Math.min(left, budget) : left;
       budget -= width;
-      const result = await this.#readPart(reading, width);
+      const result = await this.#readPart(reading, cache, width);
       if (result) results.push(result);
       else this.#reading.push(reading);
     }
@@ -91,13 +97,19 @@ export class PromptQueue {
 
   /** As far as rows and memory go. */
   #admit(running: Running): void {
-    const { decoder } = this.#setup;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       if (!this.#hasRoom(next, running)) return;
       this.#waiting.shift();
-      const cache = openCache(decoder.graphs, decoder.layout.caches, 1);
-      this.#reading.push({ generation: next, cache, done: 0 });
+      this.#reading.push({ generation: next, cache: undefined });
     }
+  }
+
+  #open(reading: Reading): KvCache {
+    const { generation } = reading;
+    const cache = this.#known.open(generation.cacheScope, generation.promptTokens);
+    generation.cachedTokens = doneOf(cache);
+    reading.cache = cache;
+    return cache;
   }
 
   #hasRoom(next: Generation, running: Running): boolean {
@@ -111,14 +123,19 @@ export class PromptQueue {
   }
 
   /** Reads `width` tokens; undefined while some are left. */
-  async #readPart(reading: Reading, width: number): Promise<ReadPrompt | FailedPrompt | undefined> {
+  async #readPart(
+    reading: Reading,
+    before: KvCache,
+    width: number,
+  ): Promise<ReadPrompt | FailedPrompt | undefined> {
     const { decoder, abilities } = this.#setup;
-    const { generation, done } = reading;
+    const { generation } = reading;
+    const done = doneOf(before);
     const end = done + width;
     const wantsLogits = end === generation.promptTokens.length;
     try {
       const { cache, logits } = await decoder.forward({
-        cache: reading.cache,
+        cache: before,
         tokens: generation.promptTokens.slice(done, end),
         width,
         alignment: abilities.alignment,
@@ -126,10 +143,9 @@ export class PromptQueue {
       });
       if (wantsLogits) return { generation, cache, logits };
       reading.cache = cache;
-      reading.done = end;
       return undefined;
     } catch (thrown) {
-      this.#close(reading.cache);
+      this.#close(before);
       return { generation, failure: toRunError(thrown) };
     }
   }
@@ -138,6 +154,11 @@ export class PromptQueue {
     const { decoder } = this.#setup;
     closeCache(decoder.graphs, decoder.layout.caches, cache);
   }
+}
+
+/** Tokens that a prompt's cache has. */
+function doneOf({ lengths }: KvCache): number {
+  return lengths[0] ?? 0;
 }
 
 /** Takes what fits out of the list. */

@@ -38,6 +38,8 @@ export interface TextJob {
   readonly stopTokenIds?: readonly number[];
   /** Special tokens to write out, e.g. those that enclose a tool call. */
   readonly keepSpecialTokens?: boolean;
+  /** Whose earlier prompts may serve this one, and later ones it; a prompt without is read alone. */
+  readonly cacheScope?: string | undefined;
 }
 
 export interface TokenLogprob {
@@ -61,6 +63,8 @@ export interface TextUsage {
   readonly promptTokens: number;
   /** Tokens of all choices, stop tokens included. */
   readonly completionTokens: number;
+  /** Tokens of the prompt that were not read again: earlier ones began alike. */
+  readonly cachedTokens: number;
 }
 
 export type TextEvent =
@@ -90,6 +94,7 @@ export interface EngineSetup {
   readonly model: ModelPackage;
   readonly threads: number;
   readonly maxCacheBytes?: number;
+  readonly promptCacheBytes?: number | undefined;
 }
 
 /** To the engine's thread. */

@@ -144,12 +144,12 @@ function toLogprobs(logprobs: readonly ChosenLogprob[] | undefined) {
   return logprobs === undefined ? null : { content: tokenLogprobs(logprobs), refusal: null };
 }
 
-function toUsage({ usage: { promptTokens, completionTokens } }: GenerationOutput) {
+function toUsage({ usage: { promptTokens, completionTokens, cachedTokens } }: GenerationOutput) {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    prompt_tokens_details: { cached_tokens: cachedTokens ?? 0, audio_tokens: 0 },
     completion_tokens_details: {
       reasoning_tokens: 0,
       audio_tokens: 0,

@@ -20,6 +20,8 @@ interface Task {
   readonly template: ChatTemplate;
   readonly request: GenerationRequest;
   readonly signal: AbortSignal;
+  /** Whose earlier prompts may serve. */
+  readonly tenant: string | undefined;
 }
 
 /** Serves chat and responses: conversation → prompt → tokens → text and calls. */
@@ -27,13 +29,14 @@ export async function createChatPipeline({
   modelPath,
   threads,
   providers,
+  promptCacheBytes,
   onRun,
 }: PipelineSetup): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
   const model = await loadModelPackage(modelPath, providers);
   const template = await openChatTemplate(model);
-  const engine = await openTextEngine(model, { threads, ...(onRun && { onRun }) });
+  const engine = await openTextEngine(model, { threads, promptCacheBytes, onRun });
   return {
-    run: (request, { signal }) => generate({ engine, template, request, signal }),
+    run: (request, { signal, tenant }) => generate({ engine, template, request, signal, tenant }),
     close: () => engine.close(),
   };
 }
@@ -97,7 +100,10 @@ function withoutOldest(
   return [...messages.slice(0, oldest), ...rest.slice(Math.max(0, nextTurn))];
 }
 
-function toTextJob({ request, template }: Task, messages: readonly ConversationMessage[]): TextJob {
+function toTextJob(
+  { request, template, tenant }: Task,
+  messages: readonly ConversationMessage[],
+): TextJob {
   const tools = request.toolChoice === "none" ? [] : request.tools;
   const { text, addSpecialTokens } = template.render(messages, tools);
   return {
@@ -117,6 +123,7 @@ function toTextJob({ request, template }: Task, messages: readonly ConversationM
     logitBias: request.logitBias,
     logprobs: request.logprobs,
     mask: maskOf(request, template),
+    cacheScope: tenant,
     keepSpecialTokens: tools.length > 0 && syntaxOf(template.toolFormat).special,
   };
 }

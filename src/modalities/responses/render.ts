@@ -158,10 +158,10 @@ function toUnixSeconds(unixMs: number): number {
   return Math.floor(unixMs / 1_000);
 }
 
-function toUsage({ usage: { promptTokens, completionTokens } }: GenerationOutput) {
+function toUsage({ usage: { promptTokens, completionTokens, cachedTokens } }: GenerationOutput) {
   return {
     input_tokens: promptTokens,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: cachedTokens ?? 0 },
     output_tokens: completionTokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: promptTokens + completionTokens,

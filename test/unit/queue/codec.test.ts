@@ -55,6 +55,7 @@ describe("encodeJob and decodeJob", () => {
       expiresAtMs: Number.MAX_SAFE_INTEGER,
       reportTo: "r".repeat(512),
       traceparent: "t".repeat(128),
+      tenant: "t".repeat(64),
     };
     const body = encodeJob(longest);
     expect(body.byteLength).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);

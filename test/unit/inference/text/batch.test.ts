@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TextJob } from "#framemill/inference/text/request.js";
 import { createFakeBatch, createReader, POISON } from "./fake-decoder.js";
@@ -115,5 +116,97 @@ describe("continuous batching", () => {
       param: "messages",
       message: expect.stringMatching(/4096 tokens, the prompt has 4096/),
     });
+  });
+});
+
+/** Tokens of no stop, told apart by the first. */
+function promptOf(length: number, first: number): number[] {
+  return [first, ...Array.from({ length: length - 1 }, (_, at) => 1 + ((at * 7) % 80))];
+}
+
+describe("the prompt cache", () => {
+  const ROOM = { promptCacheBytes: 2 ** 20 };
+  const TURN = { promptTokens: promptOf(100, 5), maxTokens: 40, cacheScope: "mine" };
+
+  test.each(["end", "start", "equal"] as const)(
+    "reads of a later turn only what is new, with short rows at the %s",
+    async (alignment) => {
+      const fake = createFakeBatch(alignment, ROOM);
+      const reader = createReader();
+      await fake.add(1, TURN);
+      await fake.add(2, { ...TURN, promptTokens: promptOf(60, 9), maxTokens: 50 });
+      await finish(fake, reader);
+      const later = [...TURN.promptTokens, ...(reader.tokens["1.0"] ?? []), 44, 45, 46];
+      fake.runs.length = 0;
+      await fake.add(3, { ...TURN, promptTokens: later });
+      await finish(fake, reader);
+      // 139 tokens of the first turn went into memory: 4 blocks of 32.
+      expect(reader.cachedTokens).toEqual(
+        new Map([
+          [1, 0],
+          [2, 0],
+          [3, 128],
+        ]),
+      );
+      expect(fake.runs[0]).toEqual({ rows: 1, width: later.length - 128 });
+      expect(reader.tokens["3.0"]).toEqual(await writeAlone({ ...TURN, promptTokens: later }));
+      expect(fake.kept.size).toBe(0);
+    },
+  );
+
+  test("serves no other project, and nobody where a request has none", async () => {
+    const fake = createFakeBatch("end", ROOM);
+    const reader = createReader();
+    for (const [id, cacheScope] of ["mine", "theirs", undefined, undefined, "mine"].entries()) {
+      await fake.add(id, { ...TURN, cacheScope });
+      await finish(fake, reader);
+    }
+    expect([...reader.cachedTokens.values()]).toEqual([0, 0, 0, 0, 96]);
+  });
+
+  test("does not keep what a failed answer left", async () => {
+    const fake = createFakeBatch("end", ROOM);
+    const reader = createReader();
+    const promptTokens = [...promptOf(64, 5), POISON];
+    for (const id of [1, 2]) await fake.add(id, { ...TURN, promptTokens });
+    await finish(fake, reader);
+    await fake.add(3, { ...TURN, promptTokens: promptTokens.slice(0, 64) });
+    await finish(fake, reader);
+    expect([...reader.ended.values()]).toEqual(["invalid_output", "invalid_output", "end"]);
+    expect(reader.cachedTokens.get(3)).toBe(0);
+  });
+
+  test("gives up what was least lately used, to keep to its bytes", async () => {
+    const fake = createFakeBatch("end", { promptCacheBytes: 6 * 32 * 8 });
+    const reader = createReader();
+    for (const [id, first] of [1, 2, 3, 2, 3, 1, 2].entries()) {
+      await fake.add(id, { ...TURN, maxTokens: 4, promptTokens: promptOf(100, first) });
+      await finish(fake, reader);
+    }
+    expect([...reader.cachedTokens.values()]).toEqual([0, 0, 0, 96, 96, 0, 0]);
+  });
+
+  test("answers the same whatever it gave up", async () => {
+    const blocks = 6;
+    const turn = fc.record({
+      first: fc.integer({ min: 1, max: 4 }),
+      length: fc.integer({ min: 1, max: 260 }),
+    });
+    const property = fc.asyncProperty(fc.array(turn, { maxLength: 12 }), async (turns) => {
+      const fake = createFakeBatch("end", { promptCacheBytes: blocks * 32 * 8 });
+      const reader = createReader();
+      const add = async (id: number, first: number, length: number) =>
+        await fake.add(id, { ...TURN, maxTokens: 4, promptTokens: promptOf(length, first) });
+      for (const [id, { first, length }] of turns.entries()) {
+        await add(id, first, length);
+        if (id % 3 === 2) await finish(fake, reader);
+      }
+      await finish(fake, reader);
+      for (const [id, { first, length }] of turns.entries())
+        expect(reader.tokens[`${id}.0`]).toEqual(
+          await writeAlone({ promptTokens: promptOf(length, first), maxTokens: 4 }),
+        );
+    });
+    await fc.assert(property, { numRuns: 40 });
   });
 });

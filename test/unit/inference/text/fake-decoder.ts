@@ -179,7 +179,9 @@ export function createFakeBatch(alignment: Alignment, setup: Partial<PromptQueue
 export function createReader() {
   const tokens: Record<string, number[]> = {};
   const ended = new Map<number, string>();
+  const cachedTokens = new Map<number, number>();
   return {
+    cachedTokens,
     tokens,
     ended,
     read(items: readonly StepItem[]) {
@@ -187,8 +189,10 @@ export function createReader() {
         if ("failure" in item) ended.set(item.id, item.failure.code);
         else
           for (const event of item.events) {
-            if (event.type === "end") ended.set(item.id, "end");
-            else (tokens[`${item.id}.${event.choice}`] ??= []).push(...event.tokenIds);
+            if (event.type === "end") {
+              ended.set(item.id, "end");
+              cachedTokens.set(item.id, event.usage.cachedTokens);
+            } else (tokens[`${item.id}.${event.choice}`] ??= []).push(...event.tokenIds);
           }
       }
     },

@@ -1,0 +1,108 @@
+import type { Decoder } from "./decoder.js";
+import type { BatchAbilities } from "./batch-abilities.js";
+import { BLOCK_TOKENS, copyBlocks, joinBlocks, type KvBlock } from "./kv-blocks.js";
+import { bytesPerToken, type CacheRow, type KvCache, openCache } from "./kv-cache.js";
+
+export interface PromptCacheSetup {
+  readonly decoder: Decoder;
+  readonly abilities: BatchAbilities;
+  /** Most bytes of blocks; 0 keeps nothing. */
+  readonly maxBytes: number;
+}
+
+/** A step of a chain from a scope's beginning: its key names the one before and its own tokens. */
+interface Link {
+  readonly key: string;
+  readonly id: number;
+  readonly block: KvBlock;
+}
+
+/**
+ * Memory of prompts and answers that were read before, in blocks of `BLOCK_TOKENS`. Chains of blocks share
+ * their beginnings; they are found token for token, within one scope only, so that no project can tell by
+ * the time of an answer what another has asked. The least lately used blocks go, ends of chains first.
+ */
+export class PromptCache {
+  readonly #setup: PromptCacheSetup;
+  readonly #maxBlocks: number;
+  /** Oldest first; a link is always older than the one before it in its chain. */
+  readonly #links = new Map<string, Link>();
+  #lastId = 0;
+
+  constructor(setup: PromptCacheSetup) {
+    this.#setup = setup;
+    const { decoder, abilities, maxBytes } = setup;
+    const { caches } = decoder.layout;
+    const isCuttable = caches.every(({ lengthAxis }) => lengthAxis !== null);
+    const blockBytes = Math.max(1, bytesPerToken(caches) * BLOCK_TOKENS);
+    this.#maxBlocks = isCuttable && abilities.readsInParts ? Math.floor(maxBytes / blockBytes) : 0;
+  }
+
+  /** A cache of one row that remembers the longest known beginning; at least one token is left to read. */
+  open(scope: string | undefined, tokens: readonly number[]): KvCache {
+    const { graphs, layout } = this.#setup.decoder;
+    const most = scope === undefined ? 0 : blocksOf(tokens.length - 1);
+    const chain = this.#find(scope ?? "", tokens, most);
+    if (chain.length === 0) return openCache(graphs, layout.caches, 1);
+    this.#touch(chain);
+    return joinBlocks(
+      graphs,
+      layout.caches,
+      chain.map(({ block }) => block),
+    );
+  }
+
+  /** Keeps what a row remembers of these tokens, as far as it is not known and there is room. */
+  async keep(scope: string, tokens: readonly number[], row: CacheRow): Promise<void> {
+    const length = Math.min(tokens.length, row.cache.lengths[row.row] ?? 0);
+    const to = Math.min(blocksOf(length), this.#maxBlocks);
+    const chain = this.#find(scope, tokens, to);
+    const from = chain.length;
+    if (from < to) {
+      const { decoder, abilities } = this.#setup;
+      const { alignment } = abilities;
+      const range = { row, alignment, from, to };
+      const blocks = await copyBlocks(decoder.graphs, decoder.layout.caches, range);
+      for (const block of blocks) {
+        this.#lastId += 1;
+        const key = keyOf(chain.at(-1), scope, blockAt(tokens, chain.length));
+        chain.push({ key, id: this.#lastId, block });
+      }
+    }
+    this.#touch(chain);
+    for (const key of this.#links.keys()) {
+      if (this.#links.size <= this.#maxBlocks) break;
+      this.#links.delete(key);
+    }
+  }
+
+  #find(scope: string, tokens: readonly number[], most: number): Link[] {
+    const chain: Link[] = [];
+    while (chain.length < most) {
+      const link = this.#links.get(keyOf(chain.at(-1), scope, blockAt(tokens, chain.length)));
+      if (link === undefined) break;
+      chain.push(link);
+    }
+    return chain;
+  }
+
+  /** Makes a chain the latest used, its end before its beginning. */
+  #touch(chain: readonly Link[]): void {
+    for (const link of chain.toReversed()) {
+      this.#links.delete(link.key);
+      this.#links.set(link.key, link);
+    }
+  }
+}
+
+function blocksOf(length: number): number {
+  return Math.max(0, Math.floor(length / BLOCK_TOKENS));
+}
+
+function blockAt(tokens: readonly number[], index: number): readonly number[] {
+  return tokens.slice(index * BLOCK_TOKENS, (index + 1) * BLOCK_TOKENS);
+}
+
+function keyOf(before: Link | undefined, scope: string, tokens: readonly number[]): string {
+  return `${before === undefined ? `scope ${scope}` : before.id}:${tokens.join()}`;
+}
