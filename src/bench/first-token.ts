@@ -1,6 +1,6 @@
 import type { TextEngine } from "../inference/text/engine.js";
 import { greedyJob } from "./greedy-job.js";
-import { type BenchRow, median, noiseOf } from "./measure.js";
+import { type BenchRow, distribute, type Distribution, median, noiseOf } from "./measure.js";
 
 export interface TextService {
   /** Includes `/v1`. */
@@ -18,12 +18,20 @@ const WARM_UP = 100;
 /** How much later than the bare loop's the first streamed token may come, in milliseconds. */
 const TARGET_MS = 15;
 
-/** Time to the first streamed token through the whole stack, against the engine's own, on one graph. */
-export async function firstTokenRow(
-  service: TextService,
+export interface FirstToken {
+  readonly row: BenchRow;
+  readonly distributions: readonly Distribution[];
+}
+
+/**
+ * Time to the first streamed token through the whole stack, against the engine's own, on one graph;
+ * `parts` names the broker.
+ */
+export async function measureFirstToken(
+  { service, parts }: { readonly service: TextService; readonly parts: string },
   engine: TextEngine,
   rounds: number,
-): Promise<BenchRow> {
+): Promise<FirstToken> {
   const through: number[] = [];
   const bare: number[] = [];
   for (let request = 0; request < WARM_UP; request += 1) {
@@ -35,8 +43,8 @@ export async function firstTokenRow(
     bare.push(await firstBare(engine));
   }
   const [ours, against] = [median(through), median(bare)];
-  return {
-    what: "chat: first streamed token later than the bare loop's",
+  const row = {
+    what: `chat: first streamed token later than the bare loop's, ${parts}`,
     ours: Number((ours - against).toFixed(2)),
     against: TARGET_MS,
     unit: `ms (stack ${ours.toFixed(1)}, loop ${against.toFixed(1)})`,
@@ -44,6 +52,11 @@ export async function firstTokenRow(
     target: 1,
     noise: noiseOf(through),
   };
+  const distributions = [
+    distribute({ what: `chat: first token, service with ${parts}`, unit: "ms" }, through),
+    distribute({ what: "chat: first token, bare loop", unit: "ms" }, bare),
+  ];
+  return { row, distributions };
 }
 
 async function firstThrough({ baseUrl, apiKey, model }: TextService): Promise<number> {

@@ -24,7 +24,11 @@ export async function withBenchStack<T>(
   });
 }
 
-async function withBenchFolder<T>(config: Config, use: (own: Config) => Promise<T>): Promise<T> {
+/** The configuration with a folder and ports of its own, which is removed afterwards. */
+export async function withBenchFolder<T>(
+  config: Config,
+  use: (own: Config) => Promise<T>,
+): Promise<T> {
   const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
   const ports = { port: 0, grpcPort: 0, workerPort: 0 };
   const limits = { requestsPerMinute: UNLIMITED, tokensPerMinute: UNLIMITED };
@@ -35,7 +39,11 @@ async function withBenchFolder<T>(config: Config, use: (own: Config) => Promise<
   }
 }
 
+export function brokerOf({ amqpUrl }: Pick<Config, "amqpUrl">): string {
+  return amqpUrl === undefined ? "in-process broker" : "RabbitMQ";
+}
+
 /** Names of broker and database, for the conditions. */
-export function partsOf({ amqpUrl }: Config, { front }: Stack): string {
-  return `${amqpUrl === undefined ? "in-process broker" : "RabbitMQ"}, ${front.database.engine}`;
+export function partsOf(config: Config, { front }: Stack): string {
+  return `${brokerOf(config)}, ${front.database.engine}`;
 }

@@ -1,13 +1,14 @@
-import { basename, join } from "node:path";
-import type { BenchResult, BenchRow } from "../../bench/measure.js";
+import type { BenchResult } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
 import { createOperations } from "../../front/operations.js";
-import { listModelPackages, loadModelPackage } from "../../inference/model-package.js";
+import { listModelPackages } from "../../inference/model-package.js";
 import { runnerParts } from "../package-runner.js";
 import { runLoad } from "./bench-load.js";
-import { listPeerPackages, withPeerModels } from "./bench-peers.js";
 import type { SuiteOptions } from "./bench-options.js";
-import { partsOf, withBenchStack } from "./bench-stack.js";
+import { withPeerModels } from "./bench-peers.js";
+import { pipelineSetup } from "./bench-setup.js";
+import { partsOf, withBenchFolder, withBenchStack } from "./bench-stack.js";
+import { runText } from "./bench-text.js";
 import { runVideo } from "./bench-video.js";
 
 export type Suite = (config: Config, rounds: number, options: SuiteOptions) => Promise<BenchResult>;
@@ -34,78 +35,12 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     const { benchCold } = await import("../../bench/cold.js");
     const { openInference } = runnerParts(config);
     const packages = await listModelPackages(config.modelsDir);
-    const folder = await mkdtemp(join(tmpdir(), "framemill-cold-"));
-    try {
-      return await benchCold({ packages, threads: config.threads, openInference, folder }, rounds);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    const { threads } = config;
+    return await withBenchFolder(config, ({ dataDir: folder }) =>
+      benchCold({ packages, threads, openInference, folder }, rounds),
+    );
   },
 };
-
-function pipelineSetup(config: Config) {
-  const { modelsDir, threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
-  const modelPath = join(modelsDir, "service-motion-1");
-  return { modelPath, threads, providers, ffmpegPath, ffprobePath, espeakPath };
-}
-
-/** Needs a chat, an embeddings and a rerank model that transformers.js opens as well. */
-async function runText(config: Config, rounds: number): Promise<BenchResult> {
-  const [{ textRows }, { encoderRows }, { rerankRows }, { machine }] = await Promise.all([
-    import("../../bench/text.js"),
-    import("../../bench/encoder.js"),
-    import("../../bench/reranker.js"),
-    import("../../bench/measure.js"),
-  ]);
-  const packages = await listPeerPackages(config.modelsDir);
-  const setupOf = (modality: string, pipeline: string) => {
-    const model = packages.find((it) => it.modality === modality && it.pipeline === pipeline);
-    return model && { ...pipelineSetup(config), modelPath: model.path };
-  };
-  const chat = setupOf("chat", "decoder-text");
-  const embeddings = setupOf("embeddings", "encoder");
-  const rerank = setupOf("rerank", "encoder");
-  if (!chat || !embeddings || !rerank) {
-    const what = "text beside transformers.js";
-    const why =
-      "needs a chat, an embeddings and a rerank model with onnx/model.onnx: --peer-models, or MODELS_DIR";
-    return { suite: "text", conditions: machine(), rows: [], unmeasured: [{ what, why }] };
-  }
-  return {
-    suite: "text",
-    conditions: {
-      ...machine(),
-      peer: "transformers.js, same folders",
-      chat: basename(chat.modelPath),
-      embeddings: basename(embeddings.modelPath),
-      rerank: basename(rerank.modelPath),
-      threads: config.threads,
-      rounds,
-    },
-    rows: [
-      ...(await textRows(chat, rounds)),
-      ...(await encoderRows(embeddings, rounds)),
-      ...(await rerankRows(rerank, rounds)),
-      await runFirstToken(config, basename(chat.modelPath), rounds),
-    ],
-  };
-}
-
-async function runFirstToken(config: Config, model: string, rounds: number): Promise<BenchRow> {
-  const [{ firstTokenRow }, { openTextEngine }] = await Promise.all([
-    import("../../bench/first-token.js"),
-    import("../../inference/text/engine.js"),
-  ]);
-  const modelPath = join(config.modelsDir, model);
-  const engine = await openTextEngine(await loadModelPackage(modelPath), config);
-  try {
-    return await withBenchStack({ ...config, models: [model] }, async ({ endpoint }) =>
-      firstTokenRow({ ...endpoint, model }, engine, rounds),
-    );
-  } finally {
-    await engine.close();
-  }
-}
 
 async function runQueue(config: Config, rounds: number): Promise<BenchResult> {
   const { benchQueue } = await import("../../bench/queue.js");
