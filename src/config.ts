@@ -74,7 +74,7 @@ const settings = z.object({
   requestsPerMinute: count.default(600),
   /** Tokens a minute per project. */
   tokensPerMinute: count.default(200_000),
-  /** Jobs in flight = prefetch = inference slots of a worker. */
+  /** Jobs that a worker runs at once, over all models that take one at a time; some take another ahead. */
   slots: count.default(1),
   /** CPU threads of the inference process. */
   threads: count.default(availableParallelism()),

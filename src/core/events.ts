@@ -28,6 +28,11 @@ export type PipelineEvent<Output = unknown> =
       readonly mediaType: string;
     }
   | {
+      /** For so long it waited for another job of its process, in milliseconds: not work of this job. */
+      readonly type: "waited";
+      readonly ms: number;
+    }
+  | {
       /** What another worker goes on from, in the job's scratch folder: the last event before `preempted`. */
       readonly type: "checkpoint";
       readonly path: string;

@@ -41,6 +41,8 @@ export interface ModelInfo {
   readonly createdAtSeconds: number;
   /** Jobs it runs at once in one process: 1, or as many as it batches. */
   readonly concurrency: number;
+  /** Jobs taken beside each of those, whose first stages go along with its last ones; none where absent. */
+  readonly ahead?: number;
   readonly minSeconds?: number;
   readonly maxSeconds?: number;
   /** Tokens of prompt and answer together. */

@@ -28,6 +28,8 @@ const manifest = z.object({
       providers: z.array(z.string()).min(1),
       /** Jobs the pipeline runs at once: 1, or as many as it batches. */
       concurrency: z.int().positive().default(1),
+      /** Jobs taken beside each of those, whose first stages go along with its last ones. */
+      ahead: z.int().nonnegative().optional(),
     })
     .loose(),
   shapes: z.record(z.string(), z.unknown()),
@@ -160,6 +162,7 @@ export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
     modality: model.modality,
     createdAtSeconds: Math.floor(mtimeMs / 1_000),
     concurrency: model.execution.concurrency,
+    ...(model.execution.ahead !== undefined && { ahead: model.execution.ahead }),
     ...(minSeconds !== undefined && { minSeconds }),
     ...(maxSeconds !== undefined && { maxSeconds }),
     ...(contextTokens !== undefined && { contextTokens }),

@@ -29,6 +29,7 @@ async function open(setup: GraphsSetup): Promise<Graphs | undefined> {
 async function serve(request: ThreadRequest): Promise<void> {
   const graphs = await opening;
   if (request.type === "run") await run(request, graphs);
+  else if (request.type === "put") put(request.tensors, graphs);
   else if (request.type === "drop") graphs?.drop(request.names);
   else {
     await graphs?.close();
@@ -49,6 +50,17 @@ async function run(
     reply({ type: "ran", id, outputs, run: timing }, buffersOf(outputs));
   } catch (thrown) {
     reply({ type: "run-failed", id, message: messageOf(thrown) });
+  }
+}
+
+/** What cannot be kept is missed by the run that wants it, which can say so. */
+function put(tensors: Tensors, graphs: Graphs | undefined): void {
+  for (const [name, tensor] of Object.entries(tensors)) {
+    try {
+      graphs?.put(name, tensor);
+    } catch {
+      graphs?.drop([name]);
+    }
   }
 }
 

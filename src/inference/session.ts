@@ -14,6 +14,7 @@ export type ThreadRequest =
       readonly feeds: Feeds;
       readonly options: RunOptions;
     }
+  | { readonly type: "put"; readonly tensors: Tensors }
   | { readonly type: "drop"; readonly names: readonly string[] }
   | { readonly type: "close" };
 
@@ -39,6 +40,12 @@ export interface SessionThread {
   close(): Promise<void>;
 }
 
+/** A thread that can be given tensors to keep. */
+export interface KeepingThread extends SessionThread {
+  /** Keeps tensors there under their names, before the runs asked for from now on. */
+  put(tensors: Tensors): void;
+}
+
 interface Waiter {
   readonly resolve: (outputs: Tensors) => void;
   readonly reject: (error: Error) => void;
@@ -48,7 +55,7 @@ interface Waiter {
 export async function openSessions(
   setup: GraphsSetup,
   onRun?: (run: GraphRun) => void,
-): Promise<SessionThread> {
+): Promise<KeepingThread> {
   const thread = new Worker(new URL("./session-thread.js", import.meta.url), { workerData: setup });
   const first = await new Promise<ThreadReply>((resolve, reject) => {
     thread.once("message", resolve);
@@ -67,7 +74,7 @@ function serveThread(
   thread: Worker,
   info: SessionThread["info"],
   onRun: (run: GraphRun) => void = () => {},
-): SessionThread {
+): KeepingThread {
   const waiting = new Map<number, Waiter>();
   let lastId = 0;
   let failure: JobError | undefined;
@@ -98,6 +105,9 @@ function serveThread(
         waiting.set(id, { resolve, reject });
         thread.postMessage({ type: "run", id, role, feeds, options } satisfies ThreadRequest);
       });
+    },
+    put(tensors) {
+      if (!failure) thread.postMessage({ type: "put", tensors } satisfies ThreadRequest);
     },
     drop(names) {
       if (!failure) thread.postMessage({ type: "drop", names } satisfies ThreadRequest);

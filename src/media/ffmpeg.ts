@@ -9,8 +9,8 @@ export interface FfmpegRun {
   readonly signal?: AbortSignal;
   /** Wall time after which the process group is killed; default 60 000. */
   readonly timeoutMs?: number;
-  /** Bytes for standard input; default none. */
-  readonly stdin?: Uint8Array;
+  /** Bytes for standard input; default none. The process starts before a promise of them resolves. */
+  readonly stdin?: Uint8Array | Promise<Uint8Array>;
   /** Most bytes taken from standard output before the run is stopped; default 64 MiB. */
   readonly stdoutLimitBytes?: number;
 }
@@ -41,8 +41,8 @@ export async function runFfmpeg(
   const cancel = (): void => stop("was cancelled");
   run.signal?.addEventListener("abort", cancel, { once: true });
   try {
-    group.child.stdin.end(run.stdin);
     const stdout = collectOutput(group, run.stdoutLimitBytes ?? 64 * 1024 * 1024, stop);
+    group.child.stdin.end(await run.stdin);
     const exit = await group.exited;
     throwIfCancelled(run.signal);
     if (stopped !== undefined) throw new JobError("encoder_failed", `ffmpeg ${stopped}`);

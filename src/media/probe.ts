@@ -1,7 +1,8 @@
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
 import { FRAME_RATE } from "../core/tiers.js";
-import { ownFileInput, runFfmpeg } from "./ffmpeg.js";
+import { type FfmpegResult, type FfmpegRun, ownFileInput, runFfmpeg } from "./ffmpeg.js";
 import { hasIndexFirst } from "./mp4-boxes.js";
 
 export interface VideoTrack {
@@ -79,11 +80,51 @@ type Stream = z.infer<typeof report>["streams"][number];
 
 /** What ffprobe sees in a file this system made. Throws `encoder_failed` when it cannot be read. */
 export async function probeMedia(path: string, options: ProbeOptions = {}): Promise<MediaInfo> {
-  const show = ["-v", "error", "-of", "json", "-show_format", "-show_streams", "-count_packets"];
-  const { stdout } = await runFfmpeg([...show, ...ownFileInput(path)], {
-    ffmpegPath: options.ffprobePath ?? "ffprobe",
-    ...(options.signal && { signal: options.signal }),
-  });
+  const { stdout } = await runFfprobe(ownFileInput(path), options);
+  return await readReport(stdout, path);
+}
+
+/** An ffprobe that has started and waits for its file. Whoever starts one calls `end` in `finally`. */
+export interface StartedProbe {
+  /** As `verifyClip`, for an MP4; once. */
+  verify(path: string, expectation: ClipExpectation): Promise<MediaInfo>;
+  end(): Promise<void>;
+}
+
+/** Starts ffprobe while the file is still made: its start takes longer than its work. */
+export function startProbe(options: ProbeOptions = {}): StartedProbe {
+  const ended = new AbortController();
+  let give: (bytes: Promise<Uint8Array>) => void = () => {};
+  const stdin = new Promise<Uint8Array>((resolve) => (give = resolve));
+  const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
+  const run = runFfprobe(["-f", "mp4", "-i", "pipe:0"], { ...options, signal, stdin });
+  // Whoever verifies sees the rejection; nobody waits for a probe that was not needed.
+  const over = run.catch(() => undefined);
+  return {
+    async verify(path, expectation) {
+      give(readFile(path));
+      const { stdout } = await run;
+      return checkClip(await readReport(stdout, path), expectation);
+    },
+    async end() {
+      give(Promise.resolve(new Uint8Array()));
+      ended.abort();
+      await over;
+    },
+  };
+}
+
+const SHOW = ["-v", "error", "-of", "json", "-show_format", "-show_streams", "-count_packets"];
+
+function runFfprobe(
+  input: readonly string[],
+  { ffprobePath = "ffprobe", signal, stdin }: ProbeOptions & Pick<FfmpegRun, "stdin">,
+): Promise<FfmpegResult> {
+  const run = { ffmpegPath: ffprobePath, ...(signal && { signal }), ...(stdin && { stdin }) };
+  return runFfmpeg([...SHOW, ...input], run);
+}
+
+async function readReport(stdout: Uint8Array, path: string): Promise<MediaInfo> {
   const { format, streams } = report.parse(JSON.parse(Buffer.from(stdout).toString("utf8")));
   const video = streams.find((stream) => stream.codec_type === "video");
   const audio = streams.find((stream) => stream.codec_type === "audio");
@@ -102,7 +143,10 @@ export async function verifyClip(
   path: string,
   expectation: ClipExpectation & ProbeOptions,
 ): Promise<MediaInfo> {
-  const info = await probeMedia(path, expectation);
+  return checkClip(await probeMedia(path, expectation), expectation);
+}
+
+function checkClip(info: MediaInfo, expectation: ClipExpectation): MediaInfo {
   const expected = { frameRate: FRAME_RATE, ...expectation };
   const differences = [...videoDifferences(info, expected), ...soundDifferences(info, expected)];
   if (!info.fastStart) differences.push("moov must come before mdat");

@@ -23,6 +23,8 @@ export interface ConsumeOptions {
   readonly routingKeys: readonly string[];
   /** Jobs in flight = unacknowledged messages. */
   readonly prefetch: number;
+  /** Free places of a higher priority are filled first, over all workers; 0 where absent. */
+  readonly priority?: number;
 }
 
 export interface Subscription {

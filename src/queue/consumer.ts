@@ -39,7 +39,7 @@ interface Parcel {
 /** Takes deliveries for as long as the subscription lives, over any number of channels. */
 export function startConsumer(
   options: ConsumerOptions,
-  { routingKeys, prefetch }: ConsumeOptions,
+  { routingKeys, prefetch: capacity, priority = 0 }: ConsumeOptions,
   handler: DeliveryHandler,
 ): Subscription {
   const inFlight = new Set<Promise<void>>();
@@ -55,7 +55,8 @@ export function startConsumer(
           deliver(options, handler, { message, routingKey, channel, lost: life.lost }),
         );
       const { topology } = options;
-      const intake = new Intake({ channel, topology, routingKeys, capacity: prefetch, life, take });
+      const wanted = { routingKeys, capacity, priority };
+      const intake = new Intake({ channel, topology, ...wanted, life, take });
       if (!stopped) await intake.open();
       return intake;
     },

@@ -62,7 +62,8 @@ class InProcessBroker implements EmbeddedBroker {
   readonly #retryDelaysMs: readonly number[];
   readonly #onEvent: (event: BrokerEvent) => void;
   readonly #queues = new Map<string, StoredMessage[]>();
-  readonly #consumers = new Set<Consumer>();
+  /** The highest priority first. */
+  #consumers: Consumer[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #closed = new AbortController();
 
@@ -99,7 +100,8 @@ class InProcessBroker implements EmbeddedBroker {
       stopped: false,
       turn: 0,
     };
-    this.#consumers.add(consumer);
+    this.#consumers.push(consumer);
+    this.#consumers.sort((a, b) => (b.options.priority ?? 0) - (a.options.priority ?? 0));
     this.#dispatchSoon();
     return {
       get consuming() {
@@ -110,21 +112,21 @@ class InProcessBroker implements EmbeddedBroker {
   }
 
   async depth(routingKey: string) {
-    const consumers = [...this.#consumers].filter(({ options }) =>
+    const consumers = this.#consumers.filter(({ options }) =>
       options.routingKeys.includes(routingKey),
     );
     return { ready: this.#queue(routingKey).length, consumers: consumers.length };
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#consumers].map((consumer) => this.#stop(consumer)));
+    await Promise.all(this.#consumers.map((consumer) => this.#stop(consumer)));
     this.#closed.abort(new Error("closed"));
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
   async #stop(consumer: Consumer): Promise<void> {
     consumer.stopped = true;
-    this.#consumers.delete(consumer);
+    this.#consumers = this.#consumers.filter((other) => other !== consumer);
     while (consumer.inFlight.size > 0) await Promise.all(consumer.inFlight);
   }
 
@@ -139,18 +141,19 @@ class InProcessBroker implements EmbeddedBroker {
     setImmediate(() => this.#dispatch());
   }
 
-  /** One message to each consumer with a free place, round after round. */
+  /** One message to each consumer with a free place, round after round, by priority. */
   #dispatch(): void {
-    let delivered = true;
-    while (delivered) {
-      delivered = false;
-      for (const consumer of this.#consumers) {
-        const message = this.#next(consumer);
-        if (message === undefined) continue;
-        this.#start(consumer, message);
-        delivered = true;
-      }
+    const priorities = new Set(this.#consumers.map(({ options }) => options.priority ?? 0));
+    for (const priority of priorities) {
+      const equals = this.#consumers.filter(({ options }) => (options.priority ?? 0) === priority);
+      while (equals.filter((consumer) => this.#deliverNext(consumer)).length > 0);
     }
+  }
+
+  #deliverNext(consumer: Consumer): boolean {
+    const message = this.#next(consumer);
+    if (message !== undefined) this.#start(consumer, message);
+    return message !== undefined;
   }
 
   #next(consumer: Consumer): StoredMessage | undefined {

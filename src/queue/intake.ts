@@ -9,6 +9,8 @@ export interface IntakeOptions {
   readonly routingKeys: readonly string[];
   /** Messages held at once, over all routing keys. */
   readonly capacity: number;
+  /** RabbitMQ's consumer priority. */
+  readonly priority: number;
   readonly life: ChannelLife;
   /** Takes one message to its settlement. Must not throw. */
   take(message: Message, routingKey: string): Promise<void>;
@@ -89,12 +91,13 @@ export class Intake {
   }
 
   async #consume(key: string): Promise<void> {
-    const { channel, topology, life } = this.#options;
-    const consuming = channel.consume(topology.jobQueue(key), (message) => {
+    const { channel, topology, life, priority } = this.#options;
+    const take = (message: Message | null) => {
       if (message !== null) this.#arrive(message, key);
       // The broker cancelled the consumer: its queue was deleted. A new channel declares it again.
       else life.end(new Error(`the broker cancelled the consumer of ${key}`));
-    });
+    };
+    const consuming = channel.consume(topology.jobQueue(key), take, { priority });
     const { consumerTag } = await inTime(consuming, CONSUME_TIMEOUT_MS, `consuming ${key}`);
     this.#tags.set(key, consumerTag);
   }

@@ -13,7 +13,9 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /** Why the signal aborted. */
   readonly stopReason: JobError | undefined;
-  elapsedMs(): number;
+  /** Time since it started, less what its job waited for another. */
+  workedMs(): number;
+  waited(ms: number): void;
   /** Keeps the lease from now on, and hears what the front says of it. */
   hold(lease: Lease): void;
   /** Aborts what still runs. */
@@ -32,6 +34,7 @@ export interface AttemptOptions {
 export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Attempt {
   const startedAt = performance.now();
   const abort = new AbortController();
+  let waitedMs = 0;
   let stopReason: JobError | undefined;
   const stop = (reason: JobError) => {
     stopReason ??= reason;
@@ -55,7 +58,8 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
     get stopReason() {
       return stopReason;
     },
-    elapsedMs: () => performance.now() - startedAt,
+    workedMs: () => Math.max(0, performance.now() - startedAt - waitedMs),
+    waited: (ms) => void (waitedMs += ms),
     hold(lease) {
       const keeper = keepLease({ lease, reporter, workerId, directives, onDrain, onExpired: stop });
       const endListening = directives.listen(lease, stop);

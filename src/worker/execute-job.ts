@@ -102,7 +102,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
       { jobId: job.id, attempt: lease.attempt, code: error.code, reason: error.message },
       "attempt failed",
     );
-    return await settleFailure(lease, { error, saved, gpuMs: attempt.elapsedMs(), reporter, deps });
+    return await settleFailure(lease, { error, saved, gpuMs: attempt.workedMs(), reporter, deps });
   }
 }
 
@@ -147,6 +147,7 @@ async function make(
     } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
     else if (event.type === "file") files.push(event);
     else if (event.type === "checkpoint") running.saved.path = event.path;
+    else if (event.type === "waited") attempt.waited(event.ms);
     else output = event.output;
   }
   if (output === undefined)
@@ -178,7 +179,7 @@ async function complete(
   { lease, attempt, reporter, deps }: Running,
   { output, reported, artifacts }: Made,
 ): Promise<Settlement> {
-  const gpuMs = Math.round(attempt.elapsedMs());
+  const gpuMs = Math.round(attempt.workedMs());
   const units = modality.countUnits(job.request, output);
   const { jobId, token, prices } = lease;
   const amountMicroUsd = priceOf(prices, units);

@@ -142,8 +142,9 @@ async function closeAll({ health, scratch, options }: Opened): Promise<void> {
 }
 
 /**
- * One intake for the models that run a job at a time, which share the slots, and one for each model
- * that batches as many jobs as its package says.
+ * One intake for the models that run a job at a time, which share the slots, one for each model that
+ * batches as many jobs as its package says, and one for the jobs that a model takes ahead: a worker
+ * without a job comes before those.
  */
 function planConsuming(options: WorkerOptions): ConsumeOptions[] {
   const { models, slots, modalities } = options;
@@ -151,9 +152,14 @@ function planConsuming(options: WorkerOptions): ConsumeOptions[] {
     modalities
       .filter(({ name, modelsOf }) => (modelsOf ?? name) === model.modality)
       .map(({ name }) => `${name}.${model.id}`);
-  const single = models.filter(({ concurrency }) => concurrency === 1).flatMap(keysOf);
+  const singles = models.filter(({ concurrency }) => concurrency === 1);
+  const single = singles.flatMap(keysOf);
   const batching = models
     .filter(({ concurrency }) => concurrency > 1)
     .map((model) => ({ routingKeys: keysOf(model), prefetch: model.concurrency }));
-  return single.length === 0 ? batching : [{ routingKeys: single, prefetch: slots }, ...batching];
+  const ahead = singles
+    .filter((model) => (model.ahead ?? 0) > 0)
+    .map((model) => ({ routingKeys: keysOf(model), prefetch: slots * (model.ahead ?? 0) }));
+  const own = { routingKeys: single, prefetch: slots, priority: 1 };
+  return [...(single.length === 0 ? [] : [own]), ...batching, ...ahead];
 }

@@ -82,6 +82,27 @@ describe.each([
     await subscription.stop();
   });
 
+  test("fills the places of the highest priority first", async () => {
+    const key = createRoutingKey();
+    const took: string[] = [];
+    const gate = createGate();
+    const consume = (name: string, priority: number) =>
+      broker.consume({ routingKeys: [key], prefetch: 2, priority }, async () => {
+        took.push(name);
+        await gate.opened;
+        return ack;
+      });
+    const subscriptions = [await consume("later", 0), await consume("first", 1)];
+    await until(async () => (await broker.depth(key)).consumers === 2);
+    for (let count = 1; count <= 4; count++) {
+      await broker.publish(key, createJob());
+      await until(() => took.length === count);
+    }
+    expect(took).toEqual(["first", "first", "later", "later"]);
+    gate.open();
+    for (const subscription of subscriptions) await subscription.stop();
+  });
+
   test("counts consumers", async () => {
     const key = createRoutingKey();
     expect((await broker.depth(key)).consumers).toBe(0);

@@ -108,4 +108,19 @@ describe("a clip whose worker must leave", () => {
     expect(last.steps).toBe(0);
     expect(last.frames).toBe(whole.frames);
   });
+
+  test("does not wait for the one before it, which has the frames it has alone", async () => {
+    let decodes = (): void => {};
+    const decoding = new Promise<void>((resolve) => (decodes = resolve));
+    const before = run((event) => {
+      if (reaches("frames", 0)(event)) decodes();
+      return false;
+    });
+    await decoding;
+    const behind = await run(reaches("waiting", 0));
+    expect(behind.frames).toBeUndefined();
+    const after = await run(() => false, behind.checkpoint);
+    expect(after.steps).toBe(0);
+    expect(after.frames).toBe((await before).frames);
+  });
 });

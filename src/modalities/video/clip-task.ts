@@ -1,4 +1,6 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
+import type { CheckpointKind } from "./checkpoint.js";
+import { latentLength } from "./denoise.js";
 import type { MotionModel } from "./motion-model.js";
 import type { VideoRequest } from "./request.js";
 
@@ -8,4 +10,10 @@ export interface ClipTask {
   readonly setup: PipelineSetup;
   readonly request: VideoRequest;
   readonly context: PipelineContext;
+}
+
+/** What a checkpoint of this clip is made for. */
+export function kindOf({ model, request }: ClipTask): CheckpointKind {
+  const { id, settings } = model;
+  return { modelId: id, steps: settings.sampler.steps, length: latentLength(model, request) };
 }

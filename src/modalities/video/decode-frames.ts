@@ -1,4 +1,12 @@
-import { bytesOf, float32, floatsOf, int64, type Tensors, uint8 } from "../../inference/tensor.js";
+import {
+  bytesOf,
+  castTensor,
+  float32,
+  floatsOf,
+  int64,
+  type Tensors,
+  uint8,
+} from "../../inference/tensor.js";
 import { decodeCanvas, layerShifts } from "./canvas.js";
 import type { Canvas, FramePlan, Scene } from "./frame-plan.js";
 import type { MotionModel } from "./motion-model.js";
@@ -38,38 +46,59 @@ export async function decodeScene(
   };
 }
 
-/**
- * Decodes windows on all decoding threads and yields them in order. One window a thread is in the
- * making while the caller takes the oldest, so that its pace bounds memory.
- */
+/** Paints the canvas, then decodes all frames. */
 export async function* decodeFrames(
   model: MotionModel,
   plan: FramePlan,
   signal: AbortSignal,
 ): AsyncGenerator<FrameWindow> {
-  const { windowFrames, frameRate } = model.settings.shapes;
-  const canvas = await decodeCanvas(model, plan);
+  yield* decodeWindows(model, { ...plan, canvas: await decodeCanvas(model, plan), signal });
+}
+
+export interface PaintedPlan extends FramePlan {
+  readonly canvas: Canvas;
+  readonly signal: AbortSignal;
+  /** Called when the last window is in the making: the decoders can be given other work. */
+  readonly onLaunched?: () => void;
+}
+
+/**
+ * Decodes windows on all decoding threads and yields them in order. One window a thread is in the
+ * making while the caller takes the oldest, so that its pace bounds memory.
+ */
+export async function* decodeWindows(
+  model: MotionModel,
+  plan: PaintedPlan,
+): AsyncGenerator<FrameWindow> {
+  const { signal, onLaunched = () => {} } = plan;
   signal.throwIfAborted();
-  const spans = windowSpans(plan.frameCount, windowFrames);
+  const spans = windowSpans(plan.frameCount, model.settings.shapes.windowFrames);
   const pending = new Map<number, Promise<FrameWindow>>();
+  const still = keepStill(model, plan);
   const launch = (index: number) => {
     const span = spans[index];
     const decoder = model.decoders[index % model.decoders.length];
     if (span === undefined || decoder === undefined) return;
-    const run = decoder.run("frame-decoder", windowFeeds({ plan, canvas, span, frameRate }));
+    const moving = movingFeeds(plan, span, model.settings.shapes.frameRate);
+    const run = decoder.run("frame-decoder", { ...still.feeds, ...moving });
     const window = run.then((outputs) => toWindow(outputs, span));
     // Only the oldest is awaited; a younger one that fails first is reported in its turn.
     window.catch(() => {});
     pending.set(index, window);
+    if (index === spans.length - 1) onLaunched();
   };
   const ahead = model.decoders.length + 1;
-  for (let index = 0; index < Math.min(ahead, spans.length); index++) launch(index);
-  for (let index = 0; index < spans.length; index++) {
-    const window = await pending.get(index);
-    pending.delete(index);
-    signal.throwIfAborted();
-    launch(index + ahead);
-    if (window) yield window;
+  try {
+    for (let index = 0; index < Math.min(ahead, spans.length); index++) launch(index);
+    for (let index = 0; index < spans.length; index++) {
+      const window = await pending.get(index);
+      pending.delete(index);
+      signal.throwIfAborted();
+      launch(index + ahead);
+      if (window) yield window;
+    }
+  } finally {
+    still.drop();
   }
 }
 
@@ -81,15 +110,38 @@ function windowSpans(frameCount: number, windowFrames: number): Span[] {
   }));
 }
 
-interface Window {
-  readonly plan: FramePlan;
-  readonly canvas: Canvas;
-  readonly span: Span;
-  readonly frameRate: number;
+let clips = 0;
+
+/** What all windows share is kept in every decoder: 5 to 15 MB that do not travel with each window. */
+function keepStill({ decoders }: MotionModel, plan: PaintedPlan) {
+  const clip = ++clips;
+  const feeds = stillFeeds(plan);
+  const keptAs = (name: string) => `${clip}/${name}`;
+  for (const decoder of decoders) {
+    const types = decoder.info["frame-decoder"]?.inputs ?? [];
+    const declared = types.flatMap(({ name, type }) => {
+      const tensor = feeds[name];
+      return tensor === undefined ? [] : [[keptAs(name), castTensor(tensor, type)]];
+    });
+    decoder.put(Object.fromEntries(declared));
+  }
+  const names = Object.keys(feeds);
+  return {
+    feeds: Object.fromEntries(names.map((name) => [name, { kept: keptAs(name) }])),
+    drop: () => decoders.forEach((decoder) => decoder.drop(names.map(keptAs))),
+  };
 }
 
-function windowFeeds({ plan, canvas, span, frameRate }: Window): Tensors {
-  const { scene, width, height } = plan;
+function stillFeeds({ scene, canvas, width, height }: PaintedPlan): Tensors {
+  return {
+    ...canvasFeeds(canvas),
+    sprite: float32(scene.sprite, [8, 4, 128, 128]),
+    size: int64(BigInt64Array.of(BigInt(height), BigInt(width)), [2]),
+  };
+}
+
+function movingFeeds(plan: PaintedPlan, span: Span, frameRate: number): Tensors {
+  const { scene, canvas } = plan;
   const count = span.end - span.first;
   const rowsOf = (values: Float32Array, ...dims: readonly number[]) => {
     const size = dims.reduce((product, dim) => product * dim, 1);
@@ -99,15 +151,12 @@ function windowFeeds({ plan, canvas, span, frameRate }: Window): Tensors {
     layerShifts(canvas, span.first + index, plan, frameRate),
   );
   return {
-    ...canvasFeeds(canvas),
     shifts: int64(BigInt64Array.from(shifts.flat()), [count, 4]),
     cameras: rowsOf(scene.cameras, 3),
-    sprite: float32(scene.sprite, [8, 4, 128, 128]),
     transforms: rowsOf(scene.transforms, 2, 3),
     sprite_weights: rowsOf(scene.spriteWeights, 8),
     shadow_transforms: rowsOf(scene.shadowTransforms, 2, 3),
     shadow_strengths: rowsOf(scene.shadowStrengths, 1),
-    size: int64(BigInt64Array.of(BigInt(height), BigInt(width)), [2]),
   };
 }
 

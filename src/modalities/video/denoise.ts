@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import { eulerStep, flowSigmas, guide } from "../../inference/diffusion/flow-euler.js";
 import { gaussianNoise } from "../../inference/diffusion/noise.js";
-import { float32, floatsOf, int64 } from "../../inference/tensor.js";
+import { floatsOf, int64 } from "../../inference/tensor.js";
 import { hashNgrams } from "../../inference/tokenizer.js";
 import type { DenoiseState } from "./checkpoint.js";
 import type { MotionModel, MotionSettings } from "./motion-model.js";
@@ -44,21 +44,21 @@ export async function* denoise(input: DenoiseInput): AsyncGenerator<DenoiseState
   const noise = gaussianNoise(request.seed, length);
   const sample = Float32Array.from(start?.sample ?? noise);
   const sigmas = flowSigmas(sampler.steps, sampler.shift);
-  const states = float32(context, [2, 8, 48]);
   for (const [step, sigma] of sigmas.slice(0, -1).entries()) {
     if (step < (start?.step ?? 0)) continue;
     signal.throwIfAborted();
     const batch = new Float32Array(2 * length);
     batch.set(sample, 0);
     batch.set(sample, length);
-    const outputs = await model.clip.run("denoiser", {
-      sample: float32(batch, [2, ...dims]),
-      timestep: float32(Float32Array.of(sigma, sigma), [2]),
-      encoder_hidden_states: states,
+    const { velocity } = await model.steps.run({
+      sample: { data: batch, dims: [2, ...dims] },
+      timestep: { data: Float32Array.of(sigma, sigma), dims: [2] },
+      encoder_hidden_states: { data: context, dims: [2, 8, 48] },
     });
+    if (velocity === undefined) throw new TypeError("the denoiser has no output velocity");
     const guidance = guidanceAt(step, sampler);
     const next = sigmas[step + 1] ?? 0;
-    eulerStep(sample, guide(floatsOf(outputs, "velocity"), guidance), next - sigma);
+    eulerStep(sample, guide(velocity.data, guidance), next - sigma);
     if (picture) {
       pullToPicture({ sample, noise, picture, sigma: next, pull: shapes.imageConditioning.pull });
     }

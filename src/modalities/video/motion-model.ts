@@ -1,7 +1,10 @@
 import { z } from "zod";
 import type { PipelineSetup } from "../../core/modality.js";
+import { createStepBatch, type StepBatch } from "../../inference/diffusion/step-batch.js";
+import { createLane, type Lane } from "../../inference/lane.js";
 import { graphPaths, loadModelPackage } from "../../inference/model-package.js";
-import { openSessions, type SessionThread } from "../../inference/session.js";
+import { type KeepingThread, openSessions, type SessionThread } from "../../inference/session.js";
+import type { Tensors } from "../../inference/tensor.js";
 import { hashedNgramSettings } from "../../inference/tokenizer.js";
 
 const motionSettings = z.object({
@@ -50,6 +53,8 @@ const CLIP_GRAPHS = [
   "sound",
 ];
 const FRAME_GRAPHS = ["frame-decoder"];
+/** Two rows a clip, for guidance. */
+const MAX_DENOISER_ROWS = 16;
 /** More decoding threads than this only fight for memory bandwidth. */
 const MAX_DECODERS = 8;
 
@@ -57,8 +62,12 @@ export interface MotionModel {
   readonly id: string;
   readonly settings: MotionSettings;
   readonly clip: SessionThread;
+  /** Denoising steps of clips of one length share runs: the same numbers as alone, on the CPU. */
+  readonly steps: StepBatch;
   /** One thread each, so that windows of frames are decoded side by side. */
-  readonly decoders: readonly SessionThread[];
+  readonly decoders: readonly KeepingThread[];
+  /** One clip's windows are decoded before the next one's. */
+  readonly decoding: Lane;
   close(): Promise<void>;
 }
 
@@ -80,7 +89,9 @@ export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel
   const close = async () => {
     await Promise.all([clip, ...decoders].map((thread) => thread.close()));
   };
-  return { id: model.id, settings, clip, decoders, close };
+  const denoise = (feeds: Tensors) => clip.run("denoiser", feeds);
+  const steps = createStepBatch({ run: denoise, maxRows: MAX_DENOISER_ROWS });
+  return { id: model.id, settings, clip, steps, decoders, decoding: createLane(), close };
 }
 
 function parseSettings(modelPath: string, model: unknown): MotionSettings {

@@ -23,6 +23,7 @@ export function createPreviews({ width, height }: VideoRequest, frameCount: numb
   const size = frameByteLength(width, height);
   const tiles: Tile[] = [];
   let thumbnail: Uint8Array = new Uint8Array();
+  let sheet: Promise<Uint8Array> | undefined;
   return {
     async add({ firstFrame, count, frames }) {
       for (let index = 0; index < count; index++) {
@@ -31,9 +32,13 @@ export function createPreviews({ width, height }: VideoRequest, frameCount: numb
         if (wanted.has(firstFrame + index)) tiles.push(await sheetTile(frame));
         if (firstFrame + index === middle) thumbnail = await thumbnailWebp(frame);
       }
+      if (sheet !== undefined || tiles.length < wanted.size) return;
+      sheet = joinTiles(tiles);
+      // Whoever writes it sees the rejection.
+      sheet.catch(() => {});
     },
     async write(scratchPath) {
-      const pictures = { thumbnail, spritesheet: await joinTiles(tiles) };
+      const pictures = { thumbnail, spritesheet: await (sheet ?? joinTiles(tiles)) };
       return Promise.all(
         Object.entries(pictures).map(async ([variant, bytes]) => {
           const path = join(scratchPath, `${variant}.webp`);
