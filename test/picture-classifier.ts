@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import protobuf from "protobufjs";
+import { writeModelPackage } from "./model-manifest.js";
 
 /** The part of onnx.proto3 that the graph needs; field numbers are ONNX's. */
 const SCHEMA = `
@@ -50,24 +50,13 @@ export function makePictureClassifier(labels: readonly string[]): string {
     config: ["config.json", json({ id2label: Object.fromEntries(labels.entries()) })],
     "preprocessor-config": ["preprocessor_config.json", json({ size: 8, resample: 2 })],
   } as const;
-  const files = Object.entries(contents).map(([role, [path, bytes]]) => {
-    writeFileSync(join(folder, path), bytes);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    return [role, { path, sha256, byteLength: bytes.byteLength }];
-  });
   const manifest = {
     id: "pictures",
     modality: "moderation",
     pipeline: "image-classifier",
-    files: Object.fromEntries(files),
     execution: { providers: ["cpu"], concurrency: 32 },
     shapes: { activation: "softmax", reads: ["image"] },
-    limits: {},
-    memory: {},
-    licence: "Apache-2.0",
-    source: "made by a test",
-    card: "README.md",
   };
-  writeFileSync(join(folder, "model.json"), JSON.stringify(manifest));
+  writeModelPackage(folder, manifest, contents);
   return folder;
 }

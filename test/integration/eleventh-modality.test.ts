@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeModelPackage } from "../model-manifest.js";
 import { buildWithModality } from "./build-with-modality.js";
 import { type ServiceProcesses, startUp } from "./service-processes.js";
 
@@ -10,15 +11,7 @@ const fixture = fileURLToPath(new URL("../fixtures/eleventh-modality", import.me
 const MODEL = {
   id: "reverser",
   modality: "reversal",
-  pipeline: "reversal",
-  files: {},
   execution: { providers: ["cpu"], concurrency: 4 },
-  shapes: {},
-  limits: {},
-  memory: null,
-  licence: "Apache-2.0",
-  source: "made by a test",
-  card: "README.md",
 };
 
 describe("an eleventh modality, one folder and one line", () => {
@@ -31,7 +24,7 @@ describe("an eleventh modality, one folder and one line", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-eleventh-"));
     await mkdir(join(folder, "models/reverser"), { recursive: true });
-    await writeFile(join(folder, "models/reverser/model.json"), JSON.stringify(MODEL));
+    writeModelPackage(join(folder, "models/reverser"), MODEL);
     const prices = join(folder, "prices.json");
     await writeFile(prices, JSON.stringify({ reversal: { characters: 50 } }));
     up = await startUp(join(folder, "data"), {

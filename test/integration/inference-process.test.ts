@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
 import type { InferenceHost } from "#framemill/inference/host.js";
+import type { ModelManifest } from "#framemill/inference/model-package.js";
 import { createInferenceProcess } from "#framemill/inference/process.js";
+import { writeModelPackage } from "../model-manifest.js";
 
 const entryPath = fileURLToPath(new URL("../fixtures/inference/entry.mjs", import.meta.url));
 const log = { info() {}, error() {} };
@@ -21,28 +23,15 @@ const input: Artifact = {
 /** A package of one file that hashes as it says, or does not. */
 interface Oddity {
   readonly sha256?: string;
-  readonly limits?: object;
+  readonly limits?: ModelManifest["limits"];
 }
 
 async function writePackage(folder: string, { sha256, limits = {} }: Oddity = {}): Promise<string> {
   const bytes = Buffer.from("a graph");
-  const digest = createHash("sha256").update(bytes).digest("hex");
-  await writeFile(join(folder, "graph.onnx"), bytes);
-  const graph = { path: "graph.onnx", sha256: sha256 ?? digest, byteLength: bytes.byteLength };
-  const manifest = {
-    id: "toy",
-    modality: "toy",
-    pipeline: "toy",
-    files: { graph },
-    execution: { providers: ["cpu"] },
-    shapes: {},
-    limits,
-    memory: {},
-    licence: "Apache-2.0",
-    source: "test",
-    card: "README.md",
-  };
-  await writeFile(join(folder, "model.json"), JSON.stringify(manifest));
+  const graph = { path: "graph.onnx", sha256: sha256 ?? "", byteLength: bytes.byteLength };
+  const wrong = sha256 === undefined ? {} : { files: { graph } };
+  const contents = { graph: ["graph.onnx", bytes] } as const;
+  writeModelPackage(folder, { id: "toy", modality: "toy", limits, ...wrong }, contents);
   return folder;
 }
 

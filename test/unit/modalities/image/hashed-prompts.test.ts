@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { ModelPackage } from "#framemill/inference/model-package.js";
 import type { Feeds } from "#framemill/inference/graphs.js";
 import type { SessionThread } from "#framemill/inference/session.js";
 import { float32, type Tensor } from "#framemill/inference/tensor.js";
 import { findFamily } from "#framemill/modalities/image/families/find-family.js";
 import { openHashedPrompts } from "#framemill/modalities/image/hashed-prompts.js";
+import { modelManifest } from "../../../model-manifest.js";
 
 const tokenizer = { kind: "hashed-ngram", buckets: 8192, words: 4, idsPerWord: 10, gram: 4 };
 
@@ -19,21 +19,8 @@ function open(settings: unknown) {
     drop() {},
     close: async () => {},
   };
-  const model: ModelPackage = {
-    id: "scenes",
-    modality: "image",
-    pipeline: "diffusion-image",
-    files: {},
-    tokenizer: settings,
-    execution: { providers: ["cpu"], concurrency: 1 },
-    shapes: {},
-    limits: {},
-    memory: {},
-    licence: "Apache-2.0",
-    source: "",
-    card: "README.md",
-    path: "/models/scenes",
-  };
+  const manifest = { id: "scenes", modality: "image", pipeline: "diffusion-image" };
+  const model = { ...modelManifest({ ...manifest, tokenizer: settings }), path: "/models/scenes" };
   return {
     fed,
     encoders: openHashedPrompts({ model, sessions, promptTokens: 77, contextFeatures: 3 }),
