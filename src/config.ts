@@ -182,3 +182,11 @@ function requireBoth(...[name, value, other, otherValue]: (string | undefined)[]
 function environmentName(field: string): string {
   return field.replace(/[A-Z]/g, (upper) => `_${upper}`).toUpperCase();
 }
+
+/** The environment of a child process that is to have these settings, over this process's own. */
+export function environmentOf(config: Config): NodeJS.ProcessEnv {
+  const named = Object.entries(config).flatMap(([field, value]) =>
+    value === undefined ? [] : [[environmentName(field), String(value)] as const],
+  );
+  return { ...process.env, ...Object.fromEntries(named) };
+}

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BENCH_REQUEST } from "./clip.js";
 import { postClip } from "./load-kinds.js";
 import { type BenchRow, compare, type Distribution, distribute, type Pair } from "./measure.js";
-import { coveredMs } from "./video-stages.js";
+import { coveredMs } from "./graph-runs.js";
 
 export interface ClipService {
   /** Includes `/v1`. */

@@ -1,4 +1,5 @@
 import type { GraphRun } from "../core/modality.js";
+import { coveredMs } from "./graph-runs.js";
 import { type Distribution, distribute } from "./measure.js";
 
 /** A run of a graph, and when its numbers were back in the pipeline, in Unix milliseconds. */
@@ -19,19 +20,6 @@ export interface ClipStages {
 const PREPARING = new Set(["text-encoder"]);
 const DENOISING = new Set(["denoiser"]);
 const isDecoder = (role: string) => role.endsWith("-decoder");
-
-/** Length of the union of the runs: two at the same time count once. */
-export function coveredMs(
-  runs: readonly { readonly startedAtMs: number; readonly endedAtMs: number }[],
-): number {
-  let covered = 0;
-  let until = 0;
-  for (const run of runs.toSorted((a, b) => a.startedAtMs - b.startedAtMs)) {
-    covered += Math.max(0, run.endedAtMs - Math.max(run.startedAtMs, until));
-    until = Math.max(until, run.endedAtMs);
-  }
-  return covered;
-}
 
 /** How each stage is spread over the clips; stages overlap, so they do not add up to the whole. */
 export function stageDistributions(clips: readonly ClipStages[]): Distribution[] {

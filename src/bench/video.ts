@@ -7,13 +7,9 @@ import { openMotionModel, type MotionModel } from "../modalities/video/motion-mo
 import { createVideoPipeline } from "../modalities/video/pipeline.js";
 import type { VideoOutput, VideoRequest } from "../modalities/video/request.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";
+import { coveredMs } from "./graph-runs.js";
 import { type BenchResult, type BenchRow, compare, machine, type Pair, timed } from "./measure.js";
-import {
-  type ClipStages,
-  coveredMs,
-  type ReceivedRun,
-  stageDistributions,
-} from "./video-stages.js";
+import { type ClipStages, type ReceivedRun, stageDistributions } from "./video-stages.js";
 
 type ClipTimes = Omit<ClipStages, "loadSeconds">;
 

@@ -261,7 +261,11 @@ program
   .option("--embedded", "in-process broker and embedded database, whatever AMQP_URL says")
   .option("--objective <seconds>", "load: within which a clip should end; 15", parseAmount)
   .option("--reply-objective <seconds>", "load: the same for an embedding; 0.1", parseAmount)
-  .option("--dollars-per-hour <amount>", "video: what an hour of the machine costs; 2", parseAmount)
+  .option(
+    "--dollars-per-hour <amount>",
+    "what an hour of the machine costs; 0.1, two cores of a cloud",
+    parseAmount,
+  )
   .option("--model <id>", "mlperf-video: package of MODELS_DIR that holds its model")
   .option("--prompts <file>", "mlperf-video: its prompts, one a line")
   .option("--peer-models <folders...>", "published models for text that transformers.js opens too")

@@ -4,9 +4,11 @@ import { createOperations } from "../../front/operations.js";
 import { listModelPackages } from "../../inference/model-package.js";
 import { runnerParts } from "../package-runner.js";
 import { runLoad } from "./bench-load.js";
+import { runAudio, runImage } from "./bench-media.js";
 import type { SuiteOptions } from "./bench-options.js";
 import { withPeerModels } from "./bench-peers.js";
 import { pipelineSetup } from "./bench-setup.js";
+import { runSoak } from "./bench-soak.js";
 import { partsOf, withBenchFolder, withBenchStack } from "./bench-stack.js";
 import { runText } from "./bench-text.js";
 import { runVideo } from "./bench-video.js";
@@ -40,6 +42,9 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       benchCold({ packages, threads, openInference, folder }, rounds),
     );
   },
+  image: (config, rounds, { dollarsPerHour }) => runImage(config, { rounds, dollarsPerHour }),
+  audio: (config, rounds, { dollarsPerHour }) => runAudio(config, { rounds, dollarsPerHour }),
+  soak: (config, _rounds, { quick }) => runSoak(config, { quick }),
 };
 
 async function runQueue(config: Config, rounds: number): Promise<BenchResult> {

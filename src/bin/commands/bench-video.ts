@@ -1,6 +1,7 @@
 import { BENCH_REQUEST } from "../../bench/clip.js";
 import type { BenchResult } from "../../bench/measure.js";
 import type { Upload } from "../../bench/queued-clips.js";
+import { DOLLARS_PER_HOUR } from "../../bench/stages.js";
 import type { Config } from "../../config.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import { findPrices } from "../../core/prices.js";
@@ -12,8 +13,6 @@ import type { SuiteOptions } from "./bench-options.js";
 
 /** Prices are micro-dollars. */
 const MICRO = 1e6;
-/** About what an hour of one H100 costs to rent. */
-const DOLLARS_PER_HOUR = 2;
 
 interface VideoRun {
   readonly config: Config;

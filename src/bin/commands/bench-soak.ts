@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import type { BenchResult } from "../../bench/measure.js";
+import { benchSoak } from "../../bench/soak.js";
+import type { Config } from "../../config.js";
+import { listModelPackages } from "../../inference/model-package.js";
+import { startServiceProcesses } from "../service-processes.js";
+
+const JOBS = 200;
+const QUICK_JOBS = 60;
+
+const ledgerTimes = z.array(
+  z.object({
+    modality: z.string(),
+    state: z.string(),
+    gpuMs: z.number(),
+    startedAt: z.string().nullable(),
+    endedAt: z.string().nullable(),
+  }),
+);
+
+/** A service of the configuration in processes and a folder of its own. */
+export async function runSoak(
+  config: Config,
+  { quick = false }: { readonly quick?: boolean | undefined },
+): Promise<BenchResult> {
+  const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
+  const packages = await listModelPackages(config.modelsDir);
+  try {
+    const scratchDir = join(dataDir, "scratch");
+    const service = await startServiceProcesses({ ...config, dataDir, scratchDir });
+    try {
+      const subject = {
+        ...service.endpoint,
+        parts: service.parts,
+        modelOf: (modality: string) => packages.find((it) => it.modality === modality)?.id,
+        processIds: service.processIds,
+        listJobs: async () => ledgerTimes.parse(await service.admin("/jobs?limit=1000")),
+      };
+      return await benchSoak(subject, quick ? QUICK_JOBS : JOBS);
+    } finally {
+      await service.close();
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
