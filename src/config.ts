@@ -185,8 +185,11 @@ function environmentName(field: string): string {
 
 /** The environment of a child process that is to have these settings, over this process's own. */
 export function environmentOf(config: Config): NodeJS.ProcessEnv {
-  const named = Object.entries(config).flatMap(([field, value]) =>
-    value === undefined ? [] : [[environmentName(field), String(value)] as const],
-  );
+  const given: Readonly<Record<string, unknown>> = config;
+  // An empty variable counts as unset: what this process was told must not reach the child instead.
+  const named = Object.keys(settings.shape).map((field) => [
+    environmentName(field),
+    String(given[field] ?? ""),
+  ]);
   return { ...process.env, ...Object.fromEntries(named) };
 }
