@@ -185,7 +185,7 @@ function environmentName(field: string): string {
 
 /** The environment of a child process that is to have these settings, over this process's own. */
 export function environmentOf(config: Config): NodeJS.ProcessEnv {
-  const given: Readonly<Record<string, unknown>> = config;
+  const given: Readonly<Record<string, Config[keyof Config]>> = config;
   // An empty variable counts as unset: what this process was told must not reach the child instead.
   const named = Object.keys(settings.shape).map((field) => [
     environmentName(field),
