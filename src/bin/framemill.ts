@@ -251,7 +251,7 @@ program
   .command("bench")
   .argument(
     "[suites...]",
-    "all, or some of media, video, queue, load, cold, text, mlperf-video; all when left out",
+    "all, or some of media, video, image, audio, queue, load, cold, soak, text, mlperf-video; all when left out",
   )
   .description("measures; prints ratios and verdicts; writes JSON, SVG and summary.md")
   .option("--out <folder>", "where the files go", "bench-results")
