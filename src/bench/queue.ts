@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { type BenchResult, machine, median, noiseOf } from "./measure.js";
+import { type BenchResult, distribute, machine, median, noiseOf } from "./measure.js";
 
 export interface BenchService {
   /** Includes `/v1`. */
@@ -8,9 +8,9 @@ export interface BenchService {
   readonly apiKey: string;
   /** Names of broker and database, for the conditions. */
   readonly parts: string;
-  /** When a job was accepted and first started, by the database's clock. */
   /** Whether the worker has nothing in its hands. */
   readonly isIdle: () => boolean;
+  /** When a job was accepted and first started, by the database's clock. */
   readonly findTimes: (id: string) => Promise<JobTimes | undefined>;
 }
 
@@ -22,7 +22,7 @@ export interface JobTimes {
 const created = z.object({ id: z.string() });
 
 /** From the accepted POST to the worker's claim, on an idle service. */
-const TARGET_MS = 20;
+const TARGET_MS = 15;
 
 /** Sends clips one at a time, notes when each starts, and cancels it. */
 export async function benchQueue(service: BenchService, rounds: number): Promise<BenchResult> {
@@ -59,6 +59,10 @@ export async function benchQueue(service: BenchService, rounds: number): Promise
     rows: [
       row("POST accepted → in_progress", waits, TARGET_MS),
       row("POST → answer", answers, null),
+    ],
+    distributions: [
+      distribute({ what: "POST accepted → in_progress", unit: "ms" }, waits),
+      distribute({ what: "POST → answer", unit: "ms" }, answers),
     ],
   };
 }

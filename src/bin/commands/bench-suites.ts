@@ -47,7 +47,27 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   soak: (config, _rounds, { quick }) => runSoak(config, { quick }),
 };
 
+/** The smallest model of the repository whose jobs run beside each other. */
+const SMALLEST_MODEL = "service-embed-1";
+
+/** Waits of a lone clip in one process, then the rate of the smallest jobs in processes apart. */
 async function runQueue(config: Config, rounds: number): Promise<BenchResult> {
+  const waits = await runWaits(config, rounds);
+  if (config.amqpUrl === undefined || config.databaseUrl === undefined) return waits;
+  const { benchThroughput } = await import("../../bench/throughput.js");
+  const { withApartService } = await import("../apart-service.js");
+  const rate = await withBenchFolder(config, (own) =>
+    withApartService(own, SMALLEST_MODEL, (service) => benchThroughput(service, rounds)),
+  );
+  return {
+    ...waits,
+    conditions: { ...waits.conditions, ...rate.conditions },
+    rows: [...waits.rows, ...rate.rows],
+    distributions: [...(waits.distributions ?? []), ...rate.distributions],
+  };
+}
+
+async function runWaits(config: Config, rounds: number): Promise<BenchResult> {
   const { benchQueue } = await import("../../bench/queue.js");
   return await withBenchStack(config, async (stack) => {
     const { endpoint, front, worker } = stack;
