@@ -146,18 +146,6 @@ export function loadConfig(
   return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
 }
 
-/** The environment with other settings, for a process of this service. */
-export function environmentWith(
-  changes: Partial<Config>,
-  environment: NodeJS.ProcessEnv = process.env,
-): NodeJS.ProcessEnv {
-  const own = Object.entries(changes).map(([field, value]) => [
-    environmentName(field),
-    String(value),
-  ]);
-  return { ...environment, ...Object.fromEntries(own) };
-}
-
 const LONGEST_JOB_MS = 1_200_000;
 /** Of the broker's consumer_timeout; what is left is for the upload and the report. */
 const JOB_SHARE = 0.66;

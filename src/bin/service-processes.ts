@@ -22,6 +22,9 @@ export interface ServiceProcesses {
 
 const START_MS = 180_000;
 
+/** Reading every line of a busy service would cost what is measured. */
+const TELLING = /"msg":"(front ready|worker ready|models are loaded)"/;
+
 /** Lines of the log that tell where things are. */
 const logLine = z.object({
   msg: z.string(),
@@ -148,7 +151,7 @@ function startCommand(command: string, config: Config): Running {
   let last = "";
   createInterface({ input: child.stderr }).on("line", (line) => {
     last = line;
-    const parsed = parseLine(line);
+    const parsed = TELLING.test(line) ? parseLine(line) : undefined;
     if (parsed !== undefined) said.set(parsed.msg, parsed);
   });
   return {

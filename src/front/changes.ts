@@ -1,5 +1,5 @@
 import type { Database } from "./database.js";
-import { JOBS_CHANNEL } from "./jobs.js";
+import { JOBS_CHANNEL } from "./job-moves.js";
 
 /** Tells when a job may have changed, on whichever replica it did. */
 export interface Changes {

@@ -8,6 +8,7 @@ import { lockFolder } from "./folder-lock.js";
 import { MIGRATIONS } from "./migrations/migrations.js";
 import { createPGlitePool } from "./pglite-pool.js";
 import { listenOnPostgres, type StopListening } from "./postgres-listener.js";
+import { preparing } from "./prepared-statements.js";
 import type { Tables } from "./tables.js";
 
 /** One ledger: Postgres shared by replicas, or PGlite inside this process. */
@@ -32,6 +33,13 @@ export interface DatabaseOptions {
 const POOL_SIZE = 20;
 const CONNECT_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
+/** A plan that was made when the tables were small is not kept for longer. */
+const SESSION_SECONDS = 600;
+/**
+ * A plan outlives the size that its tables had: each statement has its index, and must not read a whole
+ * table because that was short once.
+ */
+const SESSION_OPTIONS = "-c enable_seqscan=off -c jit=off";
 const INT8 = 20;
 
 /** Opens the database and brings its schema up to date; concurrent starts wait for each other. */
@@ -55,10 +63,12 @@ function openPostgres(connectionString: string, log: Logger): Database {
     max: POOL_SIZE,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    maxLifetimeSeconds: SESSION_SECONDS,
+    options: SESSION_OPTIONS,
     types: { getTypeParser: parserOf },
   });
   pool.on("error", ({ message }) => log.warn({ message }, "idle database connection lost"));
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
   return {
     kysely,
     engine: "postgres",

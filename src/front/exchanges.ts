@@ -1,6 +1,7 @@
 import { JobError } from "../core/errors.js";
 import type { Chunk } from "../core/events.js";
 import type { HeartbeatResult, ProgressReport } from "../core/reports.js";
+import type { AnsweredJob } from "./job-record.js";
 
 type Taken = Pick<HeartbeatResult, "outcome" | "cancel">;
 
@@ -10,6 +11,10 @@ export interface Exchanges {
   open(jobId: string): OpenExchange;
   /** What a report of a waiting job does; undefined for any other job. */
   take(report: ProgressReport): Taken | undefined;
+  /** Whether a caller of this replica waits for the job. */
+  awaits(jobId: string): boolean;
+  /** Hands a completed job to whoever waits for it here. */
+  complete(job: AnsweredJob): void;
 }
 
 export interface OpenExchange {
@@ -17,6 +22,8 @@ export interface OpenExchange {
   readonly chunks: AsyncIterable<Chunk>;
   /** Aborts when more lies unread than is kept; what lay there is dropped. */
   readonly overrun: AbortSignal;
+  /** Resolves to the job once this replica has recorded that it completed; it may also never do so. */
+  readonly completed: Promise<AnsweredJob>;
   end(): void;
   fail(error: Error): void;
   /** Nobody reads any more: the worker is told so at its next report. */
@@ -35,6 +42,7 @@ export function createExchanges(): Exchanges {
       return {
         chunks: queue,
         overrun: queue.overrun.signal,
+        completed: queue.completed,
         end: () => queue.end(),
         fail: (error) => queue.fail(error),
         close() {
@@ -44,6 +52,8 @@ export function createExchanges(): Exchanges {
       };
     },
     take: (report) => waiting.get(report.jobId)?.take(report),
+    awaits: (jobId) => waiting.has(jobId),
+    complete: (job) => waiting.get(job.id)?.complete(job),
   };
 }
 
@@ -61,6 +71,8 @@ class ChunkQueue implements AsyncIterable<Chunk> {
   #ended = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
+  complete: (job: AnsweredJob) => void = () => {};
+  readonly completed = new Promise<AnsweredJob>((resolve) => (this.complete = resolve));
 
   /** An attempt that follows another may begin anew only while nothing of the first was read. */
   take({ token, chunks = [] }: ProgressReport): Taken {

@@ -18,7 +18,10 @@ export async function readOutput(
 }
 
 /** A file of a completed job. */
-export function getArtifact({ id, artifacts }: JobRecord, variant: string): Artifact {
+export function getArtifact(
+  { id, artifacts }: Pick<JobRecord, "id" | "artifacts">,
+  variant: string,
+): Artifact {
   const artifact = artifacts.find((candidate) => candidate.variant === variant);
   if (artifact !== undefined) return artifact;
   throw new JobError("not_found", `${id} has no ${variant}`, { param: "variant" });

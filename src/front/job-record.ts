@@ -36,3 +36,9 @@ export interface JobRecord {
   readonly work_ahead: number | null;
   readonly charged_micro_usd: number | null;
 }
+
+/** What a caller who waited is answered from. */
+export type AnsweredJob = Pick<
+  JobRecord,
+  "id" | "state" | "failure" | "artifacts" | "usage" | "output" | "ended_at" | "expired"
+>;

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { sql } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { Database } from "./database.js";
+import { together } from "./together.js";
 
 export interface ProjectLimits {
   readonly requestsPerMinute: number;
@@ -59,10 +60,13 @@ export interface KeysOptions {
 
 const KEY_PATTERN = /^Bearer +(fm_[0-9A-Za-z]{43})$/i;
 const KEY_DIGITS = 43;
+/** Keys that are looked up at once. */
+const MOST_TOGETHER = 64;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 export function createKeys({ database, defaults, randomBytes }: KeysOptions): Keys {
   const { kysely } = database;
+  const findKey = together(keyFinder(database), MOST_TOGETHER);
   const newId = (prefix: string) => `${prefix}_${Buffer.from(randomBytes(12)).toString("hex")}`;
   return {
     async createProject(name, limits = {}) {
@@ -115,7 +119,7 @@ export function createKeys({ database, defaults, randomBytes }: KeysOptions): Ke
         WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`.execute(kysely);
       return revoked.rows.length === 1;
     },
-    authenticate: (authorization) => authenticate(database, authorization),
+    authenticate: (authorization) => authenticate(findKey, authorization),
   };
 }
 
@@ -138,23 +142,51 @@ async function keepWebhookSecret(
 }
 
 async function authenticate(
-  { kysely }: Database,
+  findKey: (hash: string) => Promise<FoundKey>,
   authorization: string | undefined,
 ): Promise<Caller> {
   const key = KEY_PATTERN.exec(authorization ?? "")?.[1];
   if (key === undefined) throw invalidKey();
   const hash = hashKey(key);
-  const row = await kysely
-    .selectFrom("api_keys")
-    .innerJoin("projects", "projects.id", "api_keys.project_id")
-    .selectAll("projects")
-    .select(["api_keys.id as api_key_id", "api_keys.sha256"])
-    .where("api_keys.sha256", "=", hash.toString("hex"))
-    .where("api_keys.revoked_at", "is", null)
-    .executeTakeFirst();
+  const { row } = await findKey(hash.toString("hex"));
   if (row === undefined || !timingSafeEqual(hash, Buffer.from(row.sha256, "hex")))
     throw invalidKey();
   return { apiKeyId: row.api_key_id, project: toProject(row) };
+}
+
+interface KeyRow extends ProjectRow {
+  readonly api_key_id: string;
+  readonly sha256: string;
+}
+
+interface FoundKey {
+  /** Undefined where the key is unknown or revoked. */
+  readonly row: KeyRow | undefined;
+}
+
+/** Read anew for every request, so that a revoked key is refused at once; those that wait, in one go. */
+function keyFinder({ kysely }: Database) {
+  return async (hashes: readonly string[]): Promise<FoundKey[]> => {
+    const rows = await kysely
+      .selectFrom("api_keys")
+      .innerJoin("projects", "projects.id", "api_keys.project_id")
+      .select([
+        "projects.id",
+        "projects.name",
+        "projects.requests_per_minute",
+        "projects.tokens_per_minute",
+        "projects.monthly_limit_micro_usd",
+        "projects.weight",
+        "projects.webhook_secret",
+        "api_keys.id as api_key_id",
+        "api_keys.sha256",
+      ])
+      .where(sql<boolean>`api_keys.sha256 = ANY(${[...new Set(hashes)]}::text[])`)
+      .where("api_keys.revoked_at", "is", null)
+      .execute();
+    const known = new Map(rows.map((row) => [row.sha256, row]));
+    return hashes.map((hash) => ({ row: known.get(hash) }));
+  };
 }
 
 function invalidKey(): JobError {

@@ -2,6 +2,7 @@ import { CompiledQuery } from "kysely";
 import { RateLimiterPostgres, type RateLimiterRes } from "rate-limiter-flexible";
 import type { Database } from "./database.js";
 import type { Project } from "./keys.js";
+import { together } from "./together.js";
 
 /** What is left of one allowance in the current minute. */
 export interface Allowance {
@@ -27,13 +28,22 @@ const MINUTE_SECONDS = 60;
 /** The limiter only counts: each project has its own limit, so the comparison is made here. */
 const UNLIMITED = 2 ** 31 - 1;
 
+/** Calls that share their counting. */
+const MOST_TOGETHER = 64;
+
 /** Fixed windows of a minute, counted in the database and so shared by every replica. */
 export function createLimits(database: Database): Limits {
   const requests = createCounter(database, "requests");
   const tokens = createCounter(database, "tokens");
+  const takeRequest = together(countingTogether(requests), MOST_TOGETHER);
+  const takeTokens = together(countingTogether(tokens), MOST_TOGETHER);
+  const readTokens = together(async (ids: readonly string[]) => {
+    const known = await eachOnce(ids, async (id) => ({ used: await tokens.get(id) }));
+    return ids.map((id) => known.get(id) ?? { used: null });
+  }, MOST_TOGETHER);
   return {
     async takeRequest({ id, requestsPerMinute, tokensPerMinute }) {
-      const [taken, used] = await Promise.all([requests.consume(id, 1), tokens.get(id)]);
+      const [taken, { used }] = await Promise.all([takeRequest({ id, count: 1 }), readTokens(id)]);
       return {
         allowed: taken.consumedPoints <= requestsPerMinute,
         requests: toAllowance(requestsPerMinute, taken),
@@ -41,16 +51,53 @@ export function createLimits(database: Database): Limits {
       };
     },
     async takeTokens({ id, tokensPerMinute }, count) {
-      return (await tokens.consume(id, count)).consumedPoints <= tokensPerMinute;
+      return (await takeTokens({ id, count })).consumedPoints <= tokensPerMinute;
     },
   };
+}
+
+interface Take {
+  readonly id: string;
+  readonly count: number;
+}
+
+/** What was used of an allowance after one take. */
+type Used = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
+
+/** One statement a project; each take is told what was used up to it, as if they had come one by one. */
+function countingTogether(counter: RateLimiterPostgres) {
+  return async (takes: readonly Take[]): Promise<Used[]> => {
+    const sums = new Map<string, number>();
+    const upTo = takes.map(({ id, count }) => {
+      const sum = (sums.get(id) ?? 0) + count;
+      sums.set(id, sum);
+      return sum;
+    });
+    const ids = takes.map(({ id }) => id);
+    const counted = await eachOnce(ids, (id) => counter.consume(id, sums.get(id) ?? 0));
+    return takes.map(({ id }, index) => {
+      const { consumedPoints = 0, msBeforeNext = 0 } = counted.get(id) ?? {};
+      const after = (sums.get(id) ?? 0) - (upTo[index] ?? 0);
+      return { consumedPoints: consumedPoints - after, msBeforeNext };
+    });
+  };
+}
+
+/** Results by id, each asked for once. */
+async function eachOnce<Result>(
+  ids: readonly string[],
+  ask: (id: string) => Promise<Result>,
+): Promise<Map<string, Result>> {
+  const unique = [...new Set(ids)];
+  const results = await Promise.all(unique.map(async (id) => [id, await ask(id)] as const));
+  return new Map(results);
 }
 
 export function fullAllowance(limit: number): Allowance {
   return { limit, remaining: limit, resetMs: 0 };
 }
 
-function toAllowance(limit: number, used: RateLimiterRes | null): Allowance {
+function toAllowance(limit: number, used: Used | null): Allowance {
   if (used === null) return fullAllowance(limit);
   const remaining = Math.max(0, limit - used.consumedPoints);
   return { limit, remaining, resetMs: Math.max(0, used.msBeforeNext) };

@@ -1,4 +1,3 @@
-import { sql, type Kysely } from "kysely";
 import type { Artifact } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
@@ -6,9 +5,8 @@ import { findPrices, type PriceTable } from "../core/prices.js";
 import { quote, type Quote } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Caller } from "./keys.js";
-import type { Outbox, OutgoingJob } from "./outbox.js";
-import type { Tables } from "./tables.js";
-import { releaseTime, roomOf, servedTurn, type LaneWindow } from "./turns.js";
+import type { Outbox } from "./outbox.js";
+import { roomOf } from "./turns.js";
 import { parseWebhookUrl } from "./webhooks.js";
 
 /** What fits a message; a longer request travels as a file. */
@@ -65,7 +63,8 @@ export interface NewJob {
   readonly kept: boolean;
   readonly reportTo: string | null;
   readonly deadlineMs: number;
-  readonly lane: LaneWindow;
+  /** Most released jobs of its model that nobody has claimed yet. */
+  readonly room: number;
   readonly webhookUrl: string | null;
 }
 
@@ -96,7 +95,7 @@ export async function draftJob(
     reportTo: isPolled ? null : outbox.reportTo,
     deadlineMs: isPolled ? POLL_DEADLINE_MS : replyTimeoutMs,
     webhookUrl,
-    lane: { modality: name, model: model.id, room: roomOf(model.concurrency) },
+    room: roomOf(model.concurrency),
   };
 }
 
@@ -121,68 +120,4 @@ async function saveRequest(store: ArtifactStore, id: string, text: string): Prom
     mediaType: "application/json",
   };
   return await store.putBytes(label, Buffer.from(text));
-}
-
-/**
- * The outbox row stays locked while this replica publishes the job itself; there is none, and nothing
- * to publish, for a job that waits for its turn.
- */
-export async function insertJob(
-  db: Kysely<Tables>,
-  { id, caller, modality, idempotencyKey, bodyHash, traceparent }: Submission,
-  job: NewJob,
-): Promise<{ readonly outgoing: OutgoingJob | undefined; readonly createdAtMs: number }> {
-  const {
-    model,
-    request,
-    text,
-    requestFile,
-    quote: quoted,
-    tier,
-    kept,
-    reportTo,
-    deadlineMs,
-    lane,
-    webhookUrl,
-  } = job;
-  const file = requestFile === null ? null : JSON.stringify(requestFile);
-  const work = Object.values(quoted.units).reduce((sum, units) => sum + units, 0);
-  const { rows } = await sql<{
-    expires_at_ms: number;
-    created_at_ms: number;
-    is_released: boolean;
-  }>`
-    WITH job AS (
-      INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, request_file, tier,
-        kept, report_to, prices, quoted_units, work, amount_micro_usd, idempotency_key, body_hash, traceparent,
-        turn, released_at, webhook_url, webhook_at, deadline_at, republish_after)
-      VALUES (${id}, ${caller.project.id}, ${caller.apiKeyId}, ${modality.name}, ${model},
-        ${text}::jsonb, ${file}::jsonb, ${tier}, ${kept}, ${reportTo}, ${JSON.stringify(quoted.prices)}::jsonb,
-        ${JSON.stringify(quoted.units)}::jsonb, ${work}::double precision, ${quoted.amountMicroUsd},
-        ${idempotencyKey}, ${bodyHash}, ${traceparent},
-        ${servedTurn(lane)}, ${releaseTime(lane)}, ${webhookUrl},
-        ${webhookUrl === null ? sql`NULL` : sql`now()`}, now() + ${deadlineMs}::int * interval '1 millisecond', now() + interval '60 seconds')
-      RETURNING id, deadline_at, created_at, released_at
-    ), outgoing AS (
-      INSERT INTO outbox (job_id, locked_until)
-      SELECT id, now() + interval '5 seconds' FROM job WHERE released_at IS NOT NULL
-    )
-    SELECT (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms,
-      (extract(epoch FROM created_at) * 1000)::bigint AS created_at_ms,
-      released_at IS NOT NULL AS is_released FROM job`.execute(db);
-  const [row] = rows;
-  const { expires_at_ms: expiresAtMs = 0, created_at_ms: createdAtMs = 0 } = row ?? {};
-  if (row?.is_released !== true) return { outgoing: undefined, createdAtMs };
-  const outgoing = {
-    id,
-    modality: modality.name,
-    model,
-    request,
-    request_file: requestFile,
-    report_to: reportTo,
-    expires_at_ms: expiresAtMs,
-    traceparent,
-    project_id: caller.project.id,
-  };
-  return { outgoing, createdAtMs };
 }

@@ -6,6 +6,7 @@ import type { Job } from "../core/job.js";
 import type { Broker } from "../queue/broker.js";
 import type { Database } from "./database.js";
 import { startRepeating } from "./repeating.js";
+import { together } from "./together.js";
 import { listWaitingLanes, releaseNext, roomOf } from "./turns.js";
 
 /** What the queue needs of an accepted job. */
@@ -57,14 +58,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
     await broker.publish(`${job.modality}.${job.model}`, toMessage(job, reportTo), {
       signal: AbortSignal.timeout(CONFIRM_MS),
     });
-  const forget = async (id: string): Promise<void> => {
-    await database.kysely.deleteFrom("outbox").where("job_id", "=", id).execute();
-  };
+  const forget = together(async (ids: readonly string[]) => {
+    await sql`DELETE FROM outbox WHERE job_id = ANY(${ids}::text[])`.execute(database.kysely);
+    return ids;
+  }, BATCH);
   const onError = (error: unknown): void => {
     const message = error instanceof Error ? error.message : String(error);
     log.warn({ message }, "outbox not emptied, trying again");
   };
-  const forgetting = new Set<Promise<void>>();
+  const forgetting = new Set<Promise<unknown>>();
   const repeating = startRepeating({
     intervalMs: INTERVAL_MS,
     onError,
@@ -106,13 +108,16 @@ async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promi
     await releaseNext(database.kysely, { ...lane, room: roomOf(concurrencyOf(lane.model)) });
 }
 
-/** Locks rows for longer than publishing takes, without holding a transaction open meanwhile. */
+/**
+ * Locks rows for longer than publishing takes, without holding a transaction open meanwhile. The oldest
+ * go first by the outbox alone: beside a small one the jobs would be walked through from the first.
+ */
 async function takeBatch({ kysely }: Database): Promise<OutgoingJob[]> {
   const { rows } = await sql<OutgoingJob>`
     WITH taken AS (
       UPDATE outbox SET locked_until = now() + interval '5 seconds' WHERE job_id IN (
-        SELECT o.job_id FROM outbox o JOIN jobs j ON j.id = o.job_id
-        WHERE o.locked_until <= now() ORDER BY j.seq LIMIT ${BATCH} FOR UPDATE OF o SKIP LOCKED)
+        SELECT job_id FROM outbox WHERE locked_until <= now()
+        ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
       RETURNING job_id
     )
     SELECT id, modality, model, request, request_file, report_to, traceparent, project_id,

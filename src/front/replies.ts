@@ -12,7 +12,7 @@ import { KEEP_ALIVE, KEEP_ALIVE_MS } from "./events.js";
 import type { Exchanges, OpenExchange } from "./exchanges.js";
 import type { FileLinks } from "./file-links.js";
 import { getArtifact, readOutput } from "./job-output.js";
-import type { JobRecord } from "./job-record.js";
+import type { AnsweredJob } from "./job-record.js";
 import { findJob } from "./job-records.js";
 import { cancelJob } from "./jobs.js";
 import type { Limits } from "./limits.js";
@@ -128,7 +128,7 @@ interface Following {
 async function settle(
   { limits }: RepliesOptions,
   { caller, isFree = false }: Submission,
-  ending: Promise<JobRecord>,
+  ending: Promise<AnsweredJob>,
 ): Promise<void> {
   try {
     const { usage } = await ending;
@@ -152,13 +152,13 @@ async function letGo(
 async function followEnd(
   database: Database,
   { submission, signal, open, watch }: Following,
-): Promise<JobRecord> {
+): Promise<AnsweredJob> {
   const { id, caller, modality } = submission;
   const scope = { projectId: caller.project.id, modality: modality.name };
   try {
     for (;;) {
-      await watch.next(POLL_MS, signal);
-      const record = await findJob(database.kysely, scope, id).catch(undefinedInOutage);
+      const told = await Promise.race([open.completed, watch.next(POLL_MS, signal)]);
+      const record = told ?? (await findJob(database.kysely, scope, id).catch(undefinedInOutage));
       if (record !== undefined && isEndState(record.state)) {
         if (record.state === "failed") throw failureOf(record);
         open.end();
@@ -180,13 +180,13 @@ function undefinedInOutage(thrown: unknown): undefined {
   if (toRequestError(thrown).code !== "service_unavailable") throw thrown;
 }
 
-async function finish({ store }: RepliesOptions, record: JobRecord): Promise<Finished> {
+async function finish({ store }: RepliesOptions, record: AnsweredJob): Promise<Finished> {
   const { usage, ended_at: endedAt } = record;
   const output = await readOutput(store, record);
   return { output, usage: usage ?? { gpuMs: 0 }, completedAtMs: endedAt?.getTime() ?? 0 };
 }
 
-function failureOf({ failure }: JobRecord): JobError {
+function failureOf({ failure }: AnsweredJob): JobError {
   return fromFailure(failure ?? { code: "server_error", message: "the job failed" });
 }
 

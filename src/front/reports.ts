@@ -13,14 +13,14 @@ import type {
   WorkerOrders,
   WorkerStatus,
 } from "../core/reports.js";
-import { priceOf, UNIT_NAMES } from "../core/usage.js";
+import { type Prices, priceOf, UNIT_NAMES, type Units } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
 import type { Exchanges } from "./exchanges.js";
+import { type Claim, type Claimer, claimJobs } from "./claims.js";
+import { type Completion, completeJobs } from "./completions.js";
 import {
-  claimJob,
   closeAttempt,
-  completeJob,
   failAttempt,
   findEnding,
   findLiveLease,
@@ -31,6 +31,7 @@ import {
   RETRY_DELAYS_MS,
 } from "./jobs.js";
 import { attemptFolder } from "./new-job.js";
+import { together } from "./together.js";
 import { noteWorker } from "./workers.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
@@ -57,6 +58,8 @@ export interface ReportsOptions {
 
 const HELD = { outcome: "held", cancel: false } as const;
 const RECORDED = { outcome: "recorded" } as const;
+/** Reports that one transaction takes. */
+const MOST_TOGETHER = 32;
 
 export function createReportHandlers({
   database,
@@ -65,12 +68,16 @@ export function createReportHandlers({
   wakeOutbox,
 }: ReportsOptions): ReportHandlers {
   const db = database.kysely;
+  const quotes = new Quotes();
+  const claimShared = together(claimer(database), MOST_TOGETHER);
+  const completeShared = together(completer(database), MOST_TOGETHER);
   return {
     async claim(jobId, workerId) {
-      const { claim, othersWait } = await claimJob(db, jobId, workerId);
+      const { claim, othersWait } = await claimShared({ jobId, workerId });
       if (othersWait) wakeOutbox();
       if (claim === undefined) return await refuseClaim(database, jobId);
       const { token, attempt, prices, checkpoint } = claim;
+      quotes.keep(jobId, claim);
       const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
       return { outcome: "leased", lease, checkpoint };
     },
@@ -87,8 +94,15 @@ export function createReportHandlers({
       return await refuseLease(database, report.jobId);
     },
     async complete(report) {
-      await checkCompletion(database, report);
-      if (await completeJob(db, report)) return RECORDED;
+      const quote = quotes.find(report.jobId) ?? (await readQuote(database, report.jobId));
+      if (quote !== undefined) checkCompletion(quote, report);
+      const isAwaited = exchanges.awaits(report.jobId);
+      const done = await completeShared({ report, isAwaited });
+      if (done !== null) {
+        quotes.forget(report.jobId);
+        exchanges.complete(done);
+        return RECORDED;
+      }
       const ending = await findEnding(db, report.jobId);
       if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
       await removeOrphans(store, report, ending?.checkpoint_id ?? null);
@@ -104,6 +118,14 @@ export function createReportHandlers({
     },
     announce: async (status) => await noteWorker(db, status),
   };
+}
+
+function claimer({ kysely }: Database) {
+  return async (claimers: readonly Claimer[]) => await claimJobs(kysely, claimers);
+}
+
+function completer({ kysely }: Database) {
+  return async (completions: readonly Completion[]) => await completeJobs(kysely, completions);
 }
 
 async function refuseLease({ kysely }: Database, jobId: string) {
@@ -143,20 +165,50 @@ function isBlamed({ code }: JobFailure): boolean {
   return code !== "preempted" && code !== "lease_lost";
 }
 
-/** A caller never pays another price, nor more, than was quoted; files are the job's own. */
-async function checkCompletion({ kysely }: Database, report: CompletionReport): Promise<void> {
-  const { jobId, token, usage, cost, artifacts } = report;
-  const job = await kysely
+/** What is fixed of a job's price when it is accepted. */
+interface QuotedJob {
+  readonly prices: Prices;
+  readonly quotedUnits: Units;
+}
+
+/** Claims that this replica answered and that are not completed: their completions need no reading. */
+const REMEMBERED_QUOTES = 10_000;
+
+/** Prices and units of accepted jobs never change, so what a claim read is still true at the end. */
+class Quotes {
+  readonly #known = new Map<string, QuotedJob>();
+
+  keep(jobId: string, { prices, quotedUnits }: Claim): void {
+    this.#known.delete(jobId);
+    this.#known.set(jobId, { prices, quotedUnits });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > REMEMBERED_QUOTES && oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  find(jobId: string): QuotedJob | undefined {
+    return this.#known.get(jobId);
+  }
+
+  forget(jobId: string): void {
+    this.#known.delete(jobId);
+  }
+}
+
+async function readQuote({ kysely }: Database, jobId: string): Promise<QuotedJob | undefined> {
+  return await kysely
     .selectFrom("jobs")
-    .select(["prices", "quoted_units"])
+    .select(["prices", "quoted_units as quotedUnits"])
     .where("id", "=", jobId)
     .executeTakeFirst();
-  if (job === undefined) return;
-  const most = job.quoted_units;
+}
+
+/** A caller never pays another price, nor more, than was quoted; files are the job's own. */
+function checkCompletion({ prices, quotedUnits: most }: QuotedJob, report: CompletionReport): void {
+  const { jobId, token, usage, cost, artifacts } = report;
   const beyond = UNIT_NAMES.find((name) => (usage[name] ?? 0) > (most[name] ?? 0));
   if (beyond !== undefined)
     throw costError(`${beyond} must be at most ${most[beyond] ?? 0}, got ${usage[beyond] ?? 0}`);
-  const amount = priceOf(job.prices, usage);
+  const amount = priceOf(prices, usage);
   if (cost.amountMicroUsd !== amount)
     throw costError(`amount must be ${amount} micro-dollars, got ${cost.amountMicroUsd}`);
   const foreign = artifacts.find(({ id }) => !id.startsWith(`${jobId}/${token}/`));

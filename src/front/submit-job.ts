@@ -9,9 +9,11 @@ import { findJob } from "./job-records.js";
 import { withdrawJob } from "./jobs.js";
 import { reserveSpending } from "./ledger.js";
 import { chooseModel } from "./models.js";
-import { draftJob, insertJob, sentFolder, type DraftOptions, type Submission } from "./new-job.js";
+import { insertJobs, type DraftedJob, type InsertedJob } from "./insert-jobs.js";
+import { draftJob, sentFolder, type DraftOptions, type Submission } from "./new-job.js";
 import type { OutgoingJob } from "./outbox.js";
 import type { Tables } from "./tables.js";
+import { together } from "./together.js";
 
 export interface SubmitOptions extends DraftOptions {
   readonly database: Database;
@@ -42,7 +44,27 @@ export function createJobId(
   return `${endpoint.idPrefix}${Buffer.from(randomBytes(16)).toString("hex")}`;
 }
 
-export function createSubmitJob(options: SubmitOptions): SubmitJob {
+/** Jobs that one transaction inserts. */
+const MOST_TOGETHER = 32;
+/** A longer request, in characters, goes into the ledger by itself. */
+const MAX_SHARED_LENGTH = 16_384;
+
+interface AcceptOptions extends SubmitOptions {
+  /** Inserts a job in a transaction that it may share with others. */
+  readonly insertAlone: (draft: DraftedJob) => Promise<InsertedJob>;
+}
+
+export function createSubmitJob(submitOptions: SubmitOptions): SubmitJob {
+  const { kysely } = submitOptions.database;
+  const insert = async (drafts: readonly DraftedJob[]) => await insertJobs(kysely, drafts);
+  const insertShared = together(insert, MOST_TOGETHER);
+  const options: AcceptOptions = {
+    ...submitOptions,
+    insertAlone: async (draft) =>
+      draft.job.text.length > MAX_SHARED_LENGTH
+        ? await insertOne(kysely, draft)
+        : await insertShared(draft),
+  };
   return async (submission) => {
     const { id } = submission;
     const model = chooseModel(submission.body, submission.modality, options.models);
@@ -68,8 +90,13 @@ interface Accepted extends AcceptedJob {
   readonly outgoing?: OutgoingJob | undefined;
 }
 
+async function insertOne(db: Kysely<Tables>, draft: DraftedJob): Promise<InsertedJob> {
+  const [inserted] = await insertJobs(db, [draft]);
+  return inserted ?? { outgoing: undefined, createdAtMs: 0 };
+}
+
 async function acceptJob(
-  options: SubmitOptions,
+  options: AcceptOptions,
   submission: Submission,
   model: ModelInfo,
 ): Promise<Accepted> {
@@ -78,16 +105,14 @@ async function acceptJob(
   const request = await modality.admit(submission.body, admitContext(options, submission, model));
   await checkContent(submission, modality.promptsOf?.(request) ?? []);
   const job = await draftJob(options, submission, { model, request });
-  const insert = async (db: Kysely<Tables>): Promise<Accepted> => {
-    const { outgoing, createdAtMs } = await insertJob(db, submission, job);
-    return { id, model: model.id, request, createdAtMs, outgoing };
-  };
-  if (standsAlone(submission)) return await insert(database.kysely);
+  const draft = { submission, job };
+  const accepted = { id, model: model.id, request };
+  if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(draft)) };
   return await database.kysely.transaction().execute(async (trx) => {
     const earlierId = await findEarlier(trx, submission);
     if (earlierId !== undefined) return { id: earlierId, model: model.id, request, createdAtMs: 0 };
     await reserveSpending(trx, caller.project, job.quote.amountMicroUsd);
-    return await insert(trx);
+    return { ...accepted, ...(await insertOne(trx, draft)) };
   });
 }
 

@@ -29,18 +29,13 @@ export function roomOf(concurrency: number): number {
 const IN_LANE = sql`jobs.modality = lane.modality AND jobs.model = lane.model`;
 const WAITING = sql`${IN_LANE} AND jobs.state = 'queued'`;
 
-/** The turn that is being served in a lane. */
-export function servedTurn({ modality, model }: Lane): RawBuilder<unknown> {
-  return sql`coalesce((SELECT max(turn) FROM jobs
-    WHERE modality = ${modality} AND model = ${model} AND token > 0), 0)`;
-}
+/** The turn that is being served in a row `lane` (modality, model). */
+export const SERVED_TURN = sql`coalesce((SELECT max(turn) FROM jobs
+  WHERE ${IN_LANE} AND token > 0), 0)`;
 
-/** When a new job goes to the queue: now where there is room, else when its turn comes. */
-export function releaseTime({ modality, model, room }: LaneWindow): RawBuilder<unknown> {
-  return sql`CASE WHEN (SELECT count(*) FROM (SELECT FROM jobs WHERE modality = ${modality}
-    AND model = ${model} AND state = 'queued' AND released_at IS NOT NULL LIMIT ${room}) ahead)
-    < ${room}::int THEN now() END`;
-}
+/** Released jobs that nobody has claimed yet in a row `lane` (modality, model, room), at most its room. */
+export const AHEAD_IN_LANE = sql`(SELECT count(*) FROM (SELECT FROM jobs
+  WHERE ${WAITING} AND released_at IS NOT NULL LIMIT lane.room) ahead)`;
 
 /** The end of the last served job of a project (a row with `project_id`) in a lane. */
 function finishOf(project: RawBuilder<unknown>, lane: RawBuilder<unknown>): RawBuilder<unknown> {

@@ -8,6 +8,9 @@ import type { WorkerDeps } from "./worker-deps.js";
 /** What a pipeline has to save where it is, once the worker must leave, in milliseconds. */
 const HAND_OVER_MS = 2_500;
 
+/** Why an attempt's signal aborts that nothing stopped: made once, for every job would make one. */
+const ENDED = new Error("the attempt has ended");
+
 /** One attempt's life: everything that may stop it ends in one signal with one reason. */
 export interface Attempt {
   readonly signal: AbortSignal;
@@ -74,7 +77,7 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
       clearTimeout(leaving);
       preempted.removeEventListener("abort", onPreempted);
       delivery.signal.removeEventListener("abort", onChannelLost);
-      abort.abort(stopReason);
+      abort.abort(stopReason ?? ENDED);
     },
   };
 }

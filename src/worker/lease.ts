@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Lease } from "../core/job.js";
 import type { Reporter } from "../core/reports.js";
 import { JobError } from "../core/errors.js";
@@ -21,33 +20,43 @@ export interface LeaseKeeperOptions {
 
 /** Heartbeats until stopped. A front that is away is forgiven until the lease is nearly over. */
 export function keepLease(options: LeaseKeeperOptions): { stop(): void } {
-  const stopped = new AbortController();
-  void beat(options, stopped.signal);
-  return { stop: () => stopped.abort() };
-}
-
-async function beat(options: LeaseKeeperOptions, signal: AbortSignal): Promise<void> {
-  const { lease, reporter, workerId, directives, onExpired, onDrain } = options;
-  let validUntil = performance.now() + lease.leaseMs - SAFETY_MS;
+  const { lease, onExpired } = options;
   const expired = () =>
     onExpired(new JobError("lease_lost", "the lease ran out without a heartbeat"));
-  let timer = setTimeout(expired, validUntil - performance.now());
-  try {
-    while (!signal.aborted) {
-      await sleep(HEARTBEAT_MS, undefined, { signal });
-      const sentAt = performance.now();
-      const result = await reporter.heartbeat(lease, workerId).catch(() => null);
-      if (result === null) continue;
-      if (result.outcome === "stale") return directives.deliver(lease, "stale");
-      if (result.cancel) return directives.deliver(lease, "cancel");
-      if (result.drain) onDrain();
-      validUntil = sentAt + result.leaseMs - SAFETY_MS;
-      clearTimeout(timer);
-      timer = setTimeout(expired, validUntil - performance.now());
+  const expireIn = (leftMs: number) => setTimeout(expired, leftMs);
+  let expiry = expireIn(lease.leaseMs - SAFETY_MS);
+  let next: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const beatLater = () => (next = setTimeout(() => void beat(), HEARTBEAT_MS));
+  const stop = () => {
+    stopped = true;
+    clearTimeout(next);
+    clearTimeout(expiry);
+  };
+  const beat = async () => {
+    const sentAt = performance.now();
+    const leaseMs = await sendHeartbeat(options);
+    if (leaseMs === "lost") return stop();
+    if (stopped) return;
+    if (leaseMs !== "unknown") {
+      clearTimeout(expiry);
+      expiry = expireIn(sentAt + leaseMs - SAFETY_MS - performance.now());
     }
-  } catch {
-    // The sleep was aborted: the attempt has ended.
-  } finally {
-    clearTimeout(timer);
+    beatLater();
+  };
+  beatLater();
+  return { stop };
+}
+
+/** How long the lease holds from now, in milliseconds; `unknown` when the front did not answer. */
+async function sendHeartbeat(options: LeaseKeeperOptions): Promise<number | "lost" | "unknown"> {
+  const { lease, reporter, workerId, directives, onDrain } = options;
+  const result = await reporter.heartbeat(lease, workerId).catch(() => null);
+  if (result === null) return "unknown";
+  if (result.outcome === "stale" || result.cancel) {
+    directives.deliver(lease, result.outcome === "stale" ? "stale" : "cancel");
+    return "lost";
   }
+  if (result.drain) onDrain();
+  return result.leaseMs;
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isProcessAlive } from "../core/processes.js";
 
@@ -20,7 +20,8 @@ export async function openScratch(root: string): Promise<Scratch> {
       try {
         return await run(path);
       } finally {
-        await removeFolder(path);
+        // Most attempts leave it empty, which is cheaper to find out than to look for files.
+        await rmdir(path).catch(() => removeFolder(path));
       }
     },
     close: () => removeFolder(own),

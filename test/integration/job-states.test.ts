@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { sql, type Kysely } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FailureReport } from "#framemill/core/reports.js";
+import { claimJobs } from "#framemill/front/claims.js";
+import { completeJobs } from "#framemill/front/completions.js";
 import {
   cancelJob,
-  claimJob,
-  completeJob,
   failAttempt,
   recordProgress,
   releaseJob,
@@ -96,7 +96,7 @@ const claim = command(
     Object.assign(model, { state: "in_progress", leased: true, live: true });
     return (model.token += 1);
   },
-  async ({ db, id }) => (await claimJob(db, id, "worker")).claim?.token,
+  async ({ db, id }) => (await claimJobs(db, [{ jobId: id, workerId: "worker" }]))[0]?.claim?.token,
 );
 
 const lapse = command(
@@ -126,7 +126,8 @@ const renew = (age: number) =>
       if (held) model.live = true;
       return held;
     },
-    ({ db, id: jobId }, { token }) => renewLease(db, { jobId, token: token - age }),
+    async ({ db, id: jobId }, { token }) =>
+      (await renewLease(db, { jobId, token: token - age })) !== undefined,
   );
 
 const progress = (age: number, percent: number) =>
@@ -152,15 +153,13 @@ const complete = (age: number) =>
       }
       return held;
     },
-    ({ db, id: jobId }, { token }) =>
-      completeJob(db, {
-        jobId,
-        token: token - age,
-        usage: { videoSeconds: 4, gpuMs: 1 },
-        cost: COST,
-        artifacts: [],
-        output: {},
-      }),
+    async ({ db, id: jobId }, { token }) => {
+      const usage = { videoSeconds: 4, gpuMs: 1 };
+      const own = { jobId, token: token - age };
+      const report = { ...own, usage, cost: COST, artifacts: [], output: {} };
+      const [done] = await completeJobs(db, [{ report, isAwaited: false }]);
+      return done !== null;
+    },
   );
 
 const fail = (age: number, retryable: boolean, blamed: boolean) =>

@@ -1,15 +1,15 @@
 import type { BenchResult } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
-import { createOperations } from "../../front/operations.js";
 import { listModelPackages } from "../../inference/model-package.js";
 import { runnerParts } from "../package-runner.js";
 import { runLoad } from "./bench-load.js";
 import { runAudio, runImage } from "./bench-media.js";
 import type { SuiteOptions } from "./bench-options.js";
 import { withPeerModels } from "./bench-peers.js";
+import { runQueue } from "./bench-queue.js";
 import { pipelineSetup } from "./bench-setup.js";
 import { runSoak } from "./bench-soak.js";
-import { partsOf, withBenchFolder, withBenchStack } from "./bench-stack.js";
+import { withBenchFolder } from "./bench-stack.js";
 import { runText } from "./bench-text.js";
 import { runVideo } from "./bench-video.js";
 
@@ -46,40 +46,3 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   audio: (config, rounds, { dollarsPerHour }) => runAudio(config, { rounds, dollarsPerHour }),
   soak: (config, _rounds, { quick }) => runSoak(config, { quick }),
 };
-
-/** The smallest model of the repository whose jobs run beside each other. */
-const SMALLEST_MODEL = "service-embed-1";
-
-/** Waits of a lone clip in one process, then the rate of the smallest jobs in processes apart. */
-async function runQueue(config: Config, rounds: number): Promise<BenchResult> {
-  const waits = await runWaits(config, rounds);
-  if (config.amqpUrl === undefined || config.databaseUrl === undefined) return waits;
-  const { benchThroughput } = await import("../../bench/throughput.js");
-  const { withApartService } = await import("../apart-service.js");
-  const rate = await withBenchFolder(config, (own) =>
-    withApartService(own, SMALLEST_MODEL, (service) => benchThroughput(service, rounds)),
-  );
-  return {
-    ...waits,
-    conditions: { ...waits.conditions, ...rate.conditions },
-    rows: [...waits.rows, ...rate.rows],
-    distributions: [...(waits.distributions ?? []), ...rate.distributions],
-  };
-}
-
-async function runWaits(config: Config, rounds: number): Promise<BenchResult> {
-  const { benchQueue } = await import("../../bench/queue.js");
-  return await withBenchStack(config, async (stack) => {
-    const { endpoint, front, worker } = stack;
-    const operations = createOperations(front.database, front.keys);
-    return await benchQueue(
-      {
-        ...endpoint,
-        parts: partsOf(config, stack),
-        isIdle: () => worker.state === "ready",
-        findTimes: async (id) => (await operations.listJobs(10)).find((job) => job.id === id),
-      },
-      rounds,
-    );
-  });
-}

@@ -1,0 +1,76 @@
+import { sql, type Kysely } from "kysely";
+import type { CompletionReport } from "../core/reports.js";
+import type { AnsweredJob } from "./job-record.js";
+import { notify } from "./job-moves.js";
+import type { Tables } from "./tables.js";
+
+export interface Completion {
+  readonly report: CompletionReport;
+  /** Whether the replica that records it has the caller: nobody else needs to be told. */
+  readonly isAwaited: boolean;
+}
+
+/**
+ * End state, charge and attempt of each job in one statement. Resolves to the jobs as they are now; null
+ * where the token had lost the job. The same report twice is recorded once and answered twice.
+ */
+export async function completeJobs(
+  db: Kysely<Tables>,
+  completions: readonly Completion[],
+): Promise<(AnsweredJob | null)[]> {
+  const unique = new Map(completions.map((completion) => [keyOf(completion), completion]));
+  const ended = await completeEach(db, [...unique.values()]);
+  return completions.map((completion) => ended.get(keyOf(completion)) ?? null);
+}
+
+function keyOf({ report: { jobId, token } }: Completion): string {
+  return `${jobId}/${token}`;
+}
+
+/** Different attempts, at most one of which holds its job; those that did, by key. */
+async function completeEach(
+  db: Kysely<Tables>,
+  completions: readonly Completion[],
+): Promise<Map<string, AnsweredJob>> {
+  const { rows } = await sql<AnsweredJob & { readonly token: number }>`
+    WITH report AS (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(completions.map(toRow))}::jsonb) AS report
+        (job_id text, token int, artifacts jsonb, usage jsonb, output jsonb, units jsonb,
+          amount bigint, gpu_ms bigint, is_awaited boolean)
+    ), done AS (
+      UPDATE jobs SET state = 'completed', progress = 100, failure = NULL, lease_until = NULL,
+        worker_id = NULL, ended_at = now(), has_leftovers = jobs.token > 1,
+        expires_at = now() + (CASE WHEN kept THEN interval '24 hours' ELSE interval '1 hour' END),
+        artifacts = report.artifacts, usage = report.usage,
+        output = coalesce(report.output, 'null'::jsonb)
+      FROM report
+      WHERE id = job_id AND jobs.token = report.token AND state = 'in_progress'
+      RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
+        project_id, prices, job_id, units, amount, gpu_ms, is_awaited
+    ), charged AS (
+      INSERT INTO charges (job_id, project_id, prices, counted_units, amount_micro_usd, gpu_ms)
+      SELECT id, project_id, prices, units, amount, gpu_ms FROM done
+    ), noted AS (
+      UPDATE attempts SET outcome = 'completed', gpu_ms = report.gpu_ms, ended_at = now()
+      FROM report
+      WHERE attempts.job_id = report.job_id AND attempts.token = report.token AND outcome IS NULL
+    )
+    SELECT id, token, state, failure, artifacts, usage, output, ended_at, false AS expired,
+      CASE WHEN kept OR NOT is_awaited THEN ${notify(sql`id`)} END FROM done`.execute(db);
+  return new Map(rows.map(({ token, ...job }) => [`${job.id}/${token}`, job]));
+}
+
+function toRow({ report, isAwaited }: Completion) {
+  const { gpuMs, ...units } = report.usage;
+  return {
+    job_id: report.jobId,
+    token: report.token,
+    artifacts: report.artifacts,
+    usage: report.usage,
+    output: report.output ?? null,
+    units,
+    amount: report.cost.amountMicroUsd,
+    gpu_ms: Math.round(gpuMs),
+    is_awaited: isAwaited,
+  };
+}

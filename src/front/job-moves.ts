@@ -1,0 +1,25 @@
+import { sql, type RawBuilder } from "kysely";
+import type { LeaseRef } from "../core/reports.js";
+
+/** A `NOTIFY` on it carries the id of a job that changed. */
+export const JOBS_CHANNEL = "framemill_jobs";
+
+/** Has not ended. */
+export const OPEN = sql`state IN ('queued', 'in_progress')`;
+/** Nobody holds it, or no longer. */
+export const UNLEASED = sql`(lease_until IS NULL OR lease_until <= now())`;
+
+/** The fence: this token, and nothing that has ended. */
+export function heldBy({ jobId, token }: LeaseRef): RawBuilder<unknown> {
+  return sql`id = ${jobId} AND token = ${token} AND state = 'in_progress'`;
+}
+
+/** The time this long from now, by the database's clock. */
+export function inMs(durationMs: number): RawBuilder<unknown> {
+  return sql`now() + ${durationMs}::int * interval '1 millisecond'`;
+}
+
+/** Delivered when the transaction commits. */
+export function notify(id: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`pg_notify(${sql.lit(JOBS_CHANNEL)}, ${id})`;
+}
