@@ -158,7 +158,7 @@ async function createApp(
   const now = (): number => performance.now();
   const closing = new AbortController();
   const limits = createLimits(database);
-  const metrics = createMetrics(database);
+  const metrics = createMetrics(database, shared.estimates);
   const modalities = listModalities();
   const routes = { ...(await createRoutes(options, database, { ...shared, limits })), now };
   const app = await createServer({

@@ -28,5 +28,9 @@ export interface InferenceHost {
   readonly device: string;
   /** Resident bytes of the inference process; 0 where the system does not say. */
   memoryBytes(): Promise<number>;
+  /** Execution providers of the loaded models, e.g. `cuda`, `cpu`; absent until they are loaded. */
+  readonly providers?: readonly string[] | undefined;
+  /** Bytes that the caller and the inference process may hold together. */
+  readonly allowanceBytes?: number;
   close(): Promise<void>;
 }

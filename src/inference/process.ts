@@ -38,6 +38,8 @@ interface LiveProcess {
   readonly tasks: Map<string, RunningTask>;
   /** Empty until it is ready. */
   readonly device: string;
+  /** Execution providers of its models, once they are loaded. */
+  providers?: readonly string[];
   /** Told to die: takes no more jobs, though its exit was not seen yet. */
   killed: boolean;
 }
@@ -85,6 +87,10 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
       return live?.device ?? "";
     },
     memoryBytes: async () => await residentBytes(live?.child.pid ?? 0),
+    get providers() {
+      return live?.providers;
+    },
+    allowanceBytes: options.allowance ?? memoryAllowance(),
     async *run(task, signal) {
       yield* runTask({ live: await present(), task, signal, options });
     },
@@ -150,6 +156,7 @@ function startProcess(options: InferenceProcessOptions, faults: Faults): LivePro
     },
   };
   child.on("message", (reply: InferenceReply) => {
+    if (reply.type === "ready") live.providers = reply.providers;
     if (reply.type === "job-error" && reply.failure.code === "device_lost") {
       live.killed = true;
       faults.note();

@@ -102,6 +102,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
       { jobId: job.id, attempt: lease.attempt, code: error.code, reason: error.message },
       "attempt failed",
     );
+    deps.metrics.failed(job, error.code);
     return await settleFailure(lease, { error, saved, gpuMs: attempt.workedMs(), reporter, deps });
   }
 }
@@ -136,6 +137,7 @@ async function make(
   const { lease, run, attempt, reporter, deps } = running;
   const { token } = lease;
   const files: MadeFile[] = [];
+  const stages = deps.metrics.watchStages(job);
   let output: unknown;
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
   // The front learns whom to tell that its caller has gone.
@@ -143,6 +145,7 @@ async function make(
   for await (const event of run.events(job, await readCheckpoint(running.checkpoint, deps))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
+      stages.enter(event.stage);
       reporter.progress(progress);
     } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
     else if (event.type === "file") files.push(event);
@@ -153,6 +156,7 @@ async function make(
   if (output === undefined)
     throw new JobError("invalid_output", "the pipeline ended without an output");
   attempt.signal.throwIfAborted();
+  stages.enter("uploading");
   const long = await spillOutput(output, run.scratchPath);
   const made = long === undefined ? files : [...files, long];
   const artifacts = await Promise.all(
@@ -161,6 +165,7 @@ async function make(
       return deps.store.putFile({ id, variant, mediaType }, path, attempt.signal);
     }),
   );
+  stages.end();
   return { output, reported: long === undefined ? output : null, artifacts };
 }
 
@@ -197,6 +202,7 @@ async function complete(
   });
   await forget?.();
   if (outcome === "stale") throw new JobError("lease_lost", "another attempt holds the job");
+  deps.metrics.completed(job, { gpuMs, units });
   deps.log.info({ jobId, token, gpuMs, units, amountMicroUsd }, "job ended");
   return { type: "ack" };
 }

@@ -1,17 +1,24 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { WorkerStatus } from "../core/reports.js";
 
 export type WorkerHealth = WorkerStatus["state"];
+
+export const WORKER_STATES: readonly WorkerHealth[] = [
+  "starting",
+  "ready",
+  "busy",
+  "draining",
+  "stopped",
+];
 
 export interface HealthOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
   readonly state: () => WorkerHealth;
-  /** Jobs in flight. */
-  readonly running: () => number;
+  readonly registry: Registry;
 }
 
 export interface HealthServer {
@@ -21,18 +28,8 @@ export interface HealthServer {
 
 /** `/healthz` (the process lives), `/readyz` (it takes or runs jobs) and `/metrics`. */
 export async function startHealthServer(options: HealthOptions): Promise<HealthServer> {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const gauge = new Gauge({
-    name: "framemill_worker_jobs_running",
-    help: "Jobs in flight on this worker.",
-    registers: [registry],
-    collect() {
-      gauge.set(options.running());
-    },
-  });
   const server = createServer((request, response) => {
-    if (request.url === "/metrics") void sendMetrics(registry, response);
+    if (request.url === "/metrics") void sendMetrics(options.registry, response);
     else if (request.url === "/readyz") sendState(response, options.state());
     else if (request.url === "/healthz") send(response, 200, "ok\n");
     else send(response, 404, "not found\n");

@@ -17,6 +17,8 @@ export interface Spool {
   settle(job: Job): Promise<"ended" | "none">;
   /** Sends what earlier processes left; what no front takes now stays. */
   sendAll(): Promise<void>;
+  /** Reports that lie on disk. */
+  readonly size: number;
 }
 
 export interface SpoolOptions {
@@ -53,6 +55,9 @@ export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Prom
     return outcome === "recorded" ? "ended" : "none";
   };
   return {
+    get size() {
+      return present.size;
+    },
     async keep({ modality, reportTo }, report) {
       const path = pathOf(report.jobId);
       const partial = `${path}.partial`;

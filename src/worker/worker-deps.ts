@@ -5,6 +5,7 @@ import type { InferenceHost } from "../inference/host.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
 import type { Log } from "./log.js";
+import type { WorkerMetrics } from "./metrics.js";
 import type { Scratch } from "./scratch.js";
 import type { Spool } from "./spool.js";
 
@@ -24,5 +25,6 @@ export interface WorkerDeps {
   readonly onDrain: () => void;
   /** Aborts when the process must leave: the job goes back without blame. */
   readonly preempted: AbortSignal;
+  readonly metrics: Pick<WorkerMetrics, "watchStages" | "completed" | "failed">;
   readonly log: Log;
 }

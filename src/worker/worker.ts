@@ -13,6 +13,7 @@ import { keepPresence, type Presence } from "./presence.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
 import type { Log } from "./log.js";
+import { createWorkerMetrics, type WorkerMetricsOptions } from "./metrics.js";
 
 export interface WorkerOptions {
   readonly workerId: string;
@@ -54,13 +55,14 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   let running = 0;
   let phase: WorkerHealth = "starting";
   const state = () => (phase === "ready" && running > 0 ? "busy" : phase);
-  const health = await startHealthServer({ ...options.health, state, running: () => running });
   const scratch = await openScratch(options.scratchDir);
   const { spoolDir: folder, reporterOf } = options;
   const spool = await openSpool({ folder, reporterOf, log });
+  const observed = { state, running: () => running, spooled: () => spool.size };
+  const { health, metrics } = await openHealth(options, observed);
   const preempt = createPreempt();
   const onDrain = () => follow({ drain: true });
-  const deps = { ...options, scratch, spool, onDrain, preempted: preempt.signal };
+  const deps = { ...options, scratch, spool, metrics, onDrain, preempted: preempt.signal };
   const execute = async (delivery: Delivery) => {
     running += 1;
     return await executeJob(delivery, deps).finally(() => (running -= 1));
@@ -126,6 +128,19 @@ function createPreempt(): AbortController {
   const preempt = new AbortController();
   setMaxListeners(0, preempt.signal);
   return preempt;
+}
+
+/** The port that says how the worker is, and what is counted there. */
+async function openHealth(
+  { health, inference }: WorkerOptions,
+  observed: Omit<WorkerMetricsOptions, "inference">,
+) {
+  const metrics = createWorkerMetrics({ ...observed, inference });
+  const { state } = observed;
+  return {
+    metrics,
+    health: await startHealthServer({ ...health, state, registry: metrics.registry }),
+  };
 }
 
 interface Opened {

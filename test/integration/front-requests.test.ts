@@ -264,7 +264,7 @@ describe.each(ENGINES)("requests over %s", (engine) => {
       });
     await createJob(harness.front, harness.account.key);
     expect((await call(`${origin}/metrics`)).text).toMatch(
-      /framemill_jobs\{model="service-motion-1",state="queued"\} [1-9]/,
+      /framemill_jobs\{model="service-motion-1",tier="\w+",state="queued"\} [1-9]/,
     );
   });
 

@@ -18,6 +18,7 @@ import { findModality } from "#framemill/modalities/registry.js";
 import { createLocalStore } from "#framemill/storage/local.js";
 import { createDirectives } from "#framemill/worker/directives.js";
 import { executeJob } from "#framemill/worker/execute-job.js";
+import { createWorkerMetrics } from "#framemill/worker/metrics.js";
 import { openScratch } from "#framemill/worker/scratch.js";
 import { openSpool } from "#framemill/worker/spool.js";
 
@@ -116,6 +117,12 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
     jobTimeoutMs: 60_000,
     onDrain() {},
     preempted: sent.preempted ?? signal,
+    metrics: createWorkerMetrics({
+      state: () => "busy",
+      running: () => 1,
+      spooled: () => 0,
+      inference,
+    }),
     log: silent,
   });
   const attempts = await readdir(join(folder, "scratch"));

@@ -1,0 +1,159 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Job } from "../core/job.js";
+import type { Units } from "../core/usage.js";
+import type { InferenceHost } from "../inference/host.js";
+import { WORKER_STATES, type WorkerHealth } from "./health.js";
+
+type Kind = Pick<Job, "modality" | "model">;
+
+/** Follows what an attempt is at. */
+export interface StageWatch {
+  /** Another stage begins, unless it is the one that runs. */
+  enter(stage: string): void;
+  end(): void;
+}
+
+export interface WorkerMetrics {
+  readonly registry: Registry;
+  watchStages(kind: Kind): StageWatch;
+  /** `work` in milliseconds, and what it made. */
+  completed(kind: Kind, work: { readonly gpuMs: number; readonly units: Units }): void;
+  /** An attempt ended with this error's code. */
+  failed(kind: Kind, code: string): void;
+}
+
+export interface WorkerMetricsOptions {
+  readonly state: () => WorkerHealth;
+  /** Jobs in flight. */
+  readonly running: () => number;
+  /** Completions on disk that no front has taken. */
+  readonly spooled: () => number;
+  readonly inference: InferenceHost;
+}
+
+const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1_200];
+const RATIOS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20];
+
+/** What one worker counts, by modality and model. */
+export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  addProcessGauges(registry, options);
+  const labelNames = ["modality", "model"] as const;
+  const attempts = new Counter({
+    name: "framemill_worker_attempts_total",
+    help: "Attempts that ended here: completed, or the code of the error.",
+    labelNames: [...labelNames, "outcome"],
+    registers,
+  });
+  const histogram = <Label extends string>(name: string, help: string, more: Label[]) =>
+    new Histogram({
+      name,
+      help,
+      labelNames: [...labelNames, ...more],
+      buckets: SECONDS,
+      registers,
+    });
+  const stages = histogram("framemill_worker_stage_seconds", "Time of one stage of an attempt.", [
+    "stage",
+  ]);
+  const computed = histogram(
+    "framemill_worker_compute_seconds",
+    "Compute-seconds of an attempt that completed.",
+    [],
+  );
+  const factor = new Histogram({
+    name: "framemill_worker_real_time_factor",
+    help: "Compute-seconds a second of video or sound.",
+    labelNames,
+    buckets: RATIOS,
+    registers,
+  });
+  return {
+    registry,
+    watchStages: ({ modality, model }) =>
+      createStageWatch((stage, seconds) => stages.observe({ modality, model, stage }, seconds)),
+    completed({ modality, model }, { gpuMs, units }) {
+      const seconds = gpuMs / 1_000;
+      attempts.inc({ modality, model, outcome: "completed" });
+      computed.observe({ modality, model }, seconds);
+      const mediaSeconds = units.videoSeconds ?? units.audioSeconds ?? 0;
+      if (mediaSeconds > 0) factor.observe({ modality, model }, seconds / mediaSeconds);
+    },
+    failed({ modality, model }, outcome) {
+      attempts.inc({ modality, model, outcome });
+    },
+  };
+}
+
+function createStageWatch(note: (stage: string, seconds: number) => void): StageWatch {
+  let current: { readonly stage: string; readonly startedAtMs: number } | undefined;
+  const end = () => {
+    if (current !== undefined) note(current.stage, (performance.now() - current.startedAtMs) / 1e3);
+    current = undefined;
+  };
+  return {
+    end,
+    enter(stage) {
+      if (stage === current?.stage) return;
+      end();
+      current = { stage, startedAtMs: performance.now() };
+    },
+  };
+}
+
+/** What holds at the moment of a scrape. */
+function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): void {
+  const { state, running, spooled, inference } = options;
+  const add = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[],
+    collect: (gauge: Gauge<Label>) => void | Promise<void>,
+  ) => {
+    const gauge: Gauge<Label> = new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect: () => collect(gauge),
+    });
+  };
+  add("framemill_worker_jobs_running", "Jobs in flight on this worker.", [], (gauge) =>
+    gauge.set(running()),
+  );
+  add("framemill_worker_state", "1 for the state the worker is in.", ["state"], (gauge) => {
+    for (const each of WORKER_STATES) gauge.set({ state: each }, each === state() ? 1 : 0);
+  });
+  add(
+    "framemill_worker_spooled_completions",
+    "Finished jobs whose report no front has taken.",
+    [],
+    (gauge) => gauge.set(spooled()),
+  );
+  add(
+    "framemill_worker_provider",
+    "1 for each execution provider that the models asked for and got.",
+    ["provider"],
+    (gauge) => {
+      gauge.reset();
+      for (const provider of inference.providers ?? []) gauge.set({ provider }, 1);
+    },
+  );
+  add(
+    "framemill_worker_memory_bytes",
+    "Resident memory of the worker and of its inference process.",
+    ["process"],
+    async (gauge) => {
+      gauge.set({ process: "worker" }, process.memoryUsage.rss());
+      gauge.set({ process: "inference" }, await inference.memoryBytes());
+    },
+  );
+  add(
+    "framemill_worker_memory_allowance_bytes",
+    "What both may hold together before the inference process is replaced.",
+    [],
+    (gauge) => gauge.set(inference.allowanceBytes ?? 0),
+  );
+}

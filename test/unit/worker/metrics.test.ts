@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { createWorkerMetrics } from "#framemill/worker/metrics.js";
+
+const kind = { modality: "video", model: "service-motion-1" };
+
+test("a worker tells what it works on, for how long, and how that compares to what it made", async () => {
+  const metrics = createWorkerMetrics({
+    state: () => "busy",
+    running: () => 2,
+    spooled: () => 1,
+    inference: {
+      ready: async () => {},
+      run: async function* () {},
+      processId: undefined,
+      device: "",
+      memoryBytes: async () => 700,
+      providers: ["cuda", "cpu"],
+      allowanceBytes: 1_000,
+      close: async () => {},
+    },
+  });
+  const stages = metrics.watchStages(kind);
+  for (const stage of ["steps", "steps", "frames"]) stages.enter(stage);
+  stages.end();
+  metrics.completed(kind, { gpuMs: 6_000, units: { videoSeconds: 4 } });
+  metrics.failed(kind, "lease_lost");
+  const text = await metrics.registry.metrics();
+  const labels = 'modality="video",model="service-motion-1"';
+  expect(text.split("\n")).toEqual(
+    expect.arrayContaining([
+      "framemill_worker_jobs_running 2",
+      "framemill_worker_spooled_completions 1",
+      'framemill_worker_state{state="busy"} 1',
+      'framemill_worker_state{state="ready"} 0',
+      'framemill_worker_provider{provider="cuda"} 1',
+      'framemill_worker_memory_bytes{process="inference"} 700',
+      "framemill_worker_memory_allowance_bytes 1000",
+      `framemill_worker_stage_seconds_count{${labels},stage="steps"} 1`,
+      `framemill_worker_stage_seconds_count{${labels},stage="frames"} 1`,
+      `framemill_worker_compute_seconds_sum{${labels}} 6`,
+      `framemill_worker_real_time_factor_sum{${labels}} 1.5`,
+      `framemill_worker_attempts_total{${labels},outcome="completed"} 1`,
+      `framemill_worker_attempts_total{${labels},outcome="lease_lost"} 1`,
+    ]),
+  );
+});
