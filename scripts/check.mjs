@@ -22,6 +22,7 @@ const CHECKS = [
     command: [bin("oxlint"), "--deny-warnings", "src", "test", "scripts"],
     fix: [bin("oxlint"), "--fix", "--deny-warnings", "src", "test", "scripts"],
   },
+  { name: "deploy", command: [process.execPath, script("check-deploy.mjs")] },
   { name: "layers", command: [process.execPath, script("layers.mjs")] },
   { name: "dead code", command: [bin("knip")] },
   { name: "proto", command: [bin("buf"), "lint"], fix: [bin("buf"), "lint"] },

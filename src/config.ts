@@ -60,6 +60,8 @@ const settings = z.object({
   workerKeyFile: z.string().optional(),
   /** PEM file of the authority that signs workers' certificates (on a front) or the front's (on a worker). */
   tlsCaFile: z.string().optional(),
+  /** Name that the fronts' certificate bears, where a worker calls them by others, as by their pods' addresses. */
+  tlsServerName: z.string().optional(),
   /** Base URL of this service as callers see it, for links to files; unset = as each request names it. */
   publicUrl: z.url().optional(),
   /** JSON file of prices in micro-dollars a unit, by `modality[/tier][:model]`; its rows replace the list prices'. */

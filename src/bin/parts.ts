@@ -97,6 +97,7 @@ export async function runWorker(
       address,
       token,
       tls,
+      serverName: config.tlsServerName,
       onDirective: (lease, directive) => directives.deliver(lease, directive),
     }),
   );

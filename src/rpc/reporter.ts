@@ -33,6 +33,8 @@ export interface ReporterOptions {
   readonly token?: string | undefined;
   /** Given: TLS. With `cert` and `key`: mTLS. */
   readonly tls?: TlsOptions | undefined;
+  /** Name in the front's certificate; that of `address` where absent. */
+  readonly serverName?: string | undefined;
   /** Deadline of one call, in milliseconds; 5 000 unless told. */
   readonly callTimeoutMs?: number;
   /** How long an unreachable front is tried before a call rejects, in milliseconds; 10 000 unless told. */
@@ -87,7 +89,11 @@ class Client implements GrpcReporter {
   constructor(options: ReporterOptions) {
     const credentials = createClientCredentials(options.tls);
     const { WorkerService } = proto.framemill.v1;
-    this.#client = new WorkerService(options.address, credentials, CHANNEL_OPTIONS);
+    const { serverName } = options;
+    this.#client = new WorkerService(options.address, credentials, {
+      ...CHANNEL_OPTIONS,
+      ...(serverName !== undefined && { "grpc.ssl_target_name_override": serverName }),
+    });
     this.#token = options.token;
     this.#callTimeoutMs = options.callTimeoutMs ?? 5_000;
     this.#retryMs = options.retryMs ?? 10_000;

@@ -165,7 +165,11 @@ describe("TLS", () => {
     );
   }
 
-  async function makeCertificate(name: string, authority: string): Promise<TlsOptions> {
+  async function makeCertificate(
+    name: string,
+    authority: string,
+    names = "DNS:localhost,IP:127.0.0.1",
+  ): Promise<TlsOptions> {
     openssl(
       "req",
       ...keyOptions,
@@ -176,7 +180,7 @@ describe("TLS", () => {
       "-out",
       path(`${name}.csr`),
     );
-    writeFileSync(path(`${name}.ext`), "subjectAltName=DNS:localhost,IP:127.0.0.1\n");
+    writeFileSync(path(`${name}.ext`), `subjectAltName=${names}\n`);
     openssl(
       "x509",
       "-req",
@@ -202,11 +206,12 @@ describe("TLS", () => {
     return (await readTlsFiles(files)) ?? {};
   }
 
-  function connect(port: number, tls: TlsOptions | undefined) {
+  function connect(port: number, tls: TlsOptions | undefined, serverName?: string) {
     return keep(
       createReporter({
         address: `localhost:${port}`,
         tls,
+        serverName,
         token: TOKEN,
         retryMs: 0,
         callTimeoutMs: 1_500,
@@ -216,6 +221,17 @@ describe("TLS", () => {
 
   test("readTlsFiles finds nothing where nothing is named", async () => {
     expect(await readTlsFiles({})).toBeUndefined();
+  });
+
+  test("a front is taken for the name that its certificate bears, wherever it is called", async () => {
+    const { ca: _, ...tls } = await makeCertificate("pods", "ca", "DNS:framemill-front");
+    const options = { handlers: createFakeFront(), host: "localhost", port: 0, token: TOKEN, tls };
+    const server = keep(await startReportServer(options));
+    const { ca } = worker;
+    const named = connect(server.port, ca && { ca }, "framemill-front");
+    const unnamed = connect(server.port, ca && { ca });
+    expect(await named.complete(createCompletion())).toEqual({ outcome: "recorded" });
+    await expect(unnamed.claim("a", "b")).rejects.toMatchObject({ code: "service_unavailable" });
   });
 
   test("a worker that trusts the authority is served, one that does not refuses the front", async () => {
