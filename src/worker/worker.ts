@@ -56,8 +56,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   let phase: WorkerHealth = "starting";
   const state = () => (phase === "ready" && running > 0 ? "busy" : phase);
   const scratch = await openScratch(options.scratchDir);
-  const { spoolDir: folder, reporterOf } = options;
-  const spool = await openSpool({ folder, reporterOf, log });
+  const spool = await openSpool({ ...options, folder: options.spoolDir });
   const observed = { state, running: () => running, spooled: () => spool.size };
   const { health, metrics } = await openHealth(options, observed);
   const preempt = createPreempt();
