@@ -95,7 +95,8 @@ export interface WorkerOrders {
 
 /** The worker's side of the contract; `rpc/reporter` carries it over gRPC. */
 export interface Reporter {
-  claim(jobId: string, workerId: string): Promise<ClaimResult>;
+  /** `patienceMs`: how long a front that is away is tried. */
+  claim(jobId: string, workerId: string, patienceMs?: number): Promise<ClaimResult>;
   heartbeat(lease: LeaseRef, workerId: string): Promise<HeartbeatResult>;
   /** Fire and forget; when the stream is slow or away the newest progress wins, and no chunk is lost. */
   progress(report: ProgressReport): void;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import type { FastifyInstance } from "fastify";
@@ -157,6 +158,8 @@ async function createApp(
   const { config, broker, store, models, log } = options;
   const now = (): number => performance.now();
   const closing = new AbortController();
+  // Every open answer listens.
+  setMaxListeners(0, closing.signal);
   const limits = createLimits(database);
   const metrics = createMetrics(database, shared.estimates);
   const modalities = listModalities();

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { EVENT_STREAM } from "../core/answer.js";
@@ -150,6 +151,7 @@ async function answer(resource: Resource, { request, reply, closing }: ReplyExch
 /** Answers under way may end before the server does. */
 function afterGrace(closing: AbortSignal): AbortSignal {
   const late = new AbortController();
+  setMaxListeners(0, late.signal);
   const wait = () => setTimeout(() => late.abort(), CLOSE_GRACE_MS).unref();
   if (closing.aborted) wait();
   else closing.addEventListener("abort", wait, { once: true });

@@ -117,9 +117,10 @@ class Client implements GrpcReporter {
     );
   }
 
-  async claim(jobId: string, workerId: string) {
-    const answer = await this.#call((client, ...rest) =>
-      client.claim({ jobId, workerId }, ...rest),
+  async claim(jobId: string, workerId: string, patienceMs?: number) {
+    const answer = await this.#call(
+      (client, ...rest) => client.claim({ jobId, workerId }, ...rest),
+      patienceMs,
     );
     return decodeClaimResponse(answer, jobId);
   }

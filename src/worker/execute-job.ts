@@ -15,6 +15,8 @@ import type { WorkerDeps } from "./worker-deps.js";
 
 /** Pause before a message whose job another worker holds, or whose front is away, comes again. */
 const RETRY_MS = 5_000;
+/** How long the front of a job that is answered at once is tried for a claim. */
+const REPLIED_PATIENCE_MS = 1_000;
 /** How long a finished clip waits for a front that is away. */
 const KEEP_RESULT_MS = 600_000;
 /** Pause before a message whose lease was lost comes again: a lease's length. */
@@ -70,12 +72,14 @@ async function sendSpooled(job: Job, { spool, log }: WorkerDeps): Promise<Settle
 }
 
 async function claimJob(
-  { id: jobId }: Job,
+  { id: jobId, modality }: Job,
   reporter: Reporter,
-  { workerId, log }: WorkerDeps,
+  { workerId, log, findModality }: WorkerDeps,
 ): Promise<ClaimResult> {
+  // With the front that holds the caller, the caller has gone as well: no place is kept for them.
+  const isReplied = findModality(modality)?.endpoint.delivery === "reply";
   try {
-    return await reporter.claim(jobId, workerId);
+    return await reporter.claim(jobId, workerId, isReplied ? REPLIED_PATIENCE_MS : undefined);
   } catch (thrown) {
     log.warn({ jobId, reason: toJobError(thrown).message }, "claim not answered");
     return { outcome: "busy", retryAfterMs: RETRY_MS };
