@@ -137,20 +137,27 @@ async function externalRows(parts: ColdParts, rounds: number): Promise<BenchRow[
   const cacheDir = await mkdtemp(join(parts.folder, "checked-"));
   await sleep(SETTLED_MS);
   for (const model of [inline, external]) await startCold(parts, [model], cacheDir);
-  const rows: { hashed: Pair[]; checked: Pair[] } = { hashed: [], checked: [] };
+  const rows: { hashed: Pair[]; checked: Pair[]; beyond: Pair[] } = {
+    hashed: [],
+    checked: [],
+    beyond: [],
+  };
+  const startBoth = async (folder?: string): Promise<Pair> => ({
+    ours: (await startCold(parts, [external], folder)).seconds,
+    against: (await startCold(parts, [inline], folder)).seconds,
+  });
   for (let round = 0; round < rounds; round += 1) {
-    for (const [pairs, folder] of [
-      [rows.hashed, undefined],
-      [rows.checked, cacheDir],
-    ] as const) {
-      const { seconds: ours } = await startCold(parts, [external], folder);
-      const { seconds: against } = await startCold(parts, [inline], folder);
-      pairs.push({ ours, against });
-    }
+    rows.hashed.push(await startBoth());
+    const { seconds: empty } = await startCold(parts, []);
+    const { ours, against } = await startBoth(cacheDir);
+    rows.checked.push({ ours, against });
+    rows.beyond.push({ ours: ours - empty, against: against - empty });
   }
   const what = "400 MB: start to ready, weights beside the graph / inline";
+  const checked = `${what}, files checked before`;
   return [
-    compare({ what: `${what}, files checked before`, unit: "s", target: 0.3 }, rows.checked),
+    compare({ what: checked, unit: "s", target: 0.3 }, rows.checked),
+    compare({ what: `${checked}, less an empty process's`, unit: "s", target: null }, rows.beyond),
     compare({ what: `${what}, files hashed`, unit: "s", target: null }, rows.hashed),
   ];
 }

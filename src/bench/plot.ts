@@ -20,7 +20,7 @@ export async function drawVerdicts(rows: readonly BenchRow[]): Promise<string> {
     if (target === null) return [];
     const share = better === "higher" ? target / ratio : ratio / target;
     const verdict = share <= 1 ? "meets" : "misses";
-    return [{ what, share: Math.min(share, LONGEST_BAR), verdict }];
+    return [{ what, share: Math.max(0, Math.min(share, LONGEST_BAR)), verdict }];
   });
   const y = { field: "what", type: "nominal", title: null, sort: null } as const;
   const color = {
