@@ -35,14 +35,20 @@ describe.runIf(host !== undefined)("a worker on a host whose cable is pulled", (
     asked.set(id, toil);
     return id;
   };
-  /** Waits until the far worker holds one of these. */
-  const heldFarAway = async (ids: readonly string[]): Promise<string> => {
-    const question =
-      "SELECT id FROM jobs WHERE worker_id = 'worker-0' AND state = 'in_progress' AND id = ANY($1)";
+  /** Sends toils until the far worker begins one of them; resolves to that one. */
+  const heldFarAway = async (stepMs: number): Promise<string> => {
     for (;;) {
-      const [row] = await stand.query<{ id: string }>(question, [ids]);
-      if (row !== undefined) return row.id;
-      await sleep(100);
+      const ids = await Promise.all([send(stepMs), send(stepMs)]);
+      for (let open = ids.length; open > 0; await sleep(100)) {
+        const rows = await stand.query<{ id: string; worker: string | null }>(
+          `SELECT id, worker_id AS worker FROM jobs
+            WHERE id = ANY($1) AND state IN ('queued', 'in_progress')`,
+          [ids],
+        );
+        const held = rows.find(({ worker }) => worker === "worker-0");
+        if (held !== undefined) return held.id;
+        open = rows.length;
+      }
     }
   };
 
@@ -53,7 +59,7 @@ describe.runIf(host !== undefined)("a worker on a host whose cable is pulled", (
       const cut = new Set<string>();
       for (let pull = 0; pull < PULLS; pull += 1) {
         const stepMs = STEP_MS[pull % STEP_MS.length] ?? 0;
-        const held = await heldFarAway(await Promise.all([send(stepMs), send(stepMs)]));
+        const held = await heldFarAway(stepMs);
         if (stepMs === STEP_MS[1]) cut.add(held);
         await host?.pull();
         await sleep(AWAY_MS);
