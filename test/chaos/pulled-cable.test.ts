@@ -39,7 +39,7 @@ describe.runIf(host !== undefined)("a worker on a host whose cable is pulled", (
   const heldFarAway = async (stepMs: number): Promise<string> => {
     for (;;) {
       const ids = await Promise.all([send(stepMs), send(stepMs)]);
-      for (let open = ids.length; open > 0; await sleep(100)) {
+      for (let open: number = ids.length; open > 0; await sleep(100)) {
         const rows = await stand.query<{ id: string; worker: string | null }>(
           `SELECT id, worker_id AS worker FROM jobs
             WHERE id = ANY($1) AND state IN ('queued', 'in_progress')`,
