@@ -24,6 +24,14 @@ export async function postClip(
   return video.parse(await call(target, "/videos", { body, signal })).id;
 }
 
+export async function cancelClip(
+  target: LoadTarget,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await call(target, `/videos/${id}/cancel`, { body: {}, signal });
+}
+
 /** One clip, until it can be downloaded. */
 export function sendClips(target: LoadTarget): Send {
   return async (seed, signal) => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unixMs } from "../core/clock.js";
 import type { PipelineEvent } from "../core/events.js";
 import type { GraphRun, Modality, PipelineSetup } from "../core/modality.js";
 import { findPrices, type PriceTable } from "../core/prices.js";
@@ -94,9 +95,4 @@ function priceUsdOf({ modality, prices }: SubjectOptions, { model, request, outp
   const tier = modality.tier?.(request);
   const row = { modality: modality.name, model, ...(tier !== undefined && { tier }) };
   return priceOf(findPrices(prices, row), modality.countUnits(request, output)) / 1e6;
-}
-
-/** The clock of `GraphRun`. */
-function unixMs(): number {
-  return performance.timeOrigin + performance.now();
 }

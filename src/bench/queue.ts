@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { z } from "zod";
+import { cancelClip, postClip } from "./load-kinds.js";
 import { type BenchResult, distribute, machine, median, noiseOf } from "./measure.js";
 
 export interface BenchService {
@@ -19,8 +19,6 @@ export interface JobTimes {
   readonly startedAt: string | null;
 }
 
-const created = z.object({ id: z.string() });
-
 /** From the accepted POST to the worker's claim, on an idle service. */
 const TARGET_MS = 15;
 
@@ -28,12 +26,13 @@ const TARGET_MS = 15;
 export async function benchQueue(service: BenchService, rounds: number): Promise<BenchResult> {
   const waits: number[] = [];
   const answers: number[] = [];
+  const { signal } = new AbortController();
   for (let round = 0; round <= rounds * 5; round++) {
     const startedAt = performance.now();
-    const id = await postClip(service, round);
+    const id = await postClip(service, round, signal);
     const answerMs = performance.now() - startedAt;
     const times = await untilStarted(service, id);
-    await post(service, `/videos/${id}/cancel`);
+    await cancelClip(service, id, signal);
     while (!service.isIdle()) await sleep(20);
     // The first one opens connections.
     if (round === 0) continue;
@@ -67,35 +66,10 @@ export async function benchQueue(service: BenchService, rounds: number): Promise
   };
 }
 
-async function postClip(service: BenchService, seed: number): Promise<string> {
-  const body = JSON.stringify({
-    model: "service-motion-1",
-    prompt: "a red boat sails across the ocean at sunset",
-    seconds: 4,
-    quality: "fast",
-    seed,
-  });
-  const response = await post(service, "/videos", body);
-  return created.parse(await response.json()).id;
-}
-
 async function untilStarted(service: BenchService, id: string): Promise<JobTimes> {
   for (;;) {
     const times = await service.findTimes(id);
     if (times !== undefined && times.startedAt !== null) return times;
     await sleep(5);
   }
-}
-
-async function post(service: BenchService, path: string, body?: string): Promise<Response> {
-  const response = await fetch(service.baseUrl + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${service.apiKey}`,
-      ...(body !== undefined && { "content-type": "application/json" }),
-    },
-    ...(body !== undefined && { body }),
-  });
-  if (!response.ok) throw new Error(`${path} answered ${response.status}`);
-  return response;
 }

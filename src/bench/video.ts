@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unixMs } from "../core/clock.js";
 import type { Pipeline, PipelineSetup } from "../core/modality.js";
 import { openEncoder } from "../media/encoder.js";
 import { openMotionModel, type MotionModel } from "../modalities/video/motion-model.js";
@@ -26,8 +27,7 @@ interface Round extends ClipStages {
 export async function benchVideo(setup: PipelineSetup, rounds: number): Promise<BenchResult> {
   const folder = await mkdtemp(join(tmpdir(), "framemill-bench-"));
   const runs: ReceivedRun[] = [];
-  const onRun: PipelineSetup["onRun"] = (run) =>
-    void runs.push({ ...run, receivedAtMs: performance.timeOrigin + performance.now() });
+  const onRun: PipelineSetup["onRun"] = (run) => void runs.push({ ...run, receivedAtMs: unixMs() });
   const pipeline = await createVideoPipeline({ ...setup, onRun });
   const model = await openMotionModel(setup);
   try {

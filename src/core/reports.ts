@@ -72,10 +72,12 @@ export interface ReleaseReport extends LeaseRef {
   readonly gpuMs: number;
 }
 
+export const WORKER_STATES = ["starting", "ready", "busy", "draining", "stopped"] as const;
+
 /** A worker, as its operator sees it. */
 export interface WorkerStatus {
   readonly workerId: string;
-  readonly state: "starting" | "ready" | "busy" | "draining" | "stopped";
+  readonly state: (typeof WORKER_STATES)[number];
   /** Public names. */
   readonly models: readonly string[];
   /** Jobs it runs at a time. */

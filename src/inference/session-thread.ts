@@ -1,5 +1,6 @@
 /** The thread side of `session.ts`: holds ONNX graphs and runs them, one run at a time. */
 import { parentPort, workerData } from "node:worker_threads";
+import { unixMs } from "../core/clock.js";
 import { openGraphs, type Graphs, type GraphsSetup } from "./graphs.js";
 import type { ThreadReply, ThreadRequest } from "./session.js";
 import type { Tensors } from "./tensor.js";
@@ -62,11 +63,6 @@ function put(tensors: Tensors, graphs: Graphs | undefined): void {
       graphs?.drop([name]);
     }
   }
-}
-
-/** The same clock in every thread. */
-function unixMs(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 function reply(message: ThreadReply, transfer: ArrayBuffer[] = []): void {

@@ -5,14 +5,6 @@ import type { WorkerStatus } from "../core/reports.js";
 
 export type WorkerHealth = WorkerStatus["state"];
 
-export const WORKER_STATES: readonly WorkerHealth[] = [
-  "starting",
-  "ready",
-  "busy",
-  "draining",
-  "stopped",
-];
-
 export interface HealthOptions {
   readonly host: string;
   /** 0 = any free port. */

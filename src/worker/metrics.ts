@@ -1,8 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Job } from "../core/job.js";
+import { WORKER_STATES } from "../core/reports.js";
 import type { Units } from "../core/usage.js";
 import type { InferenceHost } from "../inference/host.js";
-import { WORKER_STATES, type WorkerHealth } from "./health.js";
+import type { WorkerHealth } from "./health.js";
 
 type Kind = Pick<Job, "modality" | "model">;
 

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { BenchResult } from "../../bench/measure.js";
@@ -7,6 +5,7 @@ import { benchSoak } from "../../bench/soak.js";
 import type { Config } from "../../config.js";
 import { listModelPackages } from "../../inference/model-package.js";
 import { startServiceProcesses } from "../service-processes.js";
+import { withBenchFolder } from "./bench-stack.js";
 
 const JOBS = 200;
 const QUICK_JOBS = 60;
@@ -26,11 +25,10 @@ export async function runSoak(
   config: Config,
   { quick = false }: { readonly quick?: boolean | undefined },
 ): Promise<BenchResult> {
-  const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
   const packages = await listModelPackages(config.modelsDir);
-  try {
-    const scratchDir = join(dataDir, "scratch");
-    const service = await startServiceProcesses({ ...config, dataDir, scratchDir });
+  return await withBenchFolder(config, async (own) => {
+    const scratchDir = join(own.dataDir, "scratch");
+    const service = await startServiceProcesses({ ...own, scratchDir });
     try {
       const subject = {
         ...service.endpoint,
@@ -43,7 +41,5 @@ export async function runSoak(
     } finally {
       await service.close();
     }
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  });
 }

@@ -1,4 +1,4 @@
-import { performance } from "node:perf_hooks";
+import { unixMs } from "../../core/clock.js";
 import type { Feed, Graphs } from "../graphs.js";
 import type { Tensor, TensorType } from "../tensor.js";
 import type { DecoderLayout, IndexInput } from "./decoder-layout.js";
@@ -65,10 +65,6 @@ export function createDecoder({ graphs, layout, firstPosition, onRun }: DecoderS
       return { cache, ...lastLogits(logits) };
     },
   };
-}
-
-function unixMs(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 function grown({ cache, width }: DecoderInput): KvCache {
