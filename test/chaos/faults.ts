@@ -20,6 +20,8 @@ export interface FaultTimes {
 /** Picks a member; the same numbers pick the same ones. */
 export type Pick = (members: readonly Member[]) => Member;
 
+const INFERENCE_START_MS = 60_000;
+
 export function createFaults(times: FaultTimes, pick: Pick): readonly Fault[] {
   return [
     {
@@ -65,13 +67,7 @@ export function createFaults(times: FaultTimes, pick: Pick): readonly Fault[] {
       promise: "T10",
       what: "inference process killed",
       async inject({ workers }) {
-        const pids = [
-          ...pick(workers)
-            .running.output()
-            .matchAll(/"processId":(\d+),"loadMs"/g),
-        ];
-        const pid = Number(pids.at(-1)?.[1]);
-        if (pid > 0) process.kill(pid, "SIGKILL");
+        await killInference(pick(workers));
       },
     },
     {
@@ -99,4 +95,25 @@ async function replace(member: Member, signal: NodeJS.Signals, awayMs = 0): Prom
   await member.running.stop(signal);
   await sleep(awayMs);
   await member.restart();
+}
+
+/** A poisoned job may have ended the process just now: then the one that takes its place. */
+async function killInference({ running }: Member): Promise<void> {
+  const end = performance.now() + INFERENCE_START_MS;
+  while (performance.now() < end) {
+    const pids = [...running.output().matchAll(/"processId":(\d+),"loadMs"/g)];
+    const pid = Number(pids.at(-1)?.[1]);
+    if (pid > 0 && killed(pid)) return;
+    await sleep(100);
+  }
+  throw new Error(`no inference process ran within ${INFERENCE_START_MS} ms`);
+}
+
+function killed(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ESRCH") return false;
+    throw error;
+  }
 }
