@@ -13,6 +13,7 @@ import {
   type PipelineSubject,
   type SubjectOptions,
 } from "./pipeline-subject.js";
+import { peakMemory } from "./peak-memory.js";
 import { costRow, rowOf, stageTimes, tailMs, wallMs } from "./stages.js";
 
 export interface ImageBenchOptions extends SubjectOptions {
@@ -49,7 +50,7 @@ export async function benchImage(options: ImageBenchOptions): Promise<BenchResul
   const subject = await openSubject(options);
   try {
     await subject.make(CASES.square.body);
-    const peakMiB = Math.round(process.resourceUsage().maxRSS / 1_024);
+    const memory = await peakMemory("first picture", options.setup.providers);
     const made = await makeAll(subject, options.rounds);
     return {
       suite: "image",
@@ -59,7 +60,7 @@ export async function benchImage(options: ImageBenchOptions): Promise<BenchResul
         model: subject.modelId,
         rounds: options.rounds,
         "dollars an hour": options.dollarsPerHour,
-        "peak memory MiB, first picture": peakMiB,
+        ...memory,
       },
       rows: rowsOf(made, options),
       distributions: Object.values(CASES).flatMap((one) => timesOf(one, made.get(one) ?? [])),

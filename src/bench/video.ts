@@ -10,6 +10,7 @@ import type { VideoOutput, VideoRequest } from "../modalities/video/request.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";
 import { coveredMs } from "./graph-runs.js";
 import { type BenchResult, type BenchRow, compare, machine, type Pair, timed } from "./measure.js";
+import { peakMemory } from "./peak-memory.js";
 import { type ClipStages, type ReceivedRun, stageDistributions } from "./video-stages.js";
 
 type ClipTimes = Omit<ClipStages, "loadSeconds">;
@@ -33,12 +34,12 @@ export async function benchVideo(setup: PipelineSetup, rounds: number): Promise<
   try {
     const subject = { pipeline, model, runs, folder, setup };
     await makeClip(subject);
-    const peakMiB = Math.round(process.resourceUsage().maxRSS / 1_024);
+    const memory = await peakMemory("first clip", setup.providers);
     const measured: Round[] = [];
     for (let round = 0; round < rounds; round++) measured.push(await measureRound(subject));
     return {
       suite: "video",
-      conditions: { ...conditions(setup, rounds), "peak memory MiB, first clip": peakMiB },
+      conditions: { ...conditions(setup, rounds), ...memory },
       rows: rowsOf(measured),
       distributions: stageDistributions(measured),
     };

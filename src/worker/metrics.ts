@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { Job } from "../core/job.js";
 import { WORKER_STATES } from "../core/reports.js";
 import type { Units } from "../core/usage.js";
+import { readDeviceMemory } from "../inference/device-memory.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { WorkerHealth } from "./health.js";
 
@@ -104,6 +105,13 @@ function createStageWatch(note: (stage: string, seconds: number) => void): Stage
   };
 }
 
+type AddGauge = <Label extends string>(
+  name: string,
+  help: string,
+  labelNames: Label[],
+  collect: (gauge: Gauge<Label>) => void | Promise<void>,
+) => void;
+
 /** What holds at the moment of a scrape. */
 function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): void {
   const { state, running, spooled, inference } = options;
@@ -142,6 +150,10 @@ function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): vo
       for (const provider of inference.providers ?? []) gauge.set({ provider }, 1);
     },
   );
+  addMemoryGauges(add, inference);
+}
+
+function addMemoryGauges(add: AddGauge, inference: InferenceHost): void {
   add(
     "framemill_worker_memory_bytes",
     "Resident memory of the worker and of its inference process.",
@@ -149,6 +161,18 @@ function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): vo
     async (gauge) => {
       gauge.set({ process: "worker" }, process.memoryUsage.rss());
       gauge.set({ process: "inference" }, await inference.memoryBytes());
+    },
+  );
+  add(
+    "framemill_worker_device_memory_bytes",
+    "Memory of the GPU that the models run on, of all its users; absent without one.",
+    ["kind"],
+    async (gauge) => {
+      gauge.reset();
+      const memory = await readDeviceMemory(inference.providers ?? ["cpu"]);
+      if (memory === undefined) return;
+      gauge.set({ kind: "used" }, memory.usedBytes);
+      gauge.set({ kind: "total" }, memory.totalBytes);
     },
   );
   add(
