@@ -12,6 +12,7 @@ import type { InferenceHost } from "../inference/host.js";
 import { modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";
 import { findModality } from "../modalities/registry.js";
+import { parentDeathPrefix } from "../media/process-group.js";
 
 /** The first run of a large model on a cold machine may be silent this long, in milliseconds. */
 const STALL_MS = 600_000;
@@ -34,7 +35,13 @@ export function runnerParts(config: Config): RunnerParts {
       const programs = { ffmpegPath, ffprobePath, espeakPath };
       const setup = { modelPaths, threads, providers, ...programs, cacheDir };
       const times = { stallMs: STALL_MS, cancelMs: CANCEL_MS };
-      return createInferenceProcess({ entryPath, setup, ...times, log });
+      return createInferenceProcess({
+        entryPath,
+        prefix: parentDeathPrefix(),
+        setup,
+        ...times,
+        log,
+      });
     },
   };
 }

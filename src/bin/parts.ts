@@ -7,6 +7,7 @@ import { listModelPackages, modelInfo, type ModelPackage } from "../inference/mo
 import { createInferenceProcess } from "../inference/process.js";
 import type { InferenceSetup } from "../inference/protocol.js";
 import { findModality, listModalities } from "../modalities/registry.js";
+import { parentDeathPrefix } from "../media/process-group.js";
 import type { Broker, BrokerEvent } from "../queue/broker.js";
 import { openBroker } from "../queue/open-broker.js";
 import { createReporter } from "../rpc/reporter.js";
@@ -75,6 +76,7 @@ export async function runWorker(
   const { stallMs, memoryBytes, workerToken: token } = config;
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
+    prefix: parentDeathPrefix(),
     setup: inferenceSetup(config, parts),
     stallMs,
     ...(memoryBytes !== undefined && { allowance: memoryBytes }),

@@ -17,6 +17,8 @@ const MODELS_SHARE = 0.75;
 export interface InferenceProcessOptions {
   /** Path of the compiled `bin/inference-process.js`. */
   readonly entryPath: string;
+  /** Words before Node's that tie the process to this one's life: hung, it would not notice its end. */
+  readonly prefix?: readonly string[];
   readonly setup: InferenceSetup;
   /** Silence after which a running job counts as hung, in milliseconds. */
   readonly stallMs: number;
@@ -134,8 +136,11 @@ function createFaultCount(onBroken: (() => void) | undefined): Faults {
 }
 
 function startProcess(options: InferenceProcessOptions, faults: Faults): LiveProcess {
-  const { entryPath, setup, log, allowance = memoryAllowance() } = options;
+  const { entryPath, prefix = [], setup, log, allowance = memoryAllowance() } = options;
+  const [execPath, ...words] = [...prefix, process.execPath];
   const child = fork(entryPath, {
+    execPath,
+    execArgv: [...words, ...process.execArgv],
     detached: true,
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],

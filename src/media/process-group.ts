@@ -65,8 +65,11 @@ function killGroup(pid: number | undefined, alive: boolean): void {
 
 let prefix: readonly string[] | undefined;
 
-/** util-linux setpriv sets PR_SET_PDEATHSIG: a killed inference process takes its ffmpeg along. */
-function parentDeathPrefix(): readonly string[] {
+/**
+ * Words before a command that make its process die with this one, however that dies: util-linux setpriv
+ * sets PR_SET_PDEATHSIG. None where there is no setpriv.
+ */
+export function parentDeathPrefix(): readonly string[] {
   if (prefix === undefined) {
     const wrapper = ["setpriv", "--pdeathsig", "KILL", "--"];
     const probe = spawnSync("setpriv", [...wrapper.slice(1), "true"], {

@@ -1,16 +1,21 @@
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
+import { isProcessAlive } from "#framemill/core/processes.js";
 import type { InferenceHost } from "#framemill/inference/host.js";
 import type { ModelManifest } from "#framemill/inference/model-package.js";
 import { createInferenceProcess } from "#framemill/inference/process.js";
 import { writeModelPackage } from "../model-manifest.js";
 
 const entryPath = fileURLToPath(new URL("../fixtures/inference/entry.mjs", import.meta.url));
+const ownerPath = fileURLToPath(new URL("../fixtures/inference/owner.mjs", import.meta.url));
 const log = { info() {}, error() {} };
 const input: Artifact = {
   id: "input.bin",
@@ -104,6 +109,17 @@ describe("the inference process", () => {
   test("that hangs is killed and its job fails with inference_stalled", async () => {
     await expect(run({ does: "hang" })).rejects.toMatchObject({ code: "inference_stalled" });
     expect(await run({ does: "finish" })).toHaveLength(2);
+  });
+
+  test("that hangs dies with a worker that is killed", async () => {
+    const owner = spawn(process.execPath, [ownerPath, await writePackage(folder)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = await once(createInterface({ input: owner.stdout }), "line");
+    const processId = Number(line);
+    expect(isProcessAlive(processId)).toBe(true);
+    owner.kill("SIGKILL");
+    await expect.poll(() => isProcessAlive(processId), { timeout: 10_000 }).toBe(false);
   });
 
   test("stops a cancelled job and keeps its models, or is killed when it does not stop", async () => {
