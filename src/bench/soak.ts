@@ -44,7 +44,7 @@ const FIRST_TURN = 1_000;
 /** What a job may add, in megabytes. */
 const ALLOWED_MB = 0.1;
 /** Cycles before anything is counted: arenas, pools and compiled code settle. */
-const WARM_UP_CYCLES = 2;
+const WARM_UP_CYCLES = 4;
 /** Until a worker has let go of what its caller already has, in milliseconds. */
 const QUIET_MS = 100;
 const MEBIBYTE = 2 ** 20;

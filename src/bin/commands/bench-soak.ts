@@ -9,6 +9,8 @@ import { withBenchFolder } from "./bench-stack.js";
 
 const JOBS = 200;
 const QUICK_JOBS = 60;
+/** Full before anything is counted: what chat models remember grows to a limit by design. */
+const PROMPT_CACHE_BYTES = 2 ** 20;
 
 const ledgerTimes = z.array(
   z.object({
@@ -28,7 +30,11 @@ export async function runSoak(
   const packages = await listModelPackages(config.modelsDir);
   return await withBenchFolder(config, async (own) => {
     const scratchDir = join(own.dataDir, "scratch");
-    const service = await startServiceProcesses({ ...own, scratchDir });
+    const service = await startServiceProcesses({
+      ...own,
+      scratchDir,
+      promptCacheBytes: PROMPT_CACHE_BYTES,
+    });
     try {
       const subject = {
         ...service.endpoint,
