@@ -68,7 +68,8 @@ export function runFront(
     log,
     addPages(app, { database, keys }) {
       if (config.adminKey === undefined) return;
-      addAdminRoutes(app, createOperations(database, keys), config.adminKey);
+      const operations = createOperations(database, keys, broker.deadLetters);
+      addAdminRoutes(app, operations, config.adminKey);
     },
   });
 }

@@ -5,7 +5,25 @@ import { JobError } from "../core/errors.js";
 import type { Operations } from "./operations.js";
 
 const newKey = z.strictObject({ project: z.string().min(1).max(64), name: z.string().max(64) });
-const jobsQuery = z.object({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
+const limit = z.coerce.number().int().min(1).max(1_000).default(20);
+const name = z.string().min(1).max(256);
+const time = z.iso.datetime({ offset: true });
+const jobsQuery = z.strictObject({
+  limit,
+  after: name.exactOptional(),
+  state: z.enum(["queued", "in_progress", "completed", "failed"]).exactOptional(),
+  modality: name.exactOptional(),
+  model: name.exactOptional(),
+  project: name.exactOptional(),
+  since: time.exactOptional(),
+});
+const usageQuery = z.strictObject({
+  project: name.exactOptional(),
+  since: time.exactOptional(),
+  until: time.exactOptional(),
+});
+const deadLettersQuery = z.strictObject({ limit });
+const idParams = z.object({ id: name });
 const count = z.number().int().positive();
 const limits = z.strictObject({
   requestsPerMinute: count.exactOptional(),
@@ -15,9 +33,7 @@ const limits = z.strictObject({
 });
 const renewal = z.strictObject({ renew: z.boolean() });
 const projectParams = z.object({ name: z.string().min(1).max(64) });
-const workerParams = z.object({ id: z.string().min(1).max(256) });
 const drainOrder = z.strictObject({ drain: z.boolean() });
-const keyParams = z.object({ id: z.string() });
 
 /** Answers hold keys and secrets: nothing keeps, frames or refers to them. */
 const PRIVATE_HEADERS = {
@@ -41,7 +57,7 @@ export function addAdminRoutes(
           throw new JobError("invalid_api_key", "the admin key is not right");
         }
       });
-      admin.get("/jobs", async ({ query }) => operations.listJobs(parse(jobsQuery, query).limit));
+      addJobRoutes(admin, operations);
       admin.get("/keys", async () => operations.listKeys());
       admin.post("/keys", async ({ body }) => {
         const { project, name } = parse(newKey, body);
@@ -59,15 +75,38 @@ export function addAdminRoutes(
       admin.get("/workers", async () => operations.listWorkers());
       admin.post("/workers/:id/drain", async ({ params, body }) => {
         const { drain } = parse(drainOrder, body);
-        await operations.drainWorker(parse(workerParams, params).id, drain);
+        await operations.drainWorker(parse(idParams, params).id, drain);
         return { drain };
       });
       admin.delete("/keys/:id", async ({ params }, reply) =>
-        reply.send(JSON.stringify(await operations.revokeKey(parse(keyParams, params).id))),
+        reply.send(JSON.stringify(await operations.revokeKey(parse(idParams, params).id))),
       );
     },
     { prefix: "/admin" },
   );
+}
+
+function addJobRoutes(admin: FastifyInstance, operations: Operations): void {
+  const { deadLetters } = operations;
+  admin.get("/jobs", async ({ query }) => operations.listJobs(parse(jobsQuery, query)));
+  admin.get("/jobs/:id", async ({ params }) => operations.getJob(parse(idParams, params).id));
+  admin.post("/jobs/:id/cancel", async ({ params }) => ({
+    cancelled: await operations.cancelJob(parse(idParams, params).id),
+  }));
+  admin.post("/jobs/:id/retry", async ({ params }) =>
+    operations.retryJob(parse(idParams, params).id),
+  );
+  admin.get("/queues", async () => operations.listQueues());
+  admin.get("/usage", async ({ query }) => operations.summariseUsage(parse(usageQuery, query)));
+  admin.get("/dead-letters", async ({ query }) =>
+    deadLetters.list(parse(deadLettersQuery, query).limit),
+  );
+  admin.post("/dead-letters/:id/replay", async ({ params }) => ({
+    replayed: await deadLetters.replay(parse(idParams, params).id),
+  }));
+  admin.delete("/dead-letters/:id", async ({ params }) => ({
+    dropped: await deadLetters.drop(parse(idParams, params).id),
+  }));
 }
 
 function parse<T>(schema: z.ZodType<T>, value: unknown): T {

@@ -46,10 +46,11 @@ async function completeEach(
       FROM report
       WHERE id = job_id AND jobs.token = report.token AND state = 'in_progress'
       RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
-        project_id, prices, job_id, units, amount, gpu_ms, is_awaited
+        project_id, modality, model, prices, job_id, units, amount, gpu_ms, is_awaited
     ), charged AS (
-      INSERT INTO charges (job_id, project_id, prices, counted_units, amount_micro_usd, gpu_ms)
-      SELECT id, project_id, prices, units, amount, gpu_ms FROM done
+      INSERT INTO charges (job_id, project_id, modality, model, prices, counted_units,
+        amount_micro_usd, gpu_ms)
+      SELECT id, project_id, modality, model, prices, units, amount, gpu_ms FROM done
     ), noted AS (
       UPDATE attempts SET outcome = 'completed', gpu_ms = report.gpu_ms, ended_at = now()
       FROM report

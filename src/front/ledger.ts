@@ -12,7 +12,7 @@ const MONTH_START = sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME Z
  */
 export async function reserveSpending(
   trx: Transaction<Tables>,
-  project: Project,
+  project: Pick<Project, "id" | "monthlyLimitMicroUsd">,
   amountMicroUsd: number,
 ): Promise<void> {
   if (project.monthlyLimitMicroUsd === null) return;

@@ -1,35 +1,20 @@
-import { sql } from "kysely";
-import type { JobState } from "../core/job.js";
-import type { Prices, Units } from "../core/usage.js";
+import { randomBytes } from "node:crypto";
+import { JobError } from "../core/errors.js";
+import type { DeadLetters } from "../queue/dead-letters.js";
 import type { Database } from "./database.js";
+import {
+  getJobDetail,
+  type JobDetail,
+  type JobsQuery,
+  type JobSummary,
+  listJobSummaries,
+} from "./job-summaries.js";
+import { cancelJob } from "./jobs.js";
 import type { ApiKey, Keys, Project, ProjectLimits } from "./keys.js";
+import { type QueueSummary, summariseQueues } from "./queue-summaries.js";
+import { type RetriedJob, retryJob } from "./retry-job.js";
+import { summariseUsage, type UsageQuery, type UsageSummary } from "./usage-summaries.js";
 import { listWorkers, setDrain, type WorkerSummary } from "./workers.js";
-
-/** A job as its operator sees it: no prompt, but attempts and money. */
-export interface JobSummary {
-  readonly id: string;
-  readonly projectId: string;
-  readonly modality: string;
-  readonly model: string;
-  readonly state: JobState;
-  readonly progress: number;
-  readonly attempts: number;
-  readonly crashes: number;
-  readonly preemptions: number;
-  readonly workerId: string | null;
-  readonly prices: Prices;
-  /** Units it may use at most; those it used once it has completed. */
-  readonly units: Units;
-  readonly quotedMicroUsd: number;
-  /** Null until the job has ended; 0 when it failed. */
-  readonly chargedMicroUsd: number | null;
-  /** Wall time of all attempts. */
-  readonly gpuMs: number;
-  readonly failureCode: string | null;
-  readonly createdAt: string;
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
-}
 
 export interface NewKey {
   readonly id: string;
@@ -39,8 +24,18 @@ export interface NewKey {
 
 /** What an operator may do, by command line or over the admin routes. */
 export interface Operations {
-  /** Newest first. */
-  listJobs(limit: number): Promise<JobSummary[]>;
+  /** Newest first; a page that is shorter than its limit is the last. */
+  listJobs(query: JobsQuery): Promise<JobSummary[]>;
+  getJob(id: string): Promise<JobDetail>;
+  /** Ends an open job of any project; false where it had ended. */
+  cancelJob(id: string): Promise<boolean>;
+  /** A failed job's request as a job of its own. */
+  retryJob(id: string): Promise<RetriedJob>;
+  /** Jobs of each model now, and within the last minutes. */
+  listQueues(): Promise<QueueSummary[]>;
+  summariseUsage(query: UsageQuery): Promise<UsageSummary[]>;
+  /** Messages that the broker has put aside. */
+  readonly deadLetters: DeadLetters;
   listKeys(): Promise<ApiKey[]>;
   /** Makes the project (by name) where there is none. */
   createKey(project: string, name: string): Promise<NewKey>;
@@ -56,47 +51,26 @@ export interface Operations {
   drainWorker(workerId: string, drain: boolean): Promise<void>;
 }
 
-export function createOperations({ kysely }: Database, keys: Keys): Operations {
+/** `deadLetters` of the broker, where there is one at hand. */
+export function createOperations(
+  { kysely }: Database,
+  keys: Keys,
+  deadLetters: DeadLetters = NO_DEAD_LETTERS,
+): Operations {
   const ensureProject = async (name: string): Promise<Project> =>
     (await keys.listProjects()).find((known) => known.name === name) ??
     (await keys.createProject(name));
   return {
-    async listJobs(limit) {
-      const rows = await kysely
-        .selectFrom("jobs")
-        .leftJoin("charges", "charges.job_id", "jobs.id")
-        .selectAll("jobs")
-        .select(["charges.amount_micro_usd as charged", "charges.counted_units as counted"])
-        .select(
-          sql<number>`(SELECT coalesce(sum(gpu_ms), 0)::bigint FROM attempts
-          WHERE attempts.job_id = jobs.id)`.as("total_gpu_ms"),
-        )
-        .where("jobs.deleted_at", "is", null)
-        .orderBy("jobs.seq", "desc")
-        .limit(limit)
-        .execute();
-      return rows.map((row) => ({
-        id: row.id,
-        projectId: row.project_id,
-        modality: row.modality,
-        model: row.model,
-        state: row.state,
-        progress: row.progress,
-        attempts: row.attempts,
-        crashes: row.crashes,
-        preemptions: row.preemptions,
-        workerId: row.worker_id,
-        prices: row.prices,
-        units: row.counted ?? row.quoted_units,
-        quotedMicroUsd: row.amount_micro_usd,
-        chargedMicroUsd: row.charged ?? (row.ended_at === null ? null : 0),
-        gpuMs: row.total_gpu_ms,
-        failureCode: row.failure?.code ?? null,
-        createdAt: row.created_at.toISOString(),
-        startedAt: row.started_at?.toISOString() ?? null,
-        endedAt: row.ended_at?.toISOString() ?? null,
-      }));
+    deadLetters,
+    listJobs: (query) => listJobSummaries(kysely, query),
+    getJob: (id) => getJobDetail(kysely, id),
+    async cancelJob(id) {
+      const { projectId } = await getJobDetail(kysely, id);
+      return await cancelJob(kysely, id, projectId);
     },
+    retryJob: (id) => retryJob(kysely, id, randomBytes),
+    listQueues: () => summariseQueues(kysely),
+    summariseUsage: (query) => summariseUsage(kysely, query),
     listKeys: () => keys.listKeys(),
     async createKey(project, name) {
       const { id: projectId } = await ensureProject(project);
@@ -112,3 +86,8 @@ export function createOperations({ kysely }: Database, keys: Keys): Operations {
     drainWorker: (workerId, drain) => setDrain(kysely, workerId, drain),
   };
 }
+
+const refuse = async (): Promise<never> => {
+  throw new JobError("service_unavailable", "no broker is at hand");
+};
+const NO_DEAD_LETTERS: DeadLetters = { list: refuse, replay: refuse, drop: refuse };

@@ -113,6 +113,9 @@ export interface OutboxTable {
 export interface ChargesTable {
   job_id: string;
   project_id: string;
+  /** Null in rows of before these were noted. */
+  modality: string | null;
+  model: string | null;
   prices: Json<Prices>;
   counted_units: Json<Units>;
   amount_micro_usd: number;

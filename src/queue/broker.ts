@@ -1,4 +1,5 @@
 import type { Job } from "../core/job.js";
+import type { DeadLetters } from "./dead-letters.js";
 
 /** What becomes of a delivery. `retry` publishes a copy with a delay, confirmed, then acknowledges. */
 export type Settlement =
@@ -66,6 +67,8 @@ export interface Broker {
   publish(routingKey: string, job: Job, options?: { readonly signal?: AbortSignal }): Promise<void>;
   consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription>;
   depth(routingKey: string): Promise<QueueDepth>;
+  /** What no delivery could help. */
+  readonly deadLetters: DeadLetters;
   /** Whether the connection stands; for health checks. */
   readonly connected: boolean;
   close(): Promise<void>;

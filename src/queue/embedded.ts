@@ -8,6 +8,7 @@ import type {
   Subscription,
 } from "./broker.js";
 import { CONTENT_TYPE, decodeJob, encodeJob, MESSAGE_TYPE } from "./codec.js";
+import { type DeadLetters, type DeadMessage, idOf, summariseDeadLetter } from "./dead-letters.js";
 import {
   DELIVERY_LIMIT,
   HANDLER_FAILED_DELAY_MS,
@@ -18,17 +19,6 @@ import {
 export interface EmbeddedOptions {
   readonly retryDelaysMs?: readonly number[];
   readonly onEvent?: (event: BrokerEvent) => void;
-}
-
-/** What the in-process broker can show beyond the interface. */
-export interface EmbeddedBroker extends Broker {
-  /** Buried messages, oldest first. */
-  readonly deadLetters: readonly DeadLetter[];
-}
-
-export interface DeadLetter {
-  readonly routingKey: string;
-  readonly body: Buffer;
 }
 
 interface StoredMessage {
@@ -53,12 +43,13 @@ interface Consumer {
  * The broker of embedded mode. Keeps nothing on disk: the job table is the truth, and the front's
  * janitor publishes again what a restart forgot.
  */
-export function createEmbeddedBroker(options: EmbeddedOptions = {}): EmbeddedBroker {
+export function createEmbeddedBroker(options: EmbeddedOptions = {}): Broker {
   return new InProcessBroker(options);
 }
 
-class InProcessBroker implements EmbeddedBroker {
-  readonly deadLetters: DeadLetter[] = [];
+class InProcessBroker implements Broker {
+  /** Oldest first. */
+  #dead: DeadMessage[] = [];
   readonly #retryDelaysMs: readonly number[];
   readonly #onEvent: (event: BrokerEvent) => void;
   readonly #queues = new Map<string, StoredMessage[]>();
@@ -116,6 +107,26 @@ class InProcessBroker implements EmbeddedBroker {
       options.routingKeys.includes(routingKey),
     );
     return { ready: this.#queue(routingKey).length, consumers: consumers.length };
+  }
+
+  get deadLetters(): DeadLetters {
+    const take = (id: string): DeadMessage | undefined => {
+      const found = this.#dead.find((message) => idOf(message) === id);
+      this.#dead = this.#dead.filter((message) => message !== found);
+      return found;
+    };
+    return {
+      list: async (limit) => this.#dead.slice(0, limit).map(summariseDeadLetter),
+      replay: async (id) => {
+        const found = take(id);
+        if (found === undefined) return false;
+        const { routingKey, body } = found;
+        this.#queue(routingKey).push({ routingKey, body, returns: 0 });
+        this.#dispatchSoon();
+        return true;
+      },
+      drop: async (id) => take(id) !== undefined,
+    };
   }
 
   async close(): Promise<void> {
@@ -187,14 +198,20 @@ class InProcessBroker implements EmbeddedBroker {
   }
 
   #settle(message: StoredMessage, settlement: Settlement): void {
-    if (settlement.type === "reject") this.deadLetters.push(message);
+    if (settlement.type === "reject") this.#bury(message, "rejected");
     if (settlement.type === "return") this.#takeBack(message);
     if (settlement.type === "retry") this.#deliverLater(message, settlement.delayMs);
   }
 
+  /** Everything that lies here was encoded here: it is a job. */
+  #bury({ routingKey, body }: StoredMessage, reason: string): void {
+    const format = { contentType: CONTENT_TYPE, type: MESSAGE_TYPE };
+    this.#dead.push({ routingKey, body, format, reason, diedAt: new Date() });
+  }
+
   #takeBack(message: StoredMessage): void {
     message.returns++;
-    if (message.returns > DELIVERY_LIMIT) this.deadLetters.push(message);
+    if (message.returns > DELIVERY_LIMIT) this.#bury(message, "delivery_limit");
     else this.#queue(message.routingKey).unshift(message);
   }
 

@@ -1,11 +1,17 @@
-import type { Channel } from "amqplib";
+import type { Channel, ConfirmChannel } from "amqplib";
 import { JobError } from "../core/errors.js";
 import { keepChannel, keepConnection } from "./amqp-link.js";
 import type { Broker, BrokerEvent, QueueDepth, Subscription } from "./broker.js";
 import { encodeJob } from "./codec.js";
 import { startConsumer } from "./consumer.js";
+import { createDeadLetters } from "./dead-letters.js";
 import { createPublisher } from "./publisher.js";
-import { assertJobQueue, createTopology, type TopologyOptions } from "./topology.js";
+import {
+  assertJobQueue,
+  assertTopology,
+  createTopology,
+  type TopologyOptions,
+} from "./topology.js";
 
 export interface RabbitmqOptions extends TopologyOptions {
   /** `amqp(s)://user:password@host:port/vhost`. */
@@ -37,8 +43,25 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
       setup: (channel) => Promise.resolve(channel),
     }),
   );
+  // An operator's looks take a connection of their own, at the first of them.
+  const looking = lazy(() => keepConnection({ url, name: `${name} look`, onEvent }));
+  const dead = lazy(() =>
+    keepChannel<ConfirmChannel, ConfirmChannel>({
+      connection: looking.get(),
+      name: `${name} look`,
+      onEvent,
+      create: (connection) => connection.createConfirmChannel(),
+      async setup(channel) {
+        await assertTopology(channel, topology);
+        return channel;
+      },
+    }),
+  );
+  const openChannel = () =>
+    withTimeout(options.publishTimeoutMs, async (signal) => await dead.get().get(signal));
 
   return {
+    deadLetters: createDeadLetters({ topology, publisher, openChannel }),
     get connected() {
       return publisher.connected && (!consuming.used || consuming.get().current !== undefined);
     },
@@ -60,6 +83,8 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
       await Promise.all([...subscriptions].map((subscription) => subscription.stop()));
       if (inspecting.used) await inspecting.get().close();
       if (consuming.used) await consuming.get().close();
+      if (dead.used) await dead.get().close();
+      if (looking.used) await looking.get().close();
       await publisher.close();
     },
   };

@@ -42,7 +42,9 @@ describe.each(ENGINES)("the money of replied jobs over %s", (engine) => {
   const chat = (front: Front, key: string, prompt = "hello") =>
     call(`${front.baseUrl}/chat/completions`, { key, body: say(prompt) });
   const listJobs = async ({ project }: Account) => {
-    const jobs = await createOperations(harness.database, harness.front.keys).listJobs(100);
+    const jobs = await createOperations(harness.database, harness.front.keys).listJobs({
+      limit: 100,
+    });
     return jobs.filter(({ projectId }) => projectId === project.id);
   };
   const startPriced = async (prices: object | string, more: object = {}) => {

@@ -233,6 +233,30 @@ describe.each([
     await subscription.stop();
     expect(subscription.consuming).toBe(false);
   });
+
+  test("shows what it has put aside, puts it back or forgets it, and loses nothing by looking", async () => {
+    const key = createRoutingKey();
+    const jobs = [createJob(), createJob()];
+    for (const job of jobs) await broker.publish(key, job);
+    const refusing = await collect(key, () => ({ type: "reject" }));
+    const mine = async () =>
+      (await broker.deadLetters.list(100)).filter(({ routingKey }) => routingKey === key);
+    await until(async () => (await mine()).length === 2);
+    await refusing.subscription.stop();
+    for (let looks = 0; looks < 25; looks += 1) await mine();
+    const [first, second] = await mine();
+    expect(new Set([first?.jobId, second?.jobId])).toEqual(new Set(jobs.map(({ id }) => id)));
+    expect(first).toMatchObject({ reason: "rejected", fault: null });
+    expect(Date.parse(first?.diedAt ?? "")).toBeLessThan(Date.now() + 2_000);
+    expect(await broker.deadLetters.replay(first?.id ?? "")).toBe(true);
+    expect(await broker.deadLetters.drop(second?.id ?? "")).toBe(true);
+    expect(await broker.deadLetters.drop(second?.id ?? "")).toBe(false);
+    expect(await mine()).toEqual([]);
+    const { deliveries, subscription } = await collect(key);
+    await until(() => deliveries.length === 1);
+    expect(deliveries[0]?.job.id).toBe(first?.jobId);
+    await subscription.stop();
+  });
 });
 
 describe.each([

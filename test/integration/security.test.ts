@@ -153,6 +153,14 @@ describe("bodies", () => {
 describe("the admin routes", () => {
   const routes = [
     ["GET", "/jobs"],
+    ["GET", "/jobs/video_x"],
+    ["POST", "/jobs/video_x/cancel"],
+    ["POST", "/jobs/video_x/retry"],
+    ["GET", "/queues"],
+    ["GET", "/usage"],
+    ["GET", "/dead-letters"],
+    ["POST", "/dead-letters/x/replay"],
+    ["DELETE", "/dead-letters/x"],
     ["GET", "/keys"],
     ["POST", "/keys"],
     ["DELETE", "/keys/key_x"],

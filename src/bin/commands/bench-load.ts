@@ -52,7 +52,7 @@ export async function runLoad(
 function waitsOf({ front }: Stack, modality: string): LoadKind["waitsMs"] {
   const operations = createOperations(front.database, front.keys);
   return async (sinceUnixMs, atMost) =>
-    (await operations.listJobs(atMost))
+    (await operations.listJobs({ limit: atMost }))
       .filter((job) => job.modality === modality && Date.parse(job.createdAt) >= sinceUnixMs)
       .filter(({ startedAt }) => startedAt !== null)
       .map(({ startedAt, createdAt }) => Date.parse(startedAt ?? "") - Date.parse(createdAt));

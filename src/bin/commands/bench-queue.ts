@@ -33,7 +33,8 @@ async function runWaits(config: Config, rounds: number): Promise<BenchResult> {
         ...endpoint,
         parts: partsOf(config, stack),
         isIdle: () => worker.state === "ready",
-        findTimes: async (id) => (await operations.listJobs(10)).find((job) => job.id === id),
+        findTimes: async (id) =>
+          (await operations.listJobs({ limit: 10 })).find((job) => job.id === id),
       },
       rounds,
     );

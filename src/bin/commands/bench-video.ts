@@ -41,7 +41,7 @@ export async function runVideo(
       const operations = createOperations(front.database, front.keys);
       const service = {
         ...endpoint,
-        listJobs: (newest: number) => operations.listJobs(newest),
+        listJobs: (newest: number) => operations.listJobs({ limit: newest }),
         uploadsOf: (id: string) => uploads.get(id) ?? [],
       };
       const dollarsPerSecond = await priceOf(config);

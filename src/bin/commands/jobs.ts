@@ -6,7 +6,7 @@ export async function listJobs(
   { limit, json }: { readonly limit: number; readonly json?: boolean },
   config: Config,
 ): Promise<void> {
-  const jobs = await withOperations(config, (operations) => operations.listJobs(limit));
+  const jobs = await withOperations(config, (operations) => operations.listJobs({ limit }));
   if (json) return printJson(jobs);
   printTable(
     jobs.map((job) => ({

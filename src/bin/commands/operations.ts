@@ -1,10 +1,16 @@
 import { randomBytes } from "node:crypto";
+import { z } from "zod";
 import type { Config } from "../../config.js";
 import { findAdminKey } from "../admin-key.js";
 import { openDatabase } from "../../front/database.js";
 import { projectDefaults } from "../../front/front.js";
+import type { JobsQuery } from "../../front/job-summaries.js";
 import { createKeys } from "../../front/keys.js";
 import { createOperations, type Operations } from "../../front/operations.js";
+import type { UsageQuery } from "../../front/usage-summaries.js";
+import type { Broker } from "../../queue/broker.js";
+import type { DeadLetters } from "../../queue/dead-letters.js";
+import { openBroker } from "../../queue/open-broker.js";
 import { createLog } from "../log.js";
 import { findRunningFront } from "../dev-file.js";
 
@@ -21,12 +27,29 @@ export async function withOperations<T>(
   const log = createLog({ logLevel: "error" }, "framemill");
   const { databaseUrl, dataDir } = config;
   const database = await openDatabase({ databaseUrl, dataDir, log });
+  const aside = openDeadLetters(config);
   try {
     const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
-    return await use(createOperations(database, keys));
+    return await use(createOperations(database, keys, aside.deadLetters));
   } finally {
+    await aside.close();
     await database.close();
   }
+}
+
+/** The broker's, which is opened when somebody asks for them. */
+function openDeadLetters({ amqpUrl }: Config) {
+  let opening: Promise<Broker> | undefined;
+  const open = async (): Promise<DeadLetters> => {
+    opening ??= openBroker({ amqpUrl, name: "framemill" });
+    return (await opening).deadLetters;
+  };
+  const deadLetters: DeadLetters = {
+    list: async (limit) => (await open()).list(limit),
+    replay: async (id) => (await open()).replay(id),
+    drop: async (id) => (await open()).drop(id),
+  };
+  return { deadLetters, close: async () => await (await opening)?.close() };
 }
 
 async function remoteOperations(baseUrl: string, config: Config): Promise<Operations> {
@@ -34,16 +57,37 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
   async function call<T>(method: string, path: string, body?: object): Promise<T> {
     const response = await fetch(new URL(`/admin${path}`, baseUrl), {
       method,
-      headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${adminKey}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
       body: body === undefined ? null : JSON.stringify(body),
     });
-    if (!response.ok) throw new Error(`${method} /admin${path} answered ${response.status}`);
+    if (!response.ok) throw new Error(await reasonOf(response, `${method} /admin${path}`));
     // The front that answers is of this very version: both ends share the type.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return (await response.json()) as T;
   }
+  const at = encodeURIComponent;
   return {
-    listJobs: (limit) => call("GET", `/jobs?limit=${limit}`),
+    listJobs: (query) => call("GET", `/jobs?${toSearch(query)}`),
+    getJob: (id) => call("GET", `/jobs/${at(id)}`),
+    async cancelJob(id) {
+      return (await call<{ cancelled: boolean }>("POST", `/jobs/${at(id)}/cancel`, {})).cancelled;
+    },
+    retryJob: (id) => call("POST", `/jobs/${at(id)}/retry`, {}),
+    listQueues: () => call("GET", "/queues"),
+    summariseUsage: (query) => call("GET", `/usage?${toSearch(query)}`),
+    deadLetters: {
+      list: (limit) => call("GET", `/dead-letters?limit=${limit}`),
+      async replay(id) {
+        const path = `/dead-letters/${at(id)}/replay`;
+        return (await call<{ replayed: boolean }>("POST", path, {})).replayed;
+      },
+      async drop(id) {
+        return (await call<{ dropped: boolean }>("DELETE", `/dead-letters/${at(id)}`)).dropped;
+      },
+    },
     listKeys: () => call("GET", "/keys"),
     createKey: (project, name) => call("POST", "/keys", { project, name }),
     revokeKey: (keyId) => call("DELETE", `/keys/${encodeURIComponent(keyId)}`),
@@ -55,4 +99,20 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     drainWorker: (workerId, drain) =>
       call("POST", `/workers/${encodeURIComponent(workerId)}/drain`, { drain }),
   };
+}
+
+function toSearch(query: JobsQuery | UsageQuery): string {
+  const fields = Object.entries(query).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ]);
+  return new URLSearchParams(fields).toString();
+}
+
+const errorBody = z.object({ error: z.object({ message: z.string() }) });
+
+/** The front's own sentence where it gives one. */
+async function reasonOf(response: Response, asked: string): Promise<string> {
+  const body = errorBody.safeParse(await response.json().catch(() => null));
+  return body.data?.error.message ?? `${asked} answered ${response.status}`;
 }

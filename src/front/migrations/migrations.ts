@@ -1,5 +1,6 @@
 import type { Migration } from "kysely";
 import { ledger } from "./2026-11-21-ledger.js";
+import { chargedModels } from "./2026-11-22b-charged-models.js";
 import { leftovers } from "./2026-11-22-leftovers.js";
 import { replies } from "./2026-11-21-replies.js";
 import { turns } from "./2026-11-21-turns.js";
@@ -14,4 +15,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "2026-11-21-webhooks": webhooks,
   "2026-11-22-leftovers": leftovers,
   "2026-11-22-workers": workers,
+  "2026-11-22b-charged-models": chargedModels,
 };

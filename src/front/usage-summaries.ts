@@ -1,0 +1,66 @@
+import { sql, type Kysely } from "kysely";
+import { UNIT_NAMES, type Units } from "../core/usage.js";
+import type { Tables } from "./tables.js";
+
+/** What one project spent on one model. */
+export interface UsageSummary {
+  readonly projectId: string;
+  readonly project: string;
+  /** Null for charges that were made before models were noted with them. */
+  readonly modality: string | null;
+  readonly model: string | null;
+  /** Completed jobs, those that were free included. */
+  readonly jobs: number;
+  readonly units: Units;
+  readonly chargedMicroUsd: number;
+  /** Wall time of the attempts that completed, in milliseconds. */
+  readonly gpuMs: number;
+}
+
+export interface UsageQuery {
+  /** Id or name; all where absent. */
+  readonly project?: string;
+  /** ISO 8601; from the start of this month (UTC) where absent. */
+  readonly since?: string;
+  /** ISO 8601, not included; until now where absent. */
+  readonly until?: string;
+}
+
+type UsageRow = Omit<UsageSummary, "units"> & { readonly units: Record<string, number | null> };
+
+const UNIT_SUMS = sql.join(
+  UNIT_NAMES.flatMap((name) => [
+    sql`${sql.lit(name)}`,
+    sql`sum((counted_units ->> ${sql.lit(name)})::double precision)`,
+  ]),
+);
+
+/** Charges by project and model, the dearest first. */
+export async function summariseUsage(
+  db: Kysely<Tables>,
+  { project, since, until }: UsageQuery,
+): Promise<UsageSummary[]> {
+  const from =
+    since === undefined
+      ? sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`
+      : sql`${since}::timestamptz`;
+  const wanted =
+    project === undefined
+      ? sql`true`
+      : sql`(projects.id = ${project} OR projects.name = ${project})`;
+  const before = until === undefined ? sql`true` : sql`charges.created_at < ${until}::timestamptz`;
+  const { rows } = await sql<UsageRow>`
+    SELECT charges.project_id AS "projectId", projects.name AS project, charges.modality,
+      charges.model, count(*)::int AS jobs, jsonb_build_object(${UNIT_SUMS}) AS units,
+      sum(charges.amount_micro_usd)::bigint AS "chargedMicroUsd",
+      sum(charges.gpu_ms)::bigint AS "gpuMs"
+    FROM charges JOIN projects ON projects.id = charges.project_id
+    WHERE charges.created_at >= ${from} AND ${before} AND ${wanted}
+    GROUP BY charges.project_id, projects.name, charges.modality, charges.model
+    ORDER BY sum(charges.amount_micro_usd) DESC, projects.name, charges.model`.execute(db);
+  return rows.map(({ units, ...row }) => ({ ...row, units: usedOf(units) }));
+}
+
+function usedOf(sums: Record<string, number | null>): Units {
+  return Object.fromEntries(Object.entries(sums).filter(([, sum]) => sum !== null && sum > 0));
+}
