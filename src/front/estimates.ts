@@ -1,19 +1,14 @@
 import { sql, type Kysely } from "kysely";
-import type { Outstanding } from "../rpc/scaler-server.js";
+import {
+  findPace,
+  type OpenWork,
+  type Outstanding,
+  PACE_SAMPLE,
+  type Pace,
+  sumOutstanding,
+} from "../core/scaling.js";
 import type { JobRecord } from "./job-record.js";
 import type { Tables } from "./tables.js";
-
-interface Kind {
-  readonly modality: string;
-  readonly model: string;
-  readonly tier: string;
-}
-
-/** How long jobs of a kind took. */
-interface Pace extends Kind {
-  /** Median of the latest runs, seconds a unit of work. */
-  readonly seconds_per_unit: number;
-}
 
 interface Load {
   readonly model: string;
@@ -39,7 +34,6 @@ export interface EstimatesOptions {
 }
 
 const FRESH_MS = 3_000;
-const SAMPLE = 100;
 
 /** Estimates from measured runs only: null rather than a guess. */
 export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
@@ -56,26 +50,14 @@ export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
     reading ??= read().finally(() => (reading = undefined));
     await reading;
   };
-  const paceOf = (kind: Kind) =>
-    paces.find(
-      ({ modality, model, tier }) =>
-        modality === kind.modality && model === kind.model && tier === kind.tier,
-    );
   return {
     refresh,
     async outstanding(models) {
       await refresh();
-      const kinds = await readOutstanding(kysely, models);
-      return {
-        jobs: kinds.reduce((sum, { jobs }) => sum + jobs, 0),
-        seconds: kinds.reduce(
-          (sum, kind) => sum + kind.work_left * (paceOf(kind)?.seconds_per_unit ?? 0),
-          0,
-        ),
-      };
+      return sumOutstanding(await readOutstanding(kysely, models), paces);
     },
     etaSeconds(record) {
-      const pace = paceOf(record);
+      const pace = findPace(paces, record);
       if (pace === undefined) return null;
       const load = loads.find(({ model }) => model === record.model);
       return record.state === "queued"
@@ -111,22 +93,17 @@ async function readPaces(kysely: Kysely<Tables>): Promise<Pace[]> {
         extract(epoch FROM a.ended_at - a.started_at)::double precision AS seconds
       FROM attempts a JOIN jobs j ON j.id = a.job_id
       WHERE a.outcome = 'completed' AND j.work > 0 AND j.kept
-      ORDER BY a.ended_at DESC LIMIT ${SAMPLE}
+      ORDER BY a.ended_at DESC LIMIT ${PACE_SAMPLE}
     ) runs GROUP BY modality, model, tier`.execute(kysely);
   return rows;
-}
-
-interface OpenKind extends Kind {
-  readonly jobs: number;
-  readonly work_left: number;
 }
 
 async function readOutstanding(
   kysely: Kysely<Tables>,
   models: readonly string[],
-): Promise<OpenKind[]> {
+): Promise<OpenWork[]> {
   const wanted = models.length === 0 ? sql`true` : sql`model IN (${sql.join(models)})`;
-  const { rows } = await sql<OpenKind>`
+  const { rows } = await sql<OpenWork>`
     SELECT modality, model, tier, count(*)::int AS jobs,
       sum(work * (100 - progress) / 100.0) AS work_left
     FROM jobs WHERE state IN ('queued', 'in_progress') AND ${wanted}

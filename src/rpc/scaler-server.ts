@@ -1,17 +1,17 @@
 import { Server, type ServerWritableStream } from "@grpc/grpc-js";
-import { JobError } from "../core/errors.js";
+import {
+  isActive,
+  metricsOf,
+  metricValue,
+  type Outstanding,
+  parseTrigger,
+  type ScalerTrigger,
+} from "../core/scaling.js";
 import type { ExternalScalerHandlers } from "./gen/externalscaler/ExternalScaler.js";
 import type { IsActiveResponse } from "./gen/externalscaler/IsActiveResponse.js";
 import type { ScaledObjectRef__Output } from "./gen/externalscaler/ScaledObjectRef.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { type Address, bind, shutDown, unary } from "./server.js";
-
-/** Work that has no end yet, queued and running. */
-export interface Outstanding {
-  readonly jobs: number;
-  /** Seconds that a worker will need for it, as far as its kind was measured. */
-  readonly seconds: number;
-}
 
 export interface ScalerServerOptions extends Address {
   /** Of these models; of all where the list is empty. */
@@ -23,8 +23,6 @@ export interface ScalerServer {
   close(): Promise<void>;
 }
 
-const JOBS = "outstanding-jobs";
-const SECONDS = "outstanding-seconds";
 /** Between two looks for a streaming caller, in milliseconds. */
 const LOOK_MS = 1_000;
 
@@ -53,20 +51,20 @@ function createService(
   { readOutstanding }: ScalerServerOptions,
   streams: Map<ActiveCall, NodeJS.Timeout>,
 ): ExternalScalerHandlers {
-  const isActive = async (ref: ScaledObjectRef__Output | null) =>
-    (await readOutstanding(readTrigger(ref).models)).jobs > 0;
+  const look = async (ref: ScaledObjectRef__Output | null) =>
+    isActive(await readOutstanding(readTrigger(ref).models));
   return {
-    IsActive: unary(async (ref) => ({ result: await isActive(ref) })),
+    IsActive: unary(async (ref) => ({ result: await look(ref) })),
     StreamIsActive(call) {
       let told: boolean | undefined;
-      const look = async () => {
-        const result = await isActive(call.request).catch(() => told);
+      const tell = async () => {
+        const result = await look(call.request).catch(() => told);
         if (result !== told && streams.has(call)) call.write({ result: result ?? false });
         told = result;
       };
       streams.set(
         call,
-        setInterval(() => void look(), LOOK_MS),
+        setInterval(() => void tell(), LOOK_MS),
       );
       const end = () => {
         clearInterval(streams.get(call));
@@ -74,25 +72,18 @@ function createService(
       };
       call.on("cancelled", end);
       call.on("close", end);
-      void look();
+      void tell();
     },
-    GetMetricSpec: unary(async (ref) => {
-      const { jobsPerWorker, secondsPerWorker } = readTrigger(ref);
-      const targets = [
-        { metricName: JOBS, target: jobsPerWorker },
-        { metricName: SECONDS, target: secondsPerWorker },
-      ];
-      return {
-        metricSpecs: targets.flatMap(({ metricName, target }) =>
-          target === undefined
-            ? []
-            : [{ metricName, targetSize: Math.ceil(target), targetSizeFloat: target }],
-        ),
-      };
-    }),
+    GetMetricSpec: unary(async (ref) => ({
+      metricSpecs: metricsOf(readTrigger(ref)).map(({ metricName, target }) => ({
+        metricName,
+        targetSize: Math.ceil(target),
+        targetSizeFloat: target,
+      })),
+    })),
     GetMetrics: unary(async ({ metricName, scaledObjectRef }) => {
-      const { jobs, seconds } = await readOutstanding(readTrigger(scaledObjectRef).models);
-      const value = metricName === SECONDS ? seconds : jobs;
+      const outstanding = await readOutstanding(readTrigger(scaledObjectRef).models);
+      const value = metricValue(metricName, outstanding);
       const rounded = Math.ceil(value);
       return {
         metricValues: [{ metricName, metricValue: rounded, metricValueFloat: value }],
@@ -101,30 +92,6 @@ function createService(
   };
 }
 
-interface Trigger {
-  readonly models: readonly string[];
-  readonly jobsPerWorker: number | undefined;
-  readonly secondsPerWorker: number | undefined;
-}
-
-/** Metadata of the trigger: `models`, `jobsPerWorker`, `secondsPerWorker`. */
-function readTrigger(ref: ScaledObjectRef__Output | null): Trigger {
-  const { models = "", jobsPerWorker, secondsPerWorker } = ref?.scalerMetadata ?? {};
-  const seconds = readTarget("secondsPerWorker", secondsPerWorker);
-  return {
-    models: models
-      .split(",")
-      .map((id) => id.trim())
-      .filter(Boolean),
-    jobsPerWorker:
-      readTarget("jobsPerWorker", jobsPerWorker) ?? (seconds === undefined ? 1 : undefined),
-    secondsPerWorker: seconds,
-  };
-}
-
-function readTarget(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (value > 0 && Number.isFinite(value)) return value;
-  throw new JobError("invalid_value", `${name} must be a number above 0, got ${text}`);
+function readTrigger(ref: ScaledObjectRef__Output | null): ScalerTrigger {
+  return parseTrigger(ref?.scalerMetadata ?? {});
 }

@@ -12,6 +12,7 @@ import {
 } from "../../bench/summary.js";
 import { closingTable, type SuiteEnd } from "../../bench/verdict.js";
 import type { Config } from "../../config.js";
+import { UsageError } from "../usage-error.js";
 import type { SuiteOptions } from "./bench-options.js";
 import { ON_REQUEST, SUITES } from "./bench-suites.js";
 import { printTable } from "./table.js";
@@ -62,7 +63,7 @@ function chooseSuites(names: readonly string[]): string[] {
   );
   const unknown = chosen.find((name) => !known.includes(name));
   if (unknown === undefined) return [...new Set(chosen)];
-  throw new Error(`there is no suite ${unknown}: give some of all, ${known.join(", ")}`);
+  throw new UsageError(`there is no suite ${unknown}: give some of all, ${known.join(", ")}`);
 }
 
 async function endOf(suite: string, options: BenchOptions, config: Config): Promise<SuiteEnd> {

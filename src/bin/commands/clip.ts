@@ -1,6 +1,7 @@
 import type { Config } from "../../config.js";
 import { startStack } from "../stack.js";
 import { type Endpoint, findRunningFront } from "../dev-file.js";
+import { UsageError } from "../usage-error.js";
 import { generate, type GenerateOptions } from "./generate.js";
 
 export interface ClipOptions extends GenerateOptions {
@@ -35,6 +36,6 @@ function namedFront(options: ClipOptions, config: Config): Endpoint | undefined 
   const apiKey = options.apiKey ?? config.framemillApiKey;
   if (baseUrl === undefined) return undefined;
   if (apiKey === undefined)
-    throw new Error(`a key is needed for ${baseUrl}: --api-key or FRAMEMILL_API_KEY`);
+    throw new UsageError(`a key is needed for ${baseUrl}: --api-key or FRAMEMILL_API_KEY`);
   return { baseUrl, apiKey };
 }

@@ -1,16 +1,35 @@
+import { styleText } from "node:util";
+
 /** Rows as aligned columns under headings; the columns are the first row's keys. */
-export function printTable(rows: readonly Readonly<Record<string, string | number>>[]): void {
+export function printTable(
+  rows: readonly Readonly<Record<string, string | number>>[],
+  none = "",
+): void {
+  if (rows.length === 0 && none !== "") process.stderr.write(`${none}\n`);
+  else process.stdout.write(renderTable(rows));
+}
+
+/** As `printTable`; empty without rows. Headings are dim where the terminal has colours and NO_COLOR is unset. */
+export function renderTable(rows: readonly Readonly<Record<string, string | number>>[]): string {
   const [first] = rows;
-  if (first === undefined) return;
+  if (first === undefined) return "";
   const columns = Object.keys(first);
   const lines = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "")))];
   const widths = columns.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
-  for (const line of lines) {
-    const cells = line.map((cell, at) => cell.padEnd(widths[at] ?? 0));
-    process.stdout.write(`${cells.join("  ").trimEnd()}\n`);
-  }
+  const [heading = "", ...body] = lines.map((line) =>
+    line
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${[dim(heading), ...body].join("\n")}\n`;
 }
 
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Node asks NO_COLOR and FORCE_COLOR itself. */
+function dim(text: string): string {
+  return process.stdout.isTTY && process.stdout.hasColors() ? styleText("dim", text) : text;
 }

@@ -1,0 +1,98 @@
+import { type Command, Option } from "commander";
+import { parseAmount, parsePage, parseTime } from "./numbers.js";
+import type { ReadConfig } from "./read-config.js";
+
+/** `jobs`, `usage`, `top` and `workers`: what a running service does. */
+export function addOperatingCommands(program: Command, config: ReadConfig): void {
+  addJobCommands(program, config);
+  program
+    .command("usage")
+    .description(
+      "what projects used and were charged, by model; from the start of this month (UTC)",
+    )
+    .option("--project <name>", "id or name; all when left out")
+    .option("--since <time>", "a date, a time, or e.g. 24h or 7d ago", parseTime)
+    .option("--until <time>", "not included", parseTime)
+    .option("--json", "print as JSON")
+    .action(async (options) => (await import("../commands/usage.js")).listUsage(options, config()));
+  program
+    .command("top")
+    .description("queues, workers, waits and failures, live; q or Ctrl-C ends it")
+    .option("--once", "one look as plain text, as also where the output is no terminal")
+    .option("--every <seconds>", "between two looks", parseAmount, 1)
+    .option("--json", "one look as JSON")
+    .action(async (options) => (await import("../commands/top.js")).top(options, config()));
+  const workers = program.command("workers").description("workers that announce themselves");
+  workers
+    .command("list")
+    .description("what they compute on, and what they hold")
+    .option("--json", "print as JSON")
+    .action(async (options) =>
+      (await import("../commands/workers.js")).listWorkers(options, config()),
+    );
+  workers
+    .command("drain")
+    .argument("<id>", "as workers list prints it")
+    .option("--undo", "let it take jobs again")
+    .description("lets a worker finish its jobs and take no more, also when it starts again")
+    .action(async (id: string, options) =>
+      (await import("../commands/workers.js")).drainWorker(id, options, config()),
+    );
+}
+
+function addJobCommands(program: Command, config: ReadConfig): void {
+  const jobs = program.command("jobs").description("jobs of all projects, without their prompts");
+  jobs
+    .command("list", { isDefault: true })
+    .description("newest first: state, attempts, charge")
+    .option("--limit <count>", "most jobs, 1 to 1000", parsePage, 20)
+    .option("--after <id>", "those before this one, as the last of the page before")
+    .addOption(
+      new Option("--state <state>", "only these").choices([
+        "queued",
+        "in_progress",
+        "completed",
+        "failed",
+      ]),
+    )
+    .option("--modality <name>", "only of this one, e.g. video")
+    .option("--model <id>", "only of this one")
+    .option("--project <name>", "id or name")
+    .option("--since <time>", "accepted since: a date, a time, or e.g. 24h or 7d ago", parseTime)
+    .option("--json", "print as JSON")
+    .action(async (options) => (await import("../commands/jobs.js")).listJobs(options, config()));
+  jobs
+    .command("show")
+    .argument("<id>", "as jobs list prints it")
+    .description("one job with every attempt, its price and why it failed")
+    .option("--json", "print as JSON")
+    .action(async (id: string, options) =>
+      (await import("../commands/jobs.js")).showJob(id, options, config()),
+    );
+  jobs
+    .command("cancel")
+    .argument("<ids...>", "jobs that have not ended")
+    .description("ends jobs, which cost nothing then; a worker stops within 5 s")
+    .option("--json", "print as JSON")
+    .action(async (ids: string[], options) =>
+      (await import("../commands/jobs.js")).cancelJobs(ids, options, config()),
+    );
+  jobs
+    .command("retry")
+    .argument("<ids...>", "jobs that failed")
+    .description("accepts their requests again, each as a new job at the old one's price")
+    .option("--json", "print as JSON")
+    .action(async (ids: string[], options) =>
+      (await import("../commands/jobs.js")).retryJobs(ids, options, config()),
+    );
+  jobs
+    .command("dead-letters")
+    .description("messages that the broker has put aside, oldest first, and why")
+    .option("--limit <count>", "most messages, 1 to 1000", parsePage, 20)
+    .option("--replay <ids...>", "puts these back into their queues")
+    .option("--drop <ids...>", "forgets these")
+    .option("--json", "print as JSON")
+    .action(async (options) =>
+      (await import("../commands/dead-letters.js")).deadLetters(options, config()),
+    );
+}

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import type { Config } from "../../config.js";
+import { parsePort } from "./numbers.js";
+import type { ReadConfig } from "./read-config.js";
+
+/** `up`, `front`, `worker`: the processes of the service. */
+export function addServiceCommands(program: Command, config: ReadConfig): void {
+  listenOptions(program.command("up"))
+    .description("front and worker in one process; embedded parts unless configured otherwise")
+    .action(async (options: Partial<Config>) =>
+      (await import("../commands/up.js")).up(config(options)),
+    );
+
+  listenOptions(program.command("front"))
+    .description("the HTTP API and the workers' gRPC endpoint")
+    .action(async (options: Partial<Config>) =>
+      (await import("../commands/front.js")).front(config(options)),
+    );
+
+  program
+    .command("worker")
+    .description("takes jobs from the queue and runs them")
+    .option("--front-address <host:port>", "gRPC address of the front (FRONT_ADDRESS)")
+    .action(async (options: Partial<Config>) =>
+      (await import("../commands/worker.js")).worker(config(options)),
+    );
+}
+
+function listenOptions(command: Command): Command {
+  return command
+    .option("--host <address>", "address to listen on (HOST)")
+    .option("--port <number>", "HTTP port, 0 for any free one (PORT)", parsePort);
+}

@@ -1,0 +1,108 @@
+import { JobError } from "./errors.js";
+
+/** Work that has no end yet, queued and running. */
+export interface Outstanding {
+  readonly jobs: number;
+  /** Seconds that a worker will need for it, as far as its kind was measured. */
+  readonly seconds: number;
+}
+
+/** Jobs that take the same time a unit of work. */
+export interface JobKind {
+  readonly modality: string;
+  readonly model: string;
+  readonly tier: string;
+}
+
+/** The open jobs of one kind. */
+export interface OpenWork extends JobKind {
+  readonly jobs: number;
+  /** Units of work that are still to be done, of all of them. */
+  readonly work_left: number;
+}
+
+/** How long jobs of a kind took. */
+export interface Pace extends JobKind {
+  /** Median of the latest runs, seconds a unit of work. */
+  readonly seconds_per_unit: number;
+}
+
+/** Completed runs, of all kinds together, that paces are taken from. */
+export const PACE_SAMPLE = 100;
+
+export function findPace(paces: readonly Pace[], kind: JobKind): Pace | undefined {
+  return paces.find(
+    ({ modality, model, tier }) =>
+      modality === kind.modality && model === kind.model && tier === kind.tier,
+  );
+}
+
+/** Kinds that were never measured count as jobs and not as seconds. */
+export function sumOutstanding(kinds: readonly OpenWork[], paces: readonly Pace[]): Outstanding {
+  return {
+    jobs: kinds.reduce((sum, { jobs }) => sum + jobs, 0),
+    seconds: kinds.reduce(
+      (sum, kind) => sum + kind.work_left * (findPace(paces, kind)?.seconds_per_unit ?? 0),
+      0,
+    ),
+  };
+}
+
+/** What a trigger of KEDA's asks for. */
+export interface ScalerTrigger {
+  /** All where the list is empty. */
+  readonly models: readonly string[];
+  readonly jobsPerWorker: number | undefined;
+  readonly secondsPerWorker: number | undefined;
+}
+
+/** A number that the autoscaler divides by its target to have the workers that are wanted. */
+export interface ScalerMetric {
+  readonly metricName: typeof JOBS | typeof SECONDS;
+  /** What one worker should have. */
+  readonly target: number;
+}
+
+const JOBS = "outstanding-jobs";
+const SECONDS = "outstanding-seconds";
+
+/** Metadata of the trigger: `models`, `jobsPerWorker`, `secondsPerWorker`. Throws `invalid_value`. */
+export function parseTrigger(metadata: Readonly<Record<string, string>>): ScalerTrigger {
+  const { models = "", jobsPerWorker, secondsPerWorker } = metadata;
+  const seconds = parseTarget("secondsPerWorker", secondsPerWorker);
+  return {
+    models: models
+      .split(",")
+      .map((id) => id.trim())
+      .filter(Boolean),
+    jobsPerWorker:
+      parseTarget("jobsPerWorker", jobsPerWorker) ?? (seconds === undefined ? 1 : undefined),
+    secondsPerWorker: seconds,
+  };
+}
+
+export function metricsOf({ jobsPerWorker, secondsPerWorker }: ScalerTrigger): ScalerMetric[] {
+  return [
+    ...(jobsPerWorker === undefined ? [] : [{ metricName: JOBS, target: jobsPerWorker } as const]),
+    ...(secondsPerWorker === undefined
+      ? []
+      : [{ metricName: SECONDS, target: secondsPerWorker } as const]),
+  ];
+}
+
+/** The value of the metric of this name. */
+export function metricValue(metricName: string, { jobs, seconds }: Outstanding): number {
+  return metricName === SECONDS ? seconds : jobs;
+}
+
+/** Whether there should be a worker at all. */
+export function isActive({ jobs }: Outstanding): boolean {
+  return jobs > 0;
+}
+
+function parseTarget(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new JobError("invalid_value", `${name} must be a number above 0, got ${text}`);
+}
