@@ -48,8 +48,8 @@ export function summarise(
   };
 }
 
-/** Points of a line; more than are seen apart only make the picture large. */
-const BUCKETS = 240;
+/** Points of a line, ten minutes of a day each. */
+const BUCKETS = 144;
 
 /** Queue, pods and waits over time, each policy a line. */
 export function seriesOf(policy: string, simulated: Simulated): Series[] {
@@ -61,19 +61,23 @@ export function seriesOf(policy: string, simulated: Simulated): Series[] {
     yLabel,
     points,
   });
-  const most = (read: (sample: Sample) => number) =>
-    bucketed(samples, bucketSeconds, (part) => Math.max(...part.map(read)));
+  const mean = (read: (sample: Sample) => number) =>
+    bucketed(
+      samples,
+      bucketSeconds,
+      (part) => part.reduce((sum, sample) => sum + read(sample), 0) / part.length,
+    );
   return [
     line(
-      "jobs waiting (most)",
-      most(({ waiting }) => waiting),
+      "jobs waiting, mean",
+      mean(({ waiting }) => waiting),
     ),
     line(
-      "pods (most)",
-      most(({ pods }) => pods),
+      "pods, mean",
+      mean(({ pods }) => pods),
     ),
     line(
-      "wait, seconds (p90)",
+      "wait, p90, seconds",
       bucketed(
         waits,
         bucketSeconds,

@@ -77,7 +77,7 @@ function addSimulation(program: Command, config: ReadConfig): void {
     .option("--mix <tier=share:seconds...>", "compute-seconds for a second of clip, by tier")
     .option("--spread <share>", "of a job's time around its kind's", parseAmount, 0.2)
     .option("--seed <number>", "same seed, same trace", parseCount, 1)
-    .option("--policies <names...>", "jobs, compute-seconds, both", [...POLICIES])
+    .option("--policies <names...>", POLICIES.join(", "), ["jobs", "compute-seconds"])
     .option("--jobs-per-worker <count>", "target of jobs", parseAmount, DEPLOYED.jobsPerWorker)
     .option("--seconds-per-worker <count>", "of seconds", parseAmount, DEPLOYED.secondsPerWorker)
     .option("--min <count>", "minReplicaCount", parseWhole, DEPLOYED.minReplicas)
