@@ -34,6 +34,13 @@ const CHECKS = [
     command: [process.execPath, script("settings-table.mjs"), "--check"],
     fix: [process.execPath, script("settings-table.mjs")],
   },
+  {
+    name: "docs",
+    of: "reference",
+    command: [process.execPath, script("api-reference.mjs"), "--check"],
+    fix: [process.execPath, script("api-reference.mjs")],
+  },
+  { name: "docs", of: "commands", command: [process.execPath, script("docs-commands.mjs")] },
 ];
 
 /** Runs the checks whose names are given, or all, and gives the exit code. @param {readonly string[]} args */

@@ -8,9 +8,11 @@ const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|#)/i;
 
 const pages = [
   ...readdirSync(root).filter((name) => name.endsWith(".md")),
-  ...readdirSync(join(root, "docs"), { recursive: true })
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => join("docs", name)),
+  ...["docs", "examples"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => join(folder, name)),
+  ),
 ].map((name) => join(root, name));
 
 const links = pages.flatMap((page) => {

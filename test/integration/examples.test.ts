@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import sharp from "sharp";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { addModel } from "#framemill/inference/layouts/add-model.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { describeWithEspeak } from "../espeak.js";
@@ -111,40 +111,6 @@ describeWithModels("the example of all endpoints", () => {
         code: 1,
         stdout: expect.stringMatching(/^embeddings +FAILED: 404 no model "rerank".*\nrerank +near/),
       });
-    });
-  });
-});
-
-describe("the example of all endpoints on the starters", () => {
-  let folder = "";
-  let up: ServiceProcesses;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "framemill-starters-"));
-    up = await startUp(join(folder, "data"), { environment: { MODELS: "" } });
-  });
-  afterAll(async () => {
-    await up.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  test("has an answer of each, with nothing downloaded", { timeout: 180_000 }, async () => {
-    const lines = await runExample(up, ["--out", folder]);
-    expect(lines).toEqual([
-      expect.stringMatching(/^chat +\d+ tokens: ".+"$/),
-      expect.stringMatching(/^responses +".+", then ".+"$/),
-      expect.stringMatching(/^image .+image\.png$/),
-      expect.stringMatching(/^speech .+speech\.mp3$/),
-      // Its own voice is read back; how well is for the models' evaluations to say.
-      expect.stringMatching(/^transcription +heard: ".*\b(red|boat|ocean|sun)\b.*"$/),
-      expect.stringMatching(/^music .+music\.mp3, \$0\.006$/),
-      expect.stringMatching(/^video .+clip\.mp4, \$0\.72$/),
-      expect.stringMatching(/^embeddings +3 vectors of 256 numbers$/),
-      expect.stringMatching(/^rerank +nearest: A red boat sails home\. /),
-      expect.stringMatching(/^moderation +fine, fine, fine$/),
-    ]);
-    expect(await sharp(join(folder, "image.png")).metadata()).toMatchObject({ format: "png" });
-    expect(await probeMedia(join(folder, "music.mp3"))).toMatchObject({
-      durationSeconds: expect.closeTo(3, 0),
     });
   });
 });

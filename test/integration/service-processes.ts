@@ -77,12 +77,13 @@ export function startProcess(
   cliPath = cli,
   within: readonly string[] = [],
 ): Running {
-  const [first, ...rest] = within;
-  const words = [...(first === undefined ? [] : [...rest, process.execPath]), cliPath, command];
-  const child = spawn(first ?? process.execPath, words, {
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  return startProgram([...within, process.execPath, cliPath, command], env);
+}
+
+/** A program and its arguments, whose output can be waited for. */
+export function startProgram(words: readonly string[], env: NodeJS.ProcessEnv): Running {
+  const [program = "", ...args] = words;
+  const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -97,7 +98,9 @@ export function startProcess(
         const match = pattern.exec(output);
         if (match) return match;
         if (child.exitCode !== null || performance.now() > deadline) {
-          throw new Error(`framemill ${command} did not start: ${output.slice(-2_000)}`);
+          throw new Error(
+            `${words.slice(-2).join(" ")} did not say ${pattern}: ${output.slice(-2_000)}`,
+          );
         }
         await sleep(20);
       }
