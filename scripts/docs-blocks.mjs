@@ -16,7 +16,12 @@ import { root } from "./packages.mjs";
 /** Every block of every page, in their order. @returns {Block[]} */
 export function readBlocks() {
   const below = readdirSync(join(root, "docs"), { recursive: true });
-  const pages = ["README.md", "CONTRIBUTING.md", "examples/README.md", ...below.map((name) => join("docs", name))];
+  const pages = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "examples/README.md",
+    ...below.map((name) => join("docs", name)),
+  ];
   return pages.filter((page) => page.endsWith(".md")).flatMap(blocksOf);
 }
 

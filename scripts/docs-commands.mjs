@@ -3,7 +3,7 @@
 // beside a service that `framemill up` started there. A block that does not is named by page and line.
 import { cp, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import ts from "typescript";
 import { readBlocks } from "./docs-blocks.mjs";
 import { moduleText, shellScript } from "./docs-scripts.mjs";
@@ -39,7 +39,10 @@ async function problemsOf({ page, line, language, code }) {
 
 function syntaxErrors(page, line, code) {
   const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ESNext };
-  const { diagnostics } = ts.transpileModule(code, { compilerOptions: options, reportDiagnostics: true });
+  const { diagnostics } = ts.transpileModule(code, {
+    compilerOptions: options,
+    reportDiagnostics: true,
+  });
   return diagnostics.map(({ file, start, messageText }) => {
     const at = line + file.getLineAndCharacterOfPosition(start).line;
     return `${page}:${at}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`;
@@ -87,24 +90,28 @@ async function makeScratch() {
 }
 
 async function runPage(folder, page, own) {
+  const started = performance.now();
   const shell = own.filter(({ language }) => SHELL.has(language));
   const script = own.filter(({ language }) => SCRIPT.has(language));
-  const started = performance.now();
-  const problems = [
-    ...(await runProgram(folder, page, "bash", "sh", shell.length > 0 && shellScript(page, shell))),
-    ...(await runProgram(folder, page, process.execPath, "mjs", script.length > 0 && moduleText(script))),
-  ];
-  say(`${page}: ${own.length} blocks, ${problems.length} failed, ${secondsSince(started)} s`);
-  return problems;
+  const file = join(folder, page.replaceAll("/", "-"));
+  const failed = [];
+  if (shell.length > 0) {
+    await writeFile(`${file}.sh`, shellScript(page, shell));
+    failed.push(...(await runFile("bash", `${file}.sh`, { page, shownAs: page })));
+  }
+  if (script.length > 0) {
+    await writeFile(`${file}.mjs`, moduleText(script));
+    failed.push(...(await runFile(process.execPath, `${file}.mjs`, { page, shownAs: file })));
+  }
+  say(`${page}: ${own.length} blocks, ${failed.length} failed, ${secondsSince(started)} s`);
+  return failed;
 }
 
-/** What a program that failed said, behind the page and line where it did. */
-async function runProgram(folder, page, program, suffix, text) {
-  if (!text) return [];
-  const file = join(folder, `${page.replaceAll("/", "-")}.${suffix}`);
-  await writeFile(file, text);
-  const { code, output } = await capture(program, [file], { cwd: folder });
+/** What a program that failed said, behind the line of the page that it names. */
+async function runFile(program, file, { page, shownAs }) {
+  const { code, output } = await capture(program, [file], { cwd: dirname(file) });
   if (code === 0) return [];
-  const line = output.match(new RegExp(`${suffix === "sh" ? page : file}:(\\d+)`))?.[1] ?? "?";
+  const named = output.split(`${shownAs}`).map((rest) => /^(?:\.mjs)?:(\d+)/.exec(rest)?.[1]);
+  const line = named.find((number) => number !== undefined) ?? "?";
   return [`${page}:${line}: exit code ${code}\n${output.trim().split("\n").slice(-25).join("\n")}`];
 }

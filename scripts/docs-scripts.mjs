@@ -13,7 +13,8 @@ function atTheirLines(first, pieces) {
 /** One shell runs all of a page's blocks: what one exports, the next ones know. */
 export function shellScript(page, blocks) {
   const told = `echo "${page}:$LINENO: $BASH_COMMAND: exit code $?" >&2`;
-  return atTheirLines(`set -Eeuo pipefail; trap '${told}' ERR`, blocks);
+  const strictly = 'curl() { command curl --fail-with-body "$@"; }'; // else an error's body would do
+  return atTheirLines(`set -Eeuo pipefail; trap '${told}' ERR; ${strictly}`, blocks);
 }
 
 /** One module of all of a page's blocks: the first one's names are known to the others. */

@@ -16,13 +16,10 @@ export async function installPythonPackages() {
   const wanted = createHash("sha256").update(Buffer.concat(named)).digest("hex");
   if ((await readText(stamp)) === wanted) return folder;
   await rm(folder, { recursive: true, force: true });
-  const quiet = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary=:all:"];
+  const how = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary=:all:"];
   const what = ["--requirement", requirements, "--constraint", constraints, "--target", folder];
-  await mustRun("pip could not install the packages of the examples.", "python3", [
-    ...["-m", "pip", "install"],
-    ...quiet,
-    ...what,
-  ]);
+  const sentence = "pip could not install the packages of the examples.";
+  await mustRun(sentence, "python3", ["-m", "pip", "install", ...how, ...what]);
   await writeFile(stamp, wanted);
   return folder;
 }

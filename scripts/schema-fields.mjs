@@ -14,7 +14,10 @@ export function fieldsOf(schema, document = {}) {
     const known = rows.get(row.path);
     rows.set(row.path, known ? merge(known, row) : row);
   }
-  return [...rows.values()].map(({ types, ...row }) => ({ ...row, type: [...types].join(" or ") }));
+  return [...rows.values()].map(({ path, required, types, meaning }) => {
+    const type = [...types].join(" or ");
+    return { path, required, type, meaning };
+  });
 }
 
 function merge(one, other) {
@@ -68,7 +71,9 @@ const WORDS = {
   string: ({ minLength, maxLength, pattern, format }) => {
     const length = range(minLength, maxLength);
     if (pattern) return `string like ${code(pattern)}`;
-    return length ? `string of ${length} characters` : ["string", format].filter(Boolean).join(", ");
+    return length
+      ? `string of ${length} characters`
+      : ["string", format].filter(Boolean).join(", ");
   },
   integer: ({ minimum, maximum }) => ["integer", range(minimum, maximum)].filter(Boolean).join(" "),
   number: ({ minimum, maximum }) => ["number", range(minimum, maximum)].filter(Boolean).join(" "),
@@ -78,7 +83,9 @@ const WORDS = {
     return count ? `array of ${types}, ${count}` : `array of ${types}`;
   },
   object: ({ properties, additionalProperties }) =>
-    !properties && additionalProperties?.type ? `map to ${typesOf(additionalProperties)}` : "object",
+    !properties && additionalProperties?.type
+      ? `map to ${typesOf(additionalProperties)}`
+      : "object",
 };
 
 function wordsOf(form) {

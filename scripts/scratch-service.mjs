@@ -33,12 +33,12 @@ export async function startScratchService(folder) {
 /** Embedded, whatever servers the environment names. */
 function ownEnvironment(folder) {
   const { AMQP_URL: _amqp, DATABASE_URL: _database, S3_BUCKET: _bucket, ...rest } = process.env;
-  const free = { PORT: "0", GRPC_PORT: "0", WORKER_PORT: "0" };
+  const free = { PORT: "0", GRPC_PORT: "0", WORKER_PORT: "0", LOG_LEVEL: "error" };
   return { ...rest, ...free, SCRATCH_DIR: join(folder, ".framemill", "scratch") };
 }
 
 async function untilStarted(child, devFile) {
-  for (const deadline = performance.now() + START_MS; performance.now() < deadline; ) {
+  for (const deadline = performance.now() + START_MS; performance.now() < deadline;) {
     if (await readFile(devFile).catch(() => undefined)) return;
     if (child.exitCode !== null) break;
     await sleep(50);

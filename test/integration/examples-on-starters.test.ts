@@ -48,20 +48,40 @@ describe("the examples on the starters", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Runs an example as its first lines say; it must print a line for each of the calls, in their order. */
-  async function expectLines(command: readonly string[], calls: readonly Call[], own: Environment) {
+  /** What an example prints, run as its first lines say. */
+  async function linesOf(command: readonly string[], own: Environment = {}): Promise<string[]> {
     const [program = "", ...words] = command;
     const service = { FRAMEMILL_BASE_URL: up.baseUrl, FRAMEMILL_API_KEY: up.apiKey };
     const env = { ...process.env, ...service, ...own };
-    const { stdout } = await promisify(execFile)(program, words, { env });
-    const expected = calls.map((call) => expect.stringMatching(LINES[call]) as string);
-    expect(stdout.trim().split("\n")).toEqual(expected);
+    return (await promisify(execFile)(program, words, { env })).stdout.trim().split("\n");
   }
   const all = Object.keys(LINES) as Call[];
+  const linesFor = (calls: readonly Call[]) =>
+    calls.map((call) => expect.stringMatching(LINES[call]) as string);
+
+  /** What a receiver answers to a call that nobody signed, and tells of a finished piece of music. */
+  async function received(command: readonly string[], own: Environment = {}) {
+    const env = { ...process.env, DATA_DIR: join(folder, "data") };
+    const secret = await runCommand(["projects", "webhook-secret", "default"], env);
+    const receiver = startProgram(command, { ...env, ...own, WEBHOOK_SECRET: secret.trim() });
+    try {
+      const [, port] = await receiver.says(/listening on port (\d+)/);
+      const url = `http://127.0.0.1:${port}/`;
+      const { status } = await fetch(url, { method: "POST", body: "{}" });
+      const piece = { model: "service-music-1", prompt: "a calm piano", seconds: 1 };
+      const body = { ...piece, webhook_url: url };
+      const { id } = await up.client.post<{ id: string }>("/music", { body });
+      const [, told] = await receiver.says(/music\.completed (\S+)/);
+      return { unsigned: status, isOurs: told === id };
+    } finally {
+      await receiver.stop("SIGTERM");
+    }
+  }
 
   test("TypeScript has an answer of each endpoint", { timeout: 180_000 }, async () => {
     const out = join(folder, "typescript");
-    await expectLines([process.execPath, example("ten-endpoints.mjs"), "--out", out], all, {});
+    const command = [process.execPath, example("ten-endpoints.mjs"), "--out", out];
+    expect(await linesOf(command)).toEqual(linesFor(all));
     expect(await sharp(join(out, "image.png")).metadata()).toMatchObject({ format: "png" });
     expect(await probeMedia(join(out, "music.mp3"))).toMatchObject({
       durationSeconds: expect.closeTo(3, 0),
@@ -70,19 +90,20 @@ describe("the examples on the starters", () => {
 
   test("curl has an answer of each endpoint", { timeout: 180_000 }, async () => {
     const out = join(folder, "curl");
-    await expectLines(["bash", example("ten-endpoints.sh"), out], all, {});
+    expect(await linesOf(["bash", example("ten-endpoints.sh"), out])).toEqual(linesFor(all));
     expect(await sharp(join(out, "image.webp")).metadata()).toMatchObject({ format: "webp" });
     expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({ video: { frameCount: 96 } });
   });
 
   test("the AI SDK has an answer of what it knows", { timeout: 180_000 }, async () => {
     const known = all.filter((call) => !["music", "video", "moderation"].includes(call));
-    const out = join(folder, "ai-sdk");
-    await expectLines([process.execPath, example("ai-sdk.mjs"), out], known, {});
+    const command = [process.execPath, example("ai-sdk.mjs"), join(folder, "ai-sdk")];
+    expect(await linesOf(command)).toEqual(linesFor(known));
   });
 
   test("a webhook receiver of TypeScript believes what the service signed", async () => {
-    await expectEvent([process.execPath, example("webhook.mjs"), "0"], {});
+    const command = [process.execPath, example("webhook.mjs"), "0"];
+    expect(await received(command)).toEqual({ unsigned: 400, isOurs: true });
   });
 
   describeWithPython("with Python", () => {
@@ -93,30 +114,14 @@ describe("the examples on the starters", () => {
 
     test("there is an answer of each endpoint", { timeout: 180_000 }, async () => {
       const out = join(folder, "python");
-      await expectLines(["python3", example("ten_endpoints.py"), out], all, python);
+      const command = ["python3", example("ten_endpoints.py"), out];
+      expect(await linesOf(command, python)).toEqual(linesFor(all));
       expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({ video: { frameCount: 96 } });
     });
 
     test("a webhook receiver believes what the service signed", async () => {
-      await expectEvent(["python3", example("webhook.py"), "0"], python);
+      const command = ["python3", example("webhook.py"), "0"];
+      expect(await received(command, python)).toEqual({ unsigned: 400, isOurs: true });
     });
   });
-
-  /** The receiver tells of a finished piece of music, and refuses a call that nobody signed. */
-  async function expectEvent(command: readonly string[], own: Environment): Promise<void> {
-    const env = { ...process.env, DATA_DIR: join(folder, "data") };
-    const secret = await runCommand(["projects", "webhook-secret", "default"], env);
-    const receiver = startProgram(command, { ...env, ...own, WEBHOOK_SECRET: secret.trim() });
-    try {
-      const [, port] = await receiver.says(/listening on port (\d+)/);
-      const url = `http://127.0.0.1:${port}/`;
-      expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(400);
-      const piece = { model: "service-music-1", prompt: "a calm piano", seconds: 1 };
-      const body = { ...piece, webhook_url: url };
-      const { id } = await up.client.post<{ id: string }>("/music", { body });
-      await receiver.says(new RegExp(`music\\.completed ${id}`));
-    } finally {
-      await receiver.stop("SIGTERM");
-    }
-  }
 });
