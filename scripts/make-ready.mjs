@@ -10,6 +10,9 @@ const TEST_PROGRAMS = [
   ["openssl", "openssl"], // certificates of the TLS tests
   ["espeak-ng", "espeak-ng"], // phonemes of the speech tests
   ["pocketsphinx_batch", "pocketsphinx", "pocketsphinx-en-us"], // hears what the starter voice says
+  ["curl", "curl"], // examples
+  ["jq", "jq"],
+  ["pip3", "python3-pip"],
   ["faketime", "faketime"], // clocks of the chaos tests
   ["ip", "iproute2"], // and their hosts
 ];
