@@ -11,7 +11,7 @@ const GUIDE = "docs/api.md";
 const HEAD = `<!-- Written by npm run check:fix from src/front/openapi.ts: change it there. -->
 # API reference
 
-Every endpoint with every field, as a running service says it of itself at \`/openapi.json\`. What the fields mean, with examples, is in [api.md](api.md). Paths are below the service's address; bodies are JSON or, with the same fields, \`multipart/form-data\`. A failure of any endpoint has the body and one of the codes of [Errors](api.md#errors).`;
+Every endpoint with every field, as a running service says it of itself at \`/openapi.json\`. What the fields mean, with examples, is in [api.md](api.md). Paths are below the service's address; bodies are JSON or, with the same fields, \`multipart/form-data\`, where numbers are strings of digits. What an answer requires is always there. A failure of any endpoint has the body and one of the codes of [Errors](api.md#errors).`;
 
 async function describeService() {
   await build();
