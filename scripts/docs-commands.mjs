@@ -56,7 +56,8 @@ async function runAll() {
   try {
     const pages = groupByPage(chosen);
     const found = [];
-    for (const [page, own] of pages) found.push(...(await runPage(folder, page, own)));
+    for (const [page, own] of pages)
+      found.push(...(await runPage({ folder, env: service.env }, page, own)));
     process.stdout.write(`${chosen.length} blocks of ${pages.size} pages run\n`);
     return found;
   } finally {
@@ -89,7 +90,7 @@ async function makeScratch() {
   return folder;
 }
 
-async function runPage(folder, page, own) {
+async function runPage({ folder, env }, page, own) {
   const started = performance.now();
   const shell = own.filter(({ language }) => SHELL.has(language));
   const script = own.filter(({ language }) => SCRIPT.has(language));
@@ -97,19 +98,19 @@ async function runPage(folder, page, own) {
   const failed = [];
   if (shell.length > 0) {
     await writeFile(`${file}.sh`, shellScript(page, shell));
-    failed.push(...(await runFile("bash", `${file}.sh`, { page, shownAs: page })));
+    failed.push(...(await runFile("bash", `${file}.sh`, { page, env, shownAs: page })));
   }
   if (script.length > 0) {
     await writeFile(`${file}.mjs`, moduleText(script));
-    failed.push(...(await runFile(process.execPath, `${file}.mjs`, { page, shownAs: file })));
+    failed.push(...(await runFile(process.execPath, `${file}.mjs`, { page, env, shownAs: file })));
   }
   say(`${page}: ${own.length} blocks, ${failed.length} failed, ${secondsSince(started)} s`);
   return failed;
 }
 
 /** What a program that failed said, behind the line of the page that it names. */
-async function runFile(program, file, { page, shownAs }) {
-  const { code, output } = await capture(program, [file], { cwd: dirname(file) });
+async function runFile(program, file, { page, env, shownAs }) {
+  const { code, output } = await capture(program, [file], { cwd: dirname(file), env });
   if (code === 0) return [];
   const named = output.split(`${shownAs}`).map((rest) => /^(?:\.mjs)?:(\d+)/.exec(rest)?.[1]);
   const line = named.find((number) => number !== undefined) ?? "?";

@@ -9,11 +9,15 @@ import { Refusal } from "./steps.mjs";
 
 const START_MS = 120_000;
 
-/** Starts it and waits until its address stands in the folder's .framemill/dev.json. @param {string} folder */
+/**
+ * Starts it and waits until its address stands in the folder's .framemill/dev.json; `env` is of commands
+ * that belong to it. @param {string} folder
+ */
 export async function startScratchService(folder) {
+  const env = ownEnvironment(folder);
   const child = spawn(process.execPath, [join(root, "dist", "bin", "framemill.js"), "up"], {
     cwd: folder,
-    env: ownEnvironment(folder),
+    env,
     stdio: ["ignore", "ignore", "inherit"],
   });
   const exited = once(child, "exit");
@@ -27,7 +31,7 @@ export async function startScratchService(folder) {
     await stop();
     throw error;
   }
-  return { stop };
+  return { env, stop };
 }
 
 /** Embedded, whatever servers the environment names. */

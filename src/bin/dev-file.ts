@@ -8,6 +8,8 @@ const devFile = z.object({ baseUrl: z.string(), apiKey: z.string() });
 export type Endpoint = z.infer<typeof devFile>;
 
 const ownerOnly = 0o600;
+/** A busy front takes its time; one that has gone refuses at once. */
+const ANSWER_MS = 15_000;
 
 export async function writeDevFile(dataDir: string, content: Endpoint): Promise<void> {
   await writeSecret(devPath(dataDir), `${JSON.stringify(content, null, 2)}\n`);
@@ -24,7 +26,9 @@ export async function findRunningFront(dataDir: string): Promise<Endpoint | unde
   const content = await readDevFile(dataDir);
   if (content === undefined) return undefined;
   const health = new URL("/healthz", content.baseUrl);
-  const answer = await fetch(health, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  const answer = await fetch(health, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+    () => undefined,
+  );
   return answer?.ok ? content : undefined;
 }
 

@@ -11,6 +11,7 @@ import { installPythonPackages } from "../../scripts/python-packages.mjs";
 import { describeWithPython } from "../python.js";
 import {
   type Environment,
+  environmentOf,
   runCommand,
   startProgram,
   startUp,
@@ -61,7 +62,7 @@ describe("the examples on the starters", () => {
 
   /** What a receiver answers to a call that nobody signed, and tells of a finished piece of music. */
   async function received(command: readonly string[], own: Environment = {}) {
-    const env = { ...process.env, DATA_DIR: join(folder, "data") };
+    const env = environmentOf(join(folder, "data"), {});
     const secret = await runCommand(["projects", "webhook-secret", "default"], env);
     const receiver = startProgram(command, { ...env, ...own, WEBHOOK_SECRET: secret.trim() });
     try {
