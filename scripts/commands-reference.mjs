@@ -1,7 +1,7 @@
 // The reference of the command line, made of its command tree.
 
-export const BEGIN = "<!-- commands: node scripts/commands-page.mjs -->";
-export const END = "<!-- /commands -->";
+const BEGIN = "<!-- commands: node scripts/commands-page.mjs -->";
+const END = "<!-- /commands -->";
 
 /** The page with its reference made anew. @param {string} page @param {import("commander").Command} program */
 export function withReference(page, program) {

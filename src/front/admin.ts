@@ -6,24 +6,24 @@ import type { Operations } from "./operations.js";
 
 const newKey = z.strictObject({ project: z.string().min(1).max(64), name: z.string().max(64) });
 const limit = z.coerce.number().int().min(1).max(1_000).default(20);
-const name = z.string().min(1).max(256);
+const word = z.string().min(1).max(256);
 const time = z.iso.datetime({ offset: true });
 const jobsQuery = z.strictObject({
   limit,
-  after: name.exactOptional(),
+  after: word.exactOptional(),
   state: z.enum(["queued", "in_progress", "completed", "failed"]).exactOptional(),
-  modality: name.exactOptional(),
-  model: name.exactOptional(),
-  project: name.exactOptional(),
+  modality: word.exactOptional(),
+  model: word.exactOptional(),
+  project: word.exactOptional(),
   since: time.exactOptional(),
 });
 const usageQuery = z.strictObject({
-  project: name.exactOptional(),
+  project: word.exactOptional(),
   since: time.exactOptional(),
   until: time.exactOptional(),
 });
 const deadLettersQuery = z.strictObject({ limit });
-const idParams = z.object({ id: name });
+const idParams = z.object({ id: word });
 const count = z.number().int().positive();
 const limits = z.strictObject({
   requestsPerMinute: count.exactOptional(),

@@ -26,12 +26,11 @@ export interface UsageQuery {
   readonly until?: string;
 }
 
-type UsageRow = Omit<UsageSummary, "units"> & { readonly units: Record<string, number | null> };
-
+/** Units that were used at all, with their sums. */
 const UNIT_SUMS = sql.join(
   UNIT_NAMES.flatMap((name) => [
     sql`${sql.lit(name)}`,
-    sql`sum((counted_units ->> ${sql.lit(name)})::double precision)`,
+    sql`nullif(sum((counted_units ->> ${sql.lit(name)})::double precision), 0)`,
   ]),
 );
 
@@ -49,18 +48,14 @@ export async function summariseUsage(
       ? sql`true`
       : sql`(projects.id = ${project} OR projects.name = ${project})`;
   const before = until === undefined ? sql`true` : sql`charges.created_at < ${until}::timestamptz`;
-  const { rows } = await sql<UsageRow>`
+  const { rows } = await sql<UsageSummary>`
     SELECT charges.project_id AS "projectId", projects.name AS project, charges.modality,
-      charges.model, count(*)::int AS jobs, jsonb_build_object(${UNIT_SUMS}) AS units,
+      charges.model, count(*)::int AS jobs, jsonb_strip_nulls(jsonb_build_object(${UNIT_SUMS})) AS units,
       sum(charges.amount_micro_usd)::bigint AS "chargedMicroUsd",
       sum(charges.gpu_ms)::bigint AS "gpuMs"
     FROM charges JOIN projects ON projects.id = charges.project_id
     WHERE charges.created_at >= ${from} AND ${before} AND ${wanted}
     GROUP BY charges.project_id, projects.name, charges.modality, charges.model
     ORDER BY sum(charges.amount_micro_usd) DESC, projects.name, charges.model`.execute(db);
-  return rows.map(({ units, ...row }) => ({ ...row, units: usedOf(units) }));
-}
-
-function usedOf(sums: Record<string, number | null>): Units {
-  return Object.fromEntries(Object.entries(sums).filter(([, sum]) => sum !== null && sum > 0));
+  return rows;
 }

@@ -4,8 +4,8 @@ import { keepChannel, keepConnection } from "./amqp-link.js";
 import type { Broker, BrokerEvent, QueueDepth, Subscription } from "./broker.js";
 import { encodeJob } from "./codec.js";
 import { startConsumer } from "./consumer.js";
-import { createDeadLetters } from "./dead-letters.js";
 import { createPublisher } from "./publisher.js";
+import { createDeadLetters } from "./rabbitmq-dead-letters.js";
 import {
   assertJobQueue,
   assertTopology,

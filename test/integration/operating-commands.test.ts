@@ -38,8 +38,8 @@ describe("the command line, beside a running front", () => {
     expect(shown.stdout).toMatch(/failure +encoder_failed: ffmpeg left with 1/);
     expect(shown.stdout).toMatch(/1 +worker-1 +encoder_failed +0\.1/);
     const { stdout } = await framemill("jobs", "retry", failed, "--json");
-    const again: unknown = JSON.parse(stdout).id;
-    const first = await framemill("jobs", "cancel", String(again), done);
+    const again = String(JSON.parse(stdout).id);
+    const first = await framemill("jobs", "cancel", again, done);
     expect(first).toMatchObject({ code: 1, stdout: `${again} is cancelled\n${done} had ended\n` });
     expect(await framemill("jobs", "retry", done)).toMatchObject({
       code: 1,

@@ -243,18 +243,22 @@ describe.each([
       (await broker.deadLetters.list(100)).filter(({ routingKey }) => routingKey === key);
     await until(async () => (await mine()).length === 2);
     await refusing.subscription.stop();
+    // RabbitMQ 4 would drop what came back 20 times.
     for (let looks = 0; looks < 25; looks += 1) await mine();
-    const [first, second] = await mine();
-    expect(new Set([first?.jobId, second?.jobId])).toEqual(new Set(jobs.map(({ id }) => id)));
-    expect(first).toMatchObject({ reason: "rejected", fault: null });
-    expect(Date.parse(first?.diedAt ?? "")).toBeLessThan(Date.now() + 2_000);
-    expect(await broker.deadLetters.replay(first?.id ?? "")).toBe(true);
-    expect(await broker.deadLetters.drop(second?.id ?? "")).toBe(true);
-    expect(await broker.deadLetters.drop(second?.id ?? "")).toBe(false);
+    const dead = await mine();
+    expect(new Set(dead.map(({ jobId }) => jobId))).toEqual(new Set(jobs.map(({ id }) => id)));
+    expect(dead.map(({ reason, fault }) => [reason, fault])).toEqual([
+      ["rejected", null],
+      ["rejected", null],
+    ]);
+    const [replayed, dropped] = dead.map(({ id }) => id) as [string, string];
+    expect(await broker.deadLetters.replay(replayed)).toBe(true);
+    expect(await broker.deadLetters.drop(dropped)).toBe(true);
+    expect(await broker.deadLetters.drop(dropped)).toBe(false);
     expect(await mine()).toEqual([]);
     const { deliveries, subscription } = await collect(key);
     await until(() => deliveries.length === 1);
-    expect(deliveries[0]?.job.id).toBe(first?.jobId);
+    expect(deliveries[0]?.job.id).toBe(dead[0]?.jobId);
     await subscription.stop();
   });
 });

@@ -43,16 +43,16 @@ export function createPaceBook() {
 
 /** Open jobs by kind, from each one's work that is left. */
 export function openWork(left: Iterable<readonly [QueuedJob, number]>): OpenWork[] {
-  const kinds: { kind: JobKind; jobs: number; workLeft: number }[] = [];
+  const kinds: (JobKind & { jobs: number; work_left: number })[] = [];
   for (const [job, work] of left) {
-    const known = kinds.find(({ kind }) => isSameKind(kind, job));
-    if (known === undefined) kinds.push({ kind: kindOf(job), jobs: 1, workLeft: work });
+    const known = kinds.find((kind) => isSameKind(kind, job));
+    if (known === undefined) kinds.push({ ...kindOf(job), jobs: 1, work_left: work });
     else {
       known.jobs += 1;
-      known.workLeft += work;
+      known.work_left += work;
     }
   }
-  return kinds.map(({ kind, jobs, workLeft }) => ({ ...kind, jobs, work_left: workLeft }));
+  return kinds;
 }
 
 function kindOf({ modality, model, tier }: JobKind): JobKind {

@@ -1,0 +1,117 @@
+import type { ConfirmChannel, GetMessage } from "amqplib";
+import {
+  type DeadLetters,
+  type DeadMessage,
+  idOf,
+  requireJob,
+  summariseDeadLetter,
+} from "./dead-letters.js";
+import type { Publisher } from "./publisher.js";
+import type { Topology } from "./topology.js";
+
+const MOST_SCANNED = 1_000;
+/**
+ * A look is a delivery that comes back, and RabbitMQ 4 drops what came back 20 times from a queue
+ * without a limit of its own: before that it is put there anew.
+ */
+const MOST_LOOKS = 10;
+
+export interface DeadLettersOptions {
+  readonly topology: Topology;
+  readonly publisher: Publisher;
+  /** A confirm channel of a connection that consumes nothing else. */
+  readonly openChannel: () => Promise<ConfirmChannel>;
+}
+
+/** Looks at RabbitMQ's dead-letter queue, one look at a time. */
+export function createDeadLetters({
+  topology,
+  publisher,
+  openChannel,
+}: DeadLettersOptions): DeadLetters {
+  const look = oneAtATime(openChannel);
+  const take = async (id: string, use: (message: DeadMessage) => Promise<void>) =>
+    await look(async (channel) => {
+      const messages = await takeMessages(channel, topology, MOST_SCANNED);
+      const found = messages.find((message) => idOf(toDeadMessage(message)) === id);
+      if (found === undefined) return false;
+      await use(toDeadMessage(found));
+      channel.ack(found);
+      return true;
+    });
+  return {
+    list: async (limit) =>
+      await look(async (channel) => {
+        const messages = await takeMessages(channel, topology, limit);
+        for (const message of messages) await renew(channel, topology, message);
+        return messages.map((message) => summariseDeadLetter(toDeadMessage(message)));
+      }),
+    replay: async (id) =>
+      await take(id, async (message) => {
+        requireJob(message);
+        await publisher.publish(message.routingKey, message.body);
+      }),
+    drop: async (id) => await take(id, async () => undefined),
+  };
+}
+
+/** What was looked at and not settled goes back, however the look ends. */
+function oneAtATime(openChannel: () => Promise<ConfirmChannel>) {
+  let last: Promise<unknown> = Promise.resolve();
+  return async <T>(work: (channel: ConfirmChannel) => Promise<T>): Promise<T> => {
+    const mine = last.then(async () => {
+      const channel = await openChannel();
+      try {
+        return await work(channel);
+      } finally {
+        channel.nackAll(true);
+      }
+    });
+    last = mine.catch(() => undefined);
+    return await mine;
+  };
+}
+
+/** The oldest messages, unsettled. */
+async function takeMessages(
+  channel: ConfirmChannel,
+  { deadQueue }: Topology,
+  limit: number,
+): Promise<GetMessage[]> {
+  const messages: GetMessage[] = [];
+  while (messages.length < Math.min(limit, MOST_SCANNED)) {
+    const message = await channel.get(deadQueue);
+    if (message === false) break;
+    messages.push(message);
+  }
+  return messages;
+}
+
+/** The copy is confirmed before the original goes: a crash between doubles, never loses. */
+async function renew(
+  channel: ConfirmChannel,
+  { deadExchange }: Topology,
+  message: GetMessage,
+): Promise<void> {
+  const { headers = {}, ...properties } = message.properties;
+  const { "x-delivery-count": looks, ...others } = headers;
+  if (!(Number(looks) >= MOST_LOOKS)) return;
+  await new Promise<void>((resolve, reject) => {
+    const kept = { ...properties, headers: others, persistent: true };
+    channel.publish(deadExchange, message.fields.routingKey, message.content, kept, (error) =>
+      error === null ? resolve() : reject(new Error("the broker refused it", { cause: error })),
+    );
+  });
+  channel.ack(message);
+}
+
+function toDeadMessage({ content, fields, properties }: GetMessage): DeadMessage {
+  const [death] = properties.headers?.["x-death"] ?? [];
+  return {
+    routingKey: fields.routingKey,
+    body: content,
+    format: properties,
+    reason: death?.reason ?? "unknown",
+    diedAt: death === undefined ? null : new Date(death.time.value * 1_000),
+  };
+}
