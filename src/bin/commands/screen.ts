@@ -4,6 +4,8 @@ import { stripVTControlCharacters } from "node:util";
 const ALTERNATE = "\u001b[?1049h\u001b[?25l";
 const BACK = "\u001b[?25h\u001b[?1049l";
 const CTRL_C = "\u0003";
+const ROWS = 24;
+const COLUMNS = 80;
 
 export interface Screen {
   /** Aborts when the user wants to leave. */
@@ -31,10 +33,13 @@ export function openScreen(): Screen {
   return {
     closing: closing.signal,
     draw(text) {
-      const lines = text.split("\n").slice(0, stdout.rows);
+      // Some terminals say 0 for what they do not know.
+      const rows = stdout.rows > 0 ? stdout.rows : ROWS;
+      const columns = stdout.columns > 0 ? stdout.columns : COLUMNS;
+      const lines = text.split("\n").slice(0, rows);
       cursorTo(stdout, 0, 0);
       clearScreenDown(stdout);
-      stdout.write(lines.map((line) => fit(line, stdout.columns)).join("\r\n"));
+      stdout.write(lines.map((line) => fit(line, columns)).join("\r\n"));
     },
     close() {
       process.off("exit", restore);
