@@ -1,7 +1,7 @@
 // The dependency rule of docs/architecture.md, machine-checked by `npm run check`. Imports go down only.
 const LAYERS = [
   "core",
-  "inference|media|queue|rpc|storage",
+  "inference|media|queue|rpc|storage|tracing",
   "modalities",
   "front|worker|bench",
   "bin",
@@ -15,6 +15,7 @@ const OWNERS = {
   media: "fluent-ffmpeg|sharp",
   front: "fastify|@fastify|kysely|pg|@electric-sql",
   storage: "@aws-sdk|@smithy",
+  tracing: "@opentelemetry",
 };
 
 const under = (folders) => `^src/(${folders})/`;

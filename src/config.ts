@@ -120,6 +120,14 @@ const settings = z.object({
   framemillBaseUrl: z.url().optional(),
   /** The key that goes with FRAMEMILL_BASE_URL. */
   framemillApiKey: z.string().optional(),
+  /** Base URL of an OTLP/HTTP receiver (a collector) that traces go to; unset = nothing is traced. */
+  otelExporterOtlpEndpoint: z.url({ protocol: /^https?$/ }).optional(),
+  /** Headers of every export, `name=value,name=value`: what the receiver wants of a key. */
+  otelExporterOtlpHeaders: z.string().optional(),
+  /** Share of traces kept, 0 to 1, where the caller's `traceparent` has not decided. */
+  otelTracesSamplerArg: z.coerce.number().min(0).max(1).default(1),
+  /** File that traces are appended to, as lines of OTLP JSON; unset = none. Change: to see one clip's way without a receiver. */
+  tracesFile: z.string().optional(),
   /** Least severe line that is logged. Change: `debug` for one line a request, `silent` for none. */
   logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });

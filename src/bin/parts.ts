@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type Config, longestJobMs } from "../config.js";
 import type { Job } from "../core/job.js";
 import type { ModelInfo } from "../core/modality.js";
+import type { Tracer } from "../core/tracing.js";
 import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";
 import type { InferenceSetup } from "../inference/protocol.js";
@@ -10,14 +11,16 @@ import { findModality, listModalities } from "../modalities/registry.js";
 import { parentDeathPrefix } from "../media/process-group.js";
 import type { Broker, BrokerEvent } from "../queue/broker.js";
 import { openBroker } from "../queue/open-broker.js";
+import { traceBroker } from "../queue/traced-broker.js";
 import { createReporter } from "../rpc/reporter.js";
-import { createReporters } from "../rpc/reporters.js";
+import { createReporters, type Reporters } from "../rpc/reporters.js";
 import { readTlsFiles } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import { openArtifactStore } from "../storage/open-store.js";
-import { createDirectives } from "../worker/directives.js";
+import { createDirectives, type Directives } from "../worker/directives.js";
 import { startWorker, type Worker } from "../worker/worker.js";
 import type { Log } from "./log.js";
+import { traceService, traceSettings } from "./tracing.js";
 
 /** What front and worker share when they live in one process. */
 export interface Parts {
@@ -73,7 +76,7 @@ export async function runWorker(
   log: Log,
   frontAddress: string,
 ): Promise<Worker> {
-  const { stallMs, memoryBytes, workerToken: token } = config;
+  const { stallMs, memoryBytes } = config;
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
     prefix: parentDeathPrefix(),
@@ -88,27 +91,17 @@ export async function runWorker(
     },
     log,
   });
-  const tls = await readTlsFiles({
-    certFile: config.workerCertFile,
-    keyFile: config.workerKeyFile,
-    caFile: config.tlsCaFile,
-  });
+  const tracing = await traceService(config, "framemill-worker", log);
+  const { tracer } = tracing;
   const directives = createDirectives();
-  const reporters = createReporters((address) =>
-    createReporter({
-      address,
-      token,
-      tls,
-      serverName: config.tlsServerName,
-      onDirective: (lease, directive) => directives.deliver(lease, directive),
-    }),
-  );
+  const reporters = await openReporters(config, directives, tracer);
   // A caller waits at the front that took the request; any front can record a polled job.
   const addressOf = ({ modality, reportTo }: Pick<Job, "modality" | "reportTo">) =>
     findModality(modality)?.endpoint.delivery === "reply" ? reportTo : frontAddress;
   const { workerId, slots, scratchDir, drainMs, host, workerPort } = config;
-  return startWorker({
+  const worker = await startWorker({
     ...parts,
+    broker: traceBroker(parts.broker, tracer),
     workerId,
     slots,
     scratchDir,
@@ -123,8 +116,43 @@ export async function runWorker(
     inference,
     findModality,
     modalities: listModalities(),
+    tracer,
     log,
   });
+  return {
+    healthPort: worker.healthPort,
+    get state() {
+      return worker.state;
+    },
+    async stop() {
+      await worker.stop();
+      await tracing.close();
+    },
+  };
+}
+
+/** The ways to fronts, as the configuration secures them. */
+async function openReporters(
+  config: Config,
+  directives: Directives,
+  tracer: Tracer,
+): Promise<Reporters> {
+  const { workerToken: token, tlsServerName: serverName } = config;
+  const tls = await readTlsFiles({
+    certFile: config.workerCertFile,
+    keyFile: config.workerKeyFile,
+    caFile: config.tlsCaFile,
+  });
+  return createReporters((address) =>
+    createReporter({
+      address,
+      token,
+      tls,
+      serverName,
+      onDirective: (lease, directive) => directives.deliver(lease, directive),
+      tracer,
+    }),
+  );
 }
 
 function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
@@ -140,6 +168,7 @@ function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
     warmUp,
     cacheDir,
     promptCacheBytes,
+    traces: traceSettings(config),
     ...(modelMemoryBytes !== undefined && { modelMemoryBytes }),
   };
 }

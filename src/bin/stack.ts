@@ -2,11 +2,13 @@ import type { Config } from "../config.js";
 import { addAdminRoutes } from "../front/admin.js";
 import { type Front, startFront } from "../front/front.js";
 import { createOperations } from "../front/operations.js";
+import { traceBroker } from "../queue/traced-broker.js";
 import type { Worker } from "../worker/worker.js";
 import { ensureAdminKey } from "./admin-key.js";
 import { type Endpoint, readDevFile } from "./dev-file.js";
 import { createLog, type Log } from "./log.js";
 import { openParts, type Parts, runWorker } from "./parts.js";
+import { traceService } from "./tracing.js";
 
 /** Front and worker in one process, with inference in its child. */
 export interface Stack {
@@ -55,21 +57,30 @@ async function developmentKey({ dataDir }: Config, { database, keys }: Front): P
 }
 
 /** The front, with the admin routes where there is an admin key. */
-export function runFront(
+export async function runFront(
   config: Config,
   { broker, store, models }: Parts,
   log: Log,
 ): Promise<Front> {
-  return startFront({
+  const tracing = await traceService(config, "framemill-front", log);
+  const front = await startFront({
     config,
-    broker,
+    broker: traceBroker(broker, tracing.tracer),
     store,
     models,
     log,
+    tracer: tracing.tracer,
     addPages(app, { database, keys }) {
       if (config.adminKey === undefined) return;
       const operations = createOperations(database, keys, broker.deadLetters);
       addAdminRoutes(app, operations, config.adminKey);
     },
   });
+  return {
+    ...front,
+    async close() {
+      await front.close();
+      await tracing.close();
+    },
+  };
 }

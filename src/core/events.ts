@@ -12,7 +12,7 @@ export type PipelineEvent<Output = unknown> =
       readonly type: "progress";
       /** Share of the whole job done, 0 to 1. */
       readonly fraction: number;
-      /** What is being done, for people: `steps`, `frames`, `muxing`, `checking`. */
+      /** What is being done, for people: `prompt`, `steps`, `frames`, `muxing`, `checking`. */
       readonly stage: string;
     }
   | {

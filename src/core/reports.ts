@@ -14,6 +14,15 @@ export type ClaimResult =
 export interface LeaseRef {
   readonly jobId: string;
   readonly token: number;
+  /** W3C trace context of what is told or asked; beside the message, not in it. */
+  readonly traceparent?: string | undefined;
+}
+
+export interface ClaimOptions {
+  /** How long a front that is away is tried, in milliseconds. */
+  readonly patienceMs?: number | undefined;
+  /** W3C trace context of the claim. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Answer to a heartbeat. `stale`: this token lost the job, stop at once. */
@@ -97,8 +106,7 @@ export interface WorkerOrders {
 
 /** The worker's side of the contract; `rpc/reporter` carries it over gRPC. */
 export interface Reporter {
-  /** `patienceMs`: how long a front that is away is tried. */
-  claim(jobId: string, workerId: string, patienceMs?: number): Promise<ClaimResult>;
+  claim(jobId: string, workerId: string, options?: ClaimOptions): Promise<ClaimResult>;
   heartbeat(lease: LeaseRef, workerId: string): Promise<HeartbeatResult>;
   /** Fire and forget; when the stream is slow or away the newest progress wins, and no chunk is lost. */
   progress(report: ProgressReport): void;

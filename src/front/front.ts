@@ -7,9 +7,14 @@ import type { Logger } from "pino";
 import type { Config } from "../config.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
+import { type Tracer, UNTRACED } from "../core/tracing.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import type { Broker } from "../queue/broker.js";
-import { startReportServer, type ReportServer } from "../rpc/report-server.js";
+import {
+  startReportServer,
+  type ReportServer,
+  type ReportServerOptions,
+} from "../rpc/report-server.js";
 import { type ScalerServer, startScalerServer } from "../rpc/scaler-server.js";
 import { readTlsFiles } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
@@ -45,6 +50,8 @@ export interface FrontOptions {
   readonly store: ArtifactStore;
   readonly models: readonly ModelInfo[];
   readonly log: Logger;
+  /** Absent = nothing is traced. */
+  readonly tracer?: Tracer;
   /** An open database, closed by its owner; absent = opened from the configuration. */
   readonly database?: Database;
   /** Adds routes that need no API key (pages, the dashboard), before the server listens. */
@@ -94,18 +101,19 @@ async function startParts(
   database: Database,
   closers: (() => Promise<void>)[],
 ): Promise<Omit<Front, "close">> {
-  const { config, broker, store, models, log } = options;
+  const { config, broker, store, models, log, tracer = UNTRACED } = options;
   const exchanges = createExchanges();
   const handlers = createReportHandlers({
     database,
     store,
     exchanges,
     wakeOutbox: () => outbox.wake(),
+    tracer,
   });
   const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
   const changes = await createChanges(database);
   closers.push(changes.close);
-  const reportServer = await openReportServer(config, handlers);
+  const reportServer = await openReportServer(config, { handlers, tracer });
   const reportTo = config.grpcAdvertise ?? `${advertised(config.host)}:${reportServer.port}`;
   const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
   const outbox = createOutbox({ database, broker, reportTo, concurrencyOf, log });
@@ -155,7 +163,7 @@ async function createApp(
   { keys, database }: FrontParts,
   shared: Shared,
 ): Promise<FastifyInstance> {
-  const { config, broker, store, models, log } = options;
+  const { config, broker, store, models, log, tracer = UNTRACED } = options;
   const now = (): number => performance.now();
   const closing = new AbortController();
   // Every open answer listens.
@@ -172,6 +180,7 @@ async function createApp(
       tokens: fullAllowance(config.tokensPerMinute),
     },
     metrics,
+    tracer,
     log,
     ...(await readTls(config)),
     randomBytes,
@@ -196,7 +205,7 @@ async function createApp(
 
 /** What the routes of every modality share. */
 async function createRoutes(
-  { config, broker, store, models }: FrontOptions,
+  { config, broker, store, models, tracer = UNTRACED }: FrontOptions,
   database: Database,
   shared: Shared & { readonly limits: Limits },
 ): Promise<Omit<RoutesOptions, "closing" | "now">> {
@@ -212,7 +221,7 @@ async function createRoutes(
   const checkContent = createContentCheck({ model: config.moderationModel, judge, run });
   const { replyTimeoutMs } = config;
   const allowPrivateWebhooks = config.webhookAllowPrivate;
-  const sending = { database, broker, store, outbox, models, prices };
+  const sending = { database, broker, store, outbox, models, prices, tracer };
   const submit = { ...sending, replyTimeoutMs, allowPrivateWebhooks };
   const submitJob = createSubmitJob({ ...submit, checkContent });
   const replies = { database, store, links, submitJob, ...shared };
@@ -262,11 +271,14 @@ export function projectDefaults({ requestsPerMinute, tokensPerMinute }: Config) 
   return { requestsPerMinute, tokensPerMinute, monthlyLimitMicroUsd: null, weight: 1 };
 }
 
-async function openReportServer(config: Config, handlers: ReportHandlers): Promise<ReportServer> {
+async function openReportServer(
+  config: Config,
+  served: Pick<ReportServerOptions, "handlers" | "tracer">,
+): Promise<ReportServer> {
   const caFile = config.tlsCertFile === undefined ? undefined : config.tlsCaFile;
   const tls = await readTlsFiles({ ...serverFiles(config), caFile });
   const { host, grpcPort: port, workerToken: token } = config;
-  return await startReportServer({ handlers, host, port, token, tls });
+  return await startReportServer({ ...served, host, port, token, tls });
 }
 
 async function openScaler(

@@ -13,6 +13,7 @@ import type {
   WorkerOrders,
   WorkerStatus,
 } from "../core/reports.js";
+import { traced, type Tracer, UNTRACED } from "../core/tracing.js";
 import { type Prices, priceOf, UNIT_NAMES, type Units } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
@@ -54,6 +55,7 @@ export interface ReportsOptions {
   readonly exchanges: Exchanges;
   /** Room in the queue, or a job that is to go there. */
   readonly wakeOutbox: () => void;
+  readonly tracer?: Tracer;
 }
 
 const HELD = { outcome: "held", cancel: false } as const;
@@ -66,11 +68,12 @@ export function createReportHandlers({
   store,
   exchanges,
   wakeOutbox,
+  tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
   const db = database.kysely;
   const quotes = new Quotes();
   const claimShared = together(claimer(database), MOST_TOGETHER);
-  const completeShared = together(completer(database), MOST_TOGETHER);
+  const charge = traceCharges(together(completer(database), MOST_TOGETHER), tracer);
   return {
     async claim(jobId, workerId) {
       const { claim, othersWait } = await claimShared({ jobId, workerId });
@@ -97,7 +100,7 @@ export function createReportHandlers({
       const quote = quotes.find(report.jobId) ?? (await readQuote(database, report.jobId));
       if (quote !== undefined) checkCompletion(quote, report);
       const isAwaited = exchanges.awaits(report.jobId);
-      const done = await completeShared({ report, isAwaited });
+      const done = await charge({ report, isAwaited });
       if (done !== null) {
         quotes.forget(report.jobId);
         exchanges.complete(done);
@@ -126,6 +129,16 @@ function claimer({ kysely }: Database) {
 
 function completer({ kysely }: Database) {
   return async (completions: readonly Completion[]) => await completeJobs(kysely, completions);
+}
+
+/** The transaction that ends a job and charges for it, in a span of each job that shares it. */
+function traceCharges<Answer>(complete: (one: Completion) => Promise<Answer>, tracer: Tracer) {
+  return async (completion: Completion): Promise<Answer> => {
+    const { traceparent: parent, cost } = completion.report;
+    const attributes = { "framemill.cost.micro_usd": cost.amountMicroUsd };
+    const span = tracer.start("charge", { parent, attributes });
+    return await traced(span, async () => await complete(completion));
+  };
 }
 
 async function refuseLease({ kysely }: Database, jobId: string) {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { JobError } from "../core/errors.js";
+import { isTraceparent, type Span } from "../core/tracing.js";
 import type { Caller } from "./keys.js";
 import type { Allowances } from "./limits.js";
 
@@ -10,6 +11,8 @@ declare module "fastify" {
     allowances: Allowances;
     /** Monotonic milliseconds. */
     startedAtMs: number;
+    /** Null where nothing is traced. */
+    span: Span | null;
   }
   interface FastifyContextConfig {
     /** Refused while the project's tokens of the minute are used up. */
@@ -21,6 +24,12 @@ declare module "fastify" {
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller !== null) return request.caller;
   throw new JobError("invalid_api_key", "Incorrect API key provided.");
+}
+
+/** W3C trace context of what is done for a request: its span's, or as the caller sent it. */
+export function traceparentOf({ span, headers }: FastifyRequest): string | null {
+  const own = span?.traceparent ?? headers["traceparent"];
+  return isTraceparent(own) ? own : null;
 }
 
 /** Aborts when the client has gone or the server closes, whichever comes first. */

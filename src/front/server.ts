@@ -4,6 +4,7 @@ import multipart from "@fastify/multipart";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { JobError } from "../core/errors.js";
+import { traceFields, type Tracer } from "../core/tracing.js";
 import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
 import { renderError, toRequestError } from "./errors.js";
 import { answerHeaders } from "./headers.js";
@@ -11,6 +12,8 @@ import type { Keys } from "./keys.js";
 import type { Allowances, Limits } from "./limits.js";
 import type { Metrics } from "./metrics.js";
 import { MULTIPART_LIMITS } from "./multipart.js";
+import { traceparentOf } from "./request-state.js";
+import { traceRequests } from "./trace-requests.js";
 
 export interface ServerOptions {
   readonly keys: Keys;
@@ -18,6 +21,7 @@ export interface ServerOptions {
   /** Told to callers whose project is not known (yet). */
   readonly defaultAllowances: Allowances;
   readonly metrics: Metrics;
+  readonly tracer: Tracer;
   readonly log: Logger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer };
   /** Routes that need a key. */
@@ -58,6 +62,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(multipart, { limits: MULTIPART_LIMITS });
   options.addOpenRoutes(app);
   await app.register(async (guarded) => {
+    traceRequests(guarded, options.tracer);
     guarded.addHook("onRequest", async (request) => admitCaller(options, request));
     options.addRoutes(guarded);
   });
@@ -118,6 +123,7 @@ function addAnswerHooks(
 ) {
   app.decorateRequest("caller", null);
   app.decorateRequest("startedAtMs", 0);
+  app.decorateRequest("span", null);
   app.addHook("onRequest", async (request) => {
     request.startedAtMs = now();
     request.allowances = defaultAllowances;
@@ -132,7 +138,8 @@ function addAnswerHooks(
     const status = reply.statusCode;
     metrics.observeRequest({ method, route, status, seconds: elapsedMs / 1_000 });
     // Neither headers nor bodies nor the query: keys and prompts stay out of the log.
-    log.debug({ requestId, method, route, status, elapsedMs }, "answered");
+    const trace = traceFields(traceparentOf(request) ?? undefined);
+    log.debug({ requestId, method, route, status, elapsedMs, ...trace }, "answered");
   });
 }
 
@@ -165,7 +172,9 @@ function sendError(
 ): FastifyReply {
   const error = toRequestError(thrown);
   const { status, headers, body } = renderError(error);
-  if (status === 500) log.error({ requestId: request.id, ...describe(error) }, "request failed");
+  const trace = traceFields(traceparentOf(request) ?? undefined);
+  if (status === 500)
+    log.error({ requestId: request.id, ...trace, ...describe(error) }, "request failed");
   return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(body);
 }
 

@@ -3,7 +3,7 @@ import { JobError } from "../core/errors.js";
 import type { Modality } from "../core/modality.js";
 import { checkBody, hashBody, MAX_BODY_BYTES } from "./bodies.js";
 import { readMultipart } from "./multipart.js";
-import { callerOf } from "./request-state.js";
+import { callerOf, traceparentOf } from "./request-state.js";
 import type { Submission } from "./new-job.js";
 import { createJobId } from "./submit-job.js";
 
@@ -28,7 +28,7 @@ export async function readSubmission(
     bodyHash: hashBody([modality.name, body]),
     idempotencyKey: parseIdempotencyKey(request.headers["idempotency-key"]),
     repeated: Number(request.headers["x-stainless-retry-count"] ?? 0) > 0,
-    traceparent: parseTraceparent(request.headers["traceparent"]),
+    traceparent: traceparentOf(request),
   };
 }
 
@@ -46,10 +46,4 @@ function parseIdempotencyKey(header: string | string[] | undefined): string | nu
   throw new JobError("invalid_value", "Idempotency-Key must be 1 to 255 printable characters", {
     param: "Idempotency-Key",
   });
-}
-
-/** W3C trace context, passed on as it came. */
-function parseTraceparent(header: string | string[] | undefined): string | null {
-  const pattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-  return typeof header === "string" && pattern.test(header) ? header : null;
 }

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Transaction } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { AdmitContext, Modality, ModelInfo } from "../core/modality.js";
+import { traced, type Tracer } from "../core/tracing.js";
 import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
@@ -19,6 +20,7 @@ export interface SubmitOptions extends DraftOptions {
   readonly database: Database;
   readonly broker: Broker;
   readonly models: readonly ModelInfo[];
+  readonly tracer: Tracer;
   /** Throws `content_policy_violation` for what must not be made. */
   readonly checkContent: (submission: Submission, prompts: readonly string[]) => Promise<void>;
 }
@@ -72,7 +74,11 @@ export function createSubmitJob(submitOptions: SubmitOptions): SubmitJob {
     const forgetInputs = async (): Promise<void> => {
       await options.store.removeAll(`${id}/`);
     };
-    const accepted = await acceptJob(options, submission, model).catch(async (error) => {
+    const span = options.tracer.start("accept", { parent: submission.traceparent ?? undefined });
+    const accepted = await traced(span, async () => {
+      span.set({ "framemill.job.id": id, "framemill.model": model.id });
+      return await acceptJob(options, submission, model);
+    }).catch(async (error) => {
       await forgetInputs();
       throw error;
     });

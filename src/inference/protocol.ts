@@ -2,6 +2,7 @@
 import type { Artifact } from "../core/artifact.js";
 import type { PipelineEvent } from "../core/events.js";
 import type { Job, JobFailure } from "../core/job.js";
+import type { TraceSettings } from "../core/tracing.js";
 
 /** What the inference process loads when it starts. */
 export interface InferenceSetup {
@@ -21,6 +22,8 @@ export interface InferenceSetup {
   readonly warmUp?: "auto" | "always" | "never";
   /** Folder of optimised graphs and of notes on checked files; none where absent. */
   readonly cacheDir?: string | undefined;
+  /** Where spans go; nowhere where absent. */
+  readonly traces?: TraceSettings;
 }
 
 /** Worker → inference process. */

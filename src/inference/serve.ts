@@ -4,9 +4,11 @@ import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job } from "../core/job.js";
 import type { Pipeline } from "../core/modality.js";
+import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../core/tracing.js";
 import { deviceName } from "./device-name.js";
 import { type FindModality, openModels, type OpenModels } from "./open-models.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
+import { traceRun } from "./trace-run.js";
 
 type Models = OpenModels["models"];
 
@@ -26,8 +28,12 @@ interface RunningJob {
 type JobStart = Extract<InferenceRequest, { readonly type: "job-start" }>;
 
 /** Serves the parent process until it disconnects. Called once, by `bin/inference-process.ts`. */
-export async function serveInference(findModality: FindModality): Promise<void> {
+export async function serveInference(
+  findModality: FindModality,
+  openTracing: (settings: TraceSettings) => Promise<Tracing>,
+): Promise<void> {
   let models: Models | undefined;
+  let tracing: Tracing | undefined;
   const running = new Map<string, RunningJob>();
   const inputs = new Map<string, InputWaiter[]>();
 
@@ -51,13 +57,18 @@ export async function serveInference(findModality: FindModality): Promise<void> 
       ...(checkpoint !== undefined && { checkpoint }),
       ...(job.tenant !== undefined && { tenant: job.tenant }),
     };
-    await runJob(job, models, context);
+    await runJob({ job, models, tracer: tracing?.tracer ?? UNTRACED }, context);
     running.delete(job.id);
   };
 
+  const begin = async (request: Setup) => {
+    const { traces } = request.setup;
+    if (traces !== undefined) tracing = await openTracing(traces);
+    models = await setUp(request, findModality);
+  };
+
   process.on("message", (request: InferenceRequest) => {
-    if (request.type === "setup")
-      void setUp(request, findModality).then((opened) => (models = opened));
+    if (request.type === "setup") void begin(request);
     else if (request.type === "job-start") void start(request);
     else if (request.type === "job-cancel") running.get(request.jobId)?.abort.abort();
     else if (request.type === "job-preempt") running.get(request.jobId)?.preempt.abort();
@@ -67,6 +78,7 @@ export async function serveInference(findModality: FindModality): Promise<void> 
   });
   await once(process, "disconnect");
   for (const { abort } of running.values()) abort.abort();
+  await tracing?.close();
 }
 
 type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
@@ -88,11 +100,17 @@ async function setUp(request: Setup, findModality: FindModality): Promise<Models
   }
 }
 
+interface JobRun {
+  readonly job: Job;
+  readonly models: Models | undefined;
+  readonly tracer: Tracer;
+}
+
 async function runJob(
-  job: Job,
-  models: Models | undefined,
+  { job, models, tracer }: JobRun,
   context: Parameters<Pipeline<unknown, unknown>["run"]>[1],
 ): Promise<void> {
+  const trace = traceRun(tracer, job);
   const stage = "loading the model";
   const waiting = () =>
     send({ type: "event", jobId: job.id, event: { type: "progress", fraction: 0, stage } });
@@ -102,8 +120,11 @@ async function runJob(
       throw new JobError("model_not_found", `this worker has no model ${job.model}`);
     const run = async (pipeline: Pipeline<unknown, unknown>) => {
       clearInterval(sign);
-      for await (const event of pipeline.run(job.request, context))
+      trace.begin();
+      for await (const event of pipeline.run(job.request, context)) {
+        trace.follow(event);
         send({ type: "event", jobId: job.id, event });
+      }
     };
     await models.use(job.model, run, context.signal);
     send({ type: "job-end", jobId: job.id });
@@ -111,11 +132,13 @@ async function runJob(
     const error = context.signal.aborted
       ? new JobError("cancelled", "the job was cancelled")
       : toJobError(thrown);
+    trace.fail(error.code);
     // A lost device poisons the process: the parent starts another.
     const leave = error.code === "device_lost" ? () => process.exit(1) : undefined;
     send({ type: "job-error", jobId: job.id, failure: toFailure(error) }, leave);
   } finally {
     clearInterval(sign);
+    trace.end();
   }
 }
 

@@ -13,6 +13,8 @@ export type Settlement =
 export interface Delivery {
   readonly job: Job;
   readonly redelivered: boolean;
+  /** When the message was last published, in Unix milliseconds; absent where nothing is traced. */
+  readonly publishedAtMs?: number;
   /** Aborts when the channel is lost: the message will come again elsewhere. */
   readonly signal: AbortSignal;
 }
@@ -60,6 +62,8 @@ export type BrokerEvent =
 
 /** A queue of jobs. RabbitMQ in production, in-process in embedded mode; one test suite for both. */
 export interface Broker {
+  /** What carries the messages, as OpenTelemetry names it. */
+  readonly system: "rabbitmq" | "in_process";
   /**
    * Resolves when the broker has confirmed the message on a queue. Rejects with `JobError`
    * `service_unavailable` when it has not (outage, alarm, unroutable, `signal` aborted).

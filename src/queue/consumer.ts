@@ -12,6 +12,7 @@ import type {
 import { decodeJob } from "./codec.js";
 import { Intake } from "./intake.js";
 import type { KeptOpen } from "./keep-open.js";
+import { PUBLISHED_AT_MS } from "./publish-session.js";
 import type { Publisher } from "./publisher.js";
 import { HANDLER_FAILED_DELAY_MS, type Topology } from "./topology.js";
 
@@ -91,7 +92,8 @@ async function deliver(
   if (job === null) return settle(parcel, { type: "reject" });
   try {
     const settlement = await handle(options, handler, { job, parcel });
-    if (settlement.type === "retry") await sendToRetry(options, parcel, settlement.delayMs);
+    if (settlement.type === "retry")
+      await sendToRetry(options, { ...parcel, job }, settlement.delayMs);
     settle(parcel, settlement.type === "retry" ? { type: "ack" } : settlement);
   } catch (cause) {
     options.onEvent({ type: "settlement-failed", jobId: job.id, cause });
@@ -115,8 +117,10 @@ async function handle(
   { job, parcel }: { readonly job: Job; readonly parcel: Parcel },
 ): Promise<Settlement> {
   const { redelivered } = parcel.message.fields;
+  const publishedAtMs: unknown = parcel.message.properties.headers?.[PUBLISHED_AT_MS];
+  const sent = typeof publishedAtMs === "number" ? { publishedAtMs } : {};
   try {
-    return await handler({ job, redelivered, signal: parcel.lost });
+    return await handler({ job, redelivered, signal: parcel.lost, ...sent });
   } catch (cause) {
     onEvent({ type: "handler-failed", jobId: job.id, cause });
     return { type: "retry", delayMs: HANDLER_FAILED_DELAY_MS };
@@ -126,11 +130,12 @@ async function handle(
 /** Publishes the copy before the original is acknowledged: a crash between doubles, never loses. */
 async function sendToRetry(
   { publisher }: ConsumerOptions,
-  { message, routingKey, lost }: Parcel,
+  { message, routingKey, lost, job }: Parcel & { readonly job: Job },
   delayMs: number,
 ): Promise<void> {
   if (lost.aborted) return;
-  await pRetry(() => publisher.publishLater(routingKey, message.content, delayMs), {
+  const copy = { body: message.content, traceparent: job.traceparent };
+  await pRetry(() => publisher.publishLater(routingKey, copy, delayMs), {
     retries: Number.POSITIVE_INFINITY,
     minTimeout: 500,
     maxTimeout: 5_000,

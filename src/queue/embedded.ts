@@ -1,3 +1,4 @@
+import { unixMs } from "../core/clock.js";
 import { JobError } from "../core/errors.js";
 import type {
   Broker,
@@ -24,6 +25,8 @@ export interface EmbeddedOptions {
 interface StoredMessage {
   readonly routingKey: string;
   readonly body: Buffer;
+  /** Unix milliseconds. */
+  readonly publishedAtMs: number;
   /** Times it came back without being settled. */
   returns: number;
 }
@@ -48,6 +51,7 @@ export function createEmbeddedBroker(options: EmbeddedOptions = {}): Broker {
 }
 
 class InProcessBroker implements Broker {
+  readonly system = "in_process";
   /** Oldest first. */
   #dead: DeadMessage[] = [];
   readonly #retryDelaysMs: readonly number[];
@@ -77,7 +81,7 @@ class InProcessBroker implements Broker {
       throw new JobError("service_unavailable", "queue unavailable: it is closed", {
         retryAfterSeconds: 2,
       });
-    this.#queue(routingKey).push({ routingKey, body, returns: 0 });
+    this.#queue(routingKey).push({ routingKey, body, publishedAtMs: unixMs(), returns: 0 });
     this.#dispatchSoon();
   }
 
@@ -121,7 +125,7 @@ class InProcessBroker implements Broker {
         const found = take(id);
         if (found === undefined) return false;
         const { routingKey, body } = found;
-        this.#queue(routingKey).push({ routingKey, body, returns: 0 });
+        this.#queue(routingKey).push({ routingKey, body, publishedAtMs: unixMs(), returns: 0 });
         this.#dispatchSoon();
         return true;
       },
@@ -188,9 +192,11 @@ class InProcessBroker implements Broker {
 
   async #deliver(consumer: Consumer, message: StoredMessage): Promise<void> {
     const job = decodeJob(message.body, { contentType: CONTENT_TYPE, type: MESSAGE_TYPE });
-    const redelivered = message.returns > 0;
+    const { publishedAtMs, returns } = message;
+    const { signal } = consumer;
+    const delivery = { job, redelivered: returns > 0, signal, publishedAtMs };
     try {
-      this.#settle(message, await consumer.handler({ job, redelivered, signal: consumer.signal }));
+      this.#settle(message, await consumer.handler(delivery));
     } catch (cause) {
       this.#onEvent({ type: "handler-failed", jobId: job.id, cause });
       this.#settle(message, { type: "retry", delayMs: HANDLER_FAILED_DELAY_MS });
@@ -216,10 +222,11 @@ class InProcessBroker implements Broker {
   }
 
   #deliverLater({ routingKey, body }: StoredMessage, askedMs: number): void {
+    const publishedAtMs = unixMs();
     const timer = setTimeout(
       () => {
         this.#timers.delete(timer);
-        this.#queue(routingKey).push({ routingKey, body, returns: 0 });
+        this.#queue(routingKey).push({ routingKey, body, publishedAtMs, returns: 0 });
         this.#dispatch();
       },
       pickRetryDelayMs(this.#retryDelaysMs, askedMs),

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ConfirmChannel, Message, Options } from "amqplib";
+import { unixMs } from "../core/clock.js";
 import { CONTENT_TYPE, MESSAGE_TYPE } from "./codec.js";
 import { orAbort } from "./in-time.js";
 import { assertJobQueue, type Topology } from "./topology.js";
@@ -10,6 +11,15 @@ import { assertJobQueue, type Topology } from "./topology.js";
  * 25 ms, but not when the queue is back by then (see intake.ts).
  */
 const REDECLARE_DELAY_MS = 250;
+
+/** Header of a traced message: when it was sent, in Unix milliseconds. */
+export const PUBLISHED_AT_MS = "framemill-published-at-ms";
+
+export interface OutgoingMessage {
+  readonly body: Buffer;
+  /** W3C trace context, for whoever follows the message. */
+  readonly traceparent?: string | undefined;
+}
 
 /** The life of one confirm channel. */
 export class PublishSession {
@@ -33,30 +43,34 @@ export class PublishSession {
   }
 
   /** A queue somebody deleted is declared again, once. */
-  async publishJob(routingKey: string, body: Buffer, signal: AbortSignal): Promise<void> {
+  async publishJob(
+    routingKey: string,
+    message: OutgoingMessage,
+    signal: AbortSignal,
+  ): Promise<void> {
     const exchange = this.#topology.jobsExchange;
     await orAbort(this.#assertQueue(routingKey), signal, this.#lost);
     try {
-      await this.send(exchange, routingKey, body, signal);
+      await this.send(exchange, routingKey, message, signal);
     } catch (error) {
       if (!(error instanceof UnroutableError)) throw error;
       this.#queues.delete(routingKey);
       await sleep(REDECLARE_DELAY_MS);
       await orAbort(this.#assertQueue(routingKey), signal, this.#lost);
-      await this.send(exchange, routingKey, body, signal);
+      await this.send(exchange, routingKey, message, signal);
     }
   }
 
   async send(
     exchange: string,
     routingKey: string,
-    body: Buffer,
+    message: OutgoingMessage,
     signal: AbortSignal,
   ): Promise<void> {
     const id = randomUUID();
     this.#returned.set(id, false);
     try {
-      await orAbort(this.#confirmed(exchange, routingKey, body, id), signal, this.#lost);
+      await orAbort(this.#confirmed(exchange, routingKey, message, id), signal, this.#lost);
       if (this.#returned.get(id) === true)
         throw new UnroutableError(`no queue takes ${routingKey} of exchange ${exchange}`);
     } finally {
@@ -64,13 +78,20 @@ export class PublishSession {
     }
   }
 
-  #confirmed(exchange: string, routingKey: string, body: Buffer, id: string): Promise<void> {
+  #confirmed(
+    exchange: string,
+    routingKey: string,
+    { body, traceparent }: OutgoingMessage,
+    id: string,
+  ): Promise<void> {
     const properties: Options.Publish = {
       persistent: true,
       mandatory: true,
       contentType: CONTENT_TYPE,
       type: MESSAGE_TYPE,
       correlationId: id,
+      // The property `timestamp` counts seconds: too few for a wait.
+      ...(traceparent !== undefined && { headers: { traceparent, [PUBLISHED_AT_MS]: unixMs() } }),
     };
     return new Promise((resolve, reject) => {
       this.#channel.publish(exchange, routingKey, body, properties, (error) =>

@@ -2,7 +2,7 @@ import type { ConfirmChannel } from "amqplib";
 import { JobError } from "../core/errors.js";
 import type { BrokerEvent } from "./broker.js";
 import { keepChannel, keepConnection } from "./amqp-link.js";
-import { PublishSession } from "./publish-session.js";
+import { type OutgoingMessage, PublishSession } from "./publish-session.js";
 import { assertTopology, pickRetryDelayMs, type Topology } from "./topology.js";
 
 export interface PublisherOptions {
@@ -17,9 +17,9 @@ export interface PublisherOptions {
 export interface Publisher {
   readonly connected: boolean;
   /** Resolves when the message is confirmed on the routing key's queue. */
-  publish(routingKey: string, body: Buffer, signal?: AbortSignal): Promise<void>;
+  publish(routingKey: string, message: OutgoingMessage, signal?: AbortSignal): Promise<void>;
   /** Resolves when the message is confirmed on a retry queue. */
-  publishLater(routingKey: string, body: Buffer, delayMs: number): Promise<void>;
+  publishLater(routingKey: string, message: OutgoingMessage, delayMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -69,12 +69,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
     get connected() {
       return sessions.current !== undefined && alarm.reason === null;
     },
-    publish: (routingKey, body, signal) =>
-      send((session, limit) => session.publishJob(routingKey, body, limit), signal),
-    publishLater: (routingKey, body, delayMs) =>
+    publish: (routingKey, message, signal) =>
+      send((session, limit) => session.publishJob(routingKey, message, limit), signal),
+    publishLater: (routingKey, message, delayMs) =>
       send((session, limit) => {
         const exchange = topology.retryQueue(pickRetryDelayMs(topology.retryDelaysMs, delayMs));
-        return session.send(exchange, routingKey, body, limit);
+        return session.send(exchange, routingKey, message, limit);
       }),
     async close() {
       await sessions.close();

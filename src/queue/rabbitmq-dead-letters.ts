@@ -49,7 +49,7 @@ export function createDeadLetters({
     replay: async (id) =>
       await take(id, async (message) => {
         requireJob(message);
-        await publisher.publish(message.routingKey, message.body);
+        await publisher.publish(message.routingKey, { body: message.body });
       }),
     drop: async (id) => await take(id, async () => undefined),
   };

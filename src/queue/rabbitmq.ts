@@ -1,9 +1,11 @@
 import type { Channel, ConfirmChannel } from "amqplib";
 import { JobError } from "../core/errors.js";
+import type { Job } from "../core/job.js";
 import { keepChannel, keepConnection } from "./amqp-link.js";
 import type { Broker, BrokerEvent, QueueDepth, Subscription } from "./broker.js";
 import { encodeJob } from "./codec.js";
 import { startConsumer } from "./consumer.js";
+import type { OutgoingMessage } from "./publish-session.js";
 import { createPublisher } from "./publisher.js";
 import { createDeadLetters } from "./rabbitmq-dead-letters.js";
 import {
@@ -65,8 +67,9 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
     get connected() {
       return publisher.connected && (!consuming.used || consuming.get().current !== undefined);
     },
+    system: "rabbitmq",
     publish: async (routingKey, job, { signal } = {}) =>
-      await publisher.publish(routingKey, encodeJob(job), signal),
+      await publisher.publish(routingKey, toMessage(job), signal),
     async consume(wanted, handler) {
       const connection = consuming.get();
       const consumer = { connection, name: `${name} consume`, topology, publisher, onEvent };
@@ -88,6 +91,10 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
       await publisher.close();
     },
   };
+}
+
+function toMessage(job: Job): OutgoingMessage {
+  return { body: encodeJob(job), traceparent: job.traceparent };
 }
 
 function lazy<T>(create: () => T) {

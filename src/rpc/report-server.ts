@@ -13,6 +13,7 @@ import type {
   WorkerOrders,
   WorkerStatus,
 } from "../core/reports.js";
+import { type Tracer, UNTRACED } from "../core/tracing.js";
 import { createAuthorizer } from "./authorize.js";
 import type { ReportRequest__Output } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
@@ -39,6 +40,7 @@ import { ReportSequences } from "./report-sequences.js";
 import { bind, shutDown, unary } from "./server.js";
 import { toStatus } from "./status.js";
 import type { TlsOptions } from "./tls.js";
+import { traceServed } from "./trace-calls.js";
 
 /**
  * What the front does with each call. A `JobError` travels to the worker with its code. Every one may
@@ -67,6 +69,7 @@ export interface ReportServerOptions {
   readonly token?: string | undefined;
   /** `cert` and `key` for TLS; with `ca` workers must show a certificate it signed. */
   readonly tls?: TlsOptions | undefined;
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface ReportServer {
@@ -93,7 +96,10 @@ const SERVER_OPTIONS: ServerOptions = {
 
 export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
   refuseOpenDoor(options);
-  const interceptors = options.token === undefined ? [] : [createAuthorizer(options.token)];
+  const { token, tracer = UNTRACED } = options;
+  // The one nearest to the wire comes first: what is refused there is not traced.
+  const guards = token === undefined ? [] : [createAuthorizer(token)];
+  const interceptors = tracer === UNTRACED ? guards : [...guards, traceServed(tracer)];
   const server = new Server({ ...SERVER_OPTIONS, interceptors });
   const streams = new Set<ReportCall>();
   const reporting: Reporting = new Map();
@@ -129,8 +135,8 @@ function createService(
       const { lease, workerId } = decodeHeartbeatRequest(request);
       return encodeHeartbeatResponse(await handlers.heartbeat(lease, workerId));
     }),
-    Complete: unary(async (request) => {
-      const report = decodeCompleteRequest(request);
+    Complete: unary(async (request, traceparent) => {
+      const report = { ...decodeCompleteRequest(request), ...(traceparent && { traceparent }) };
       reporting.delete(report.jobId);
       return encodeRecordResponse(await handlers.complete(report));
     }),

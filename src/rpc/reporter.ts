@@ -8,7 +8,8 @@ import {
 } from "@grpc/grpc-js";
 import pRetry from "p-retry";
 import { JobError } from "../core/errors.js";
-import type { LeaseRef, Reporter, WorkerStatus } from "../core/reports.js";
+import type { ClaimOptions, LeaseRef, Reporter, WorkerStatus } from "../core/reports.js";
+import { type Tracer, UNTRACED } from "../core/tracing.js";
 import type { WorkerServiceClient } from "./gen/framemill/v1/WorkerService.js";
 import {
   decodeClaimResponse,
@@ -25,6 +26,7 @@ import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { type Directive, ReportStream } from "./report-stream.js";
 import { fromServiceError } from "./status.js";
 import { createClientCredentials, type TlsOptions } from "./tls.js";
+import { TRACEPARENT, traceCalls } from "./trace-calls.js";
 
 export interface ReporterOptions {
   /** `host:port` of the front. */
@@ -41,6 +43,7 @@ export interface ReporterOptions {
   readonly retryMs?: number;
   /** The report stream brought word to stop an attempt, sooner than the next heartbeat would. */
   readonly onDirective?: (lease: LeaseRef, directive: Directive) => void;
+  readonly tracer?: Tracer;
 }
 
 /** The worker's way to the front. A front that cannot be reached is `service_unavailable`. */
@@ -78,6 +81,12 @@ export function createReporter(options: ReporterOptions): GrpcReporter {
   return new Client(options);
 }
 
+interface Calling {
+  /** How long an unreachable front is tried. */
+  readonly retryMs?: number | undefined;
+  readonly traceparent?: string | undefined;
+}
+
 class Client implements GrpcReporter {
   readonly #client: WorkerServiceClient;
   readonly #stream: ReportStream;
@@ -89,10 +98,11 @@ class Client implements GrpcReporter {
   constructor(options: ReporterOptions) {
     const credentials = createClientCredentials(options.tls);
     const { WorkerService } = proto.framemill.v1;
-    const { serverName } = options;
+    const { serverName, tracer = UNTRACED } = options;
     this.#client = new WorkerService(options.address, credentials, {
       ...CHANNEL_OPTIONS,
       ...(serverName !== undefined && { "grpc.ssl_target_name_override": serverName }),
+      interceptors: tracer === UNTRACED ? [] : [traceCalls(tracer)],
     });
     this.#token = options.token;
     this.#callTimeoutMs = options.callTimeoutMs ?? 5_000;
@@ -117,10 +127,11 @@ class Client implements GrpcReporter {
     );
   }
 
-  async claim(jobId: string, workerId: string, patienceMs?: number) {
+  async claim(jobId: string, workerId: string, options: ClaimOptions = {}) {
+    const { patienceMs: retryMs, traceparent } = options;
     const answer = await this.#call(
       (client, ...rest) => client.claim({ jobId, workerId }, ...rest),
-      patienceMs,
+      { retryMs, traceparent },
     );
     return decodeClaimResponse(answer, jobId);
   }
@@ -128,20 +139,18 @@ class Client implements GrpcReporter {
   /** Tried for one deadline only: the next heartbeat is due by then. */
   async heartbeat(lease: LeaseRef, workerId: string) {
     const request = { lease: encodeLeaseRef(lease), workerId };
-    const answer = await this.#call(
-      (client, ...rest) => client.heartbeat(request, ...rest),
-      this.#callTimeoutMs,
-    );
+    const answer = await this.#call((client, ...rest) => client.heartbeat(request, ...rest), {
+      retryMs: this.#callTimeoutMs,
+    });
     return decodeHeartbeatResponse(answer);
   }
 
   /** Tried for one deadline only: the next announcement is due by then. */
   async announce(status: WorkerStatus) {
     const request = encodeAnnounceRequest(status);
-    const answer = await this.#call(
-      (client, ...rest) => client.announce(request, ...rest),
-      this.#callTimeoutMs,
-    );
+    const answer = await this.#call((client, ...rest) => client.announce(request, ...rest), {
+      retryMs: this.#callTimeoutMs,
+    });
     return decodeAnnounceResponse(answer);
   }
 
@@ -181,15 +190,18 @@ class Client implements GrpcReporter {
     if (!(await this.#stream.flush(lease, Math.max(FLUSH_MS, this.#retryMs))))
       throw new JobError("service_unavailable", "the front did not take the last of the answer");
     try {
-      return await this.#call(invoke);
+      return await this.#call(invoke, { traceparent: lease.traceparent });
     } finally {
       this.#stream.forget(lease);
     }
   }
 
   /** All calls may be repeated, so all are, while the front is away. */
-  #call<Answer>(invoke: Invoke<Answer>, retryMs: number = this.#retryMs): Promise<Answer> {
-    return pRetry(() => this.#callOnce(invoke), {
+  #call<Answer>(
+    invoke: Invoke<Answer>,
+    { retryMs = this.#retryMs, traceparent }: Calling,
+  ): Promise<Answer> {
+    return pRetry(() => this.#callOnce(invoke, traceparent), {
       retries: Number.POSITIVE_INFINITY,
       minTimeout: 200,
       maxTimeout: 500,
@@ -200,10 +212,12 @@ class Client implements GrpcReporter {
     });
   }
 
-  #callOnce<Answer>(invoke: Invoke<Answer>): Promise<Answer> {
+  #callOnce<Answer>(invoke: Invoke<Answer>, traceparent: string | undefined): Promise<Answer> {
+    const metadata = this.#metadata();
+    if (traceparent !== undefined) metadata.set(TRACEPARENT, traceparent);
     return new Promise((resolve, reject) => {
       const deadline = Date.now() + this.#callTimeoutMs;
-      invoke(this.#client, this.#metadata(), { deadline }, (error, answer) => {
+      invoke(this.#client, metadata, { deadline }, (error, answer) => {
         if (error !== null) reject(fromServiceError(error));
         else if (answer === undefined) reject(new JobError("server_error", "empty answer"));
         else resolve(answer);

@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
-import type { handleUnaryCall, sendUnaryData, Server } from "@grpc/grpc-js";
+import type { handleUnaryCall, sendUnaryData, Server, ServerUnaryCall } from "@grpc/grpc-js";
 import { toStatus } from "./status.js";
 import { createServerCredentials, type TlsOptions } from "./tls.js";
+import { traceparentOf } from "./trace-calls.js";
 
 const CLOSE_GRACE_MS = 2_000;
 
@@ -12,18 +13,19 @@ export interface Address {
   readonly tls?: TlsOptions | undefined;
 }
 
-/** A handler of one answer; what it throws travels as its status. */
+/** A handler of one answer, told of the trace it belongs to; what it throws travels as its status. */
 export function unary<Request, Response>(
-  work: (request: Request) => Promise<Response>,
+  work: (request: Request, traceparent: string | undefined) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
-  async function answer(request: Request, callback: sendUnaryData<Response>): Promise<void> {
+  type Call = ServerUnaryCall<Request, Response>;
+  async function answer(call: Call, callback: sendUnaryData<Response>): Promise<void> {
     try {
-      callback(null, await work(request));
+      callback(null, await work(call.request, traceparentOf(call.metadata)));
     } catch (error) {
       callback(toStatus(error));
     }
   }
-  return (call, callback) => void answer(call.request, callback); // never rejects
+  return (call, callback) => void answer(call, callback); // never rejects
 }
 
 /** Resolves to the port. */

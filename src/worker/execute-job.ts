@@ -6,6 +6,7 @@ import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
 import type { Modality } from "../core/modality.js";
 import type { ClaimResult, Reporter } from "../core/reports.js";
+import { type Span, traced, traceFields } from "../core/tracing.js";
 import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/broker.js";
 import { startAttempt, type Attempt } from "./attempt.js";
@@ -39,6 +40,20 @@ interface Made {
 
 /** One delivery, start to end: claim, run, upload, report; returns what the queue should do. */
 export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<Settlement> {
+  const { id, modality, model, traceparent: parent } = delivery.job;
+  const attributes = {
+    "framemill.job.id": id,
+    "framemill.modality": modality,
+    "framemill.model": model,
+    "framemill.worker.id": deps.workerId,
+  };
+  const span = deps.tracer.start("attempt", { parent, attributes });
+  const { traceparent } = span;
+  const job = traceparent === undefined ? delivery.job : { ...delivery.job, traceparent };
+  return await traced(span, async () => await attemptJob({ ...delivery, job }, span, deps));
+}
+
+async function attemptJob(delivery: Delivery, span: Span, deps: WorkerDeps): Promise<Settlement> {
   const { job } = delivery;
   const settled = await sendSpooled(job, deps);
   if (settled !== undefined) return settled;
@@ -49,11 +64,14 @@ export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<
     const run = startRun({ delivery, scratchPath, attempt, deps });
     try {
       const claim = await claiming;
+      span.set({ "framemill.claim": claim.outcome });
       if (claim.outcome === "already-done") return { type: "ack" };
       if (claim.outcome === "busy") return { type: "retry", delayMs: claim.retryAfterMs };
       attempt.hold(claim.lease);
       const { lease, checkpoint } = claim;
-      return await runLeased({ lease, checkpoint, run, attempt, reporter, deps }, job);
+      const isResumed = checkpoint !== null;
+      span.set({ "framemill.attempt": lease.attempt, "framemill.resumed": isResumed });
+      return await runLeased({ lease, checkpoint, run, attempt, span, reporter, deps }, job);
     } finally {
       attempt.end();
       await run.end();
@@ -72,14 +90,18 @@ async function sendSpooled(job: Job, { spool, log }: WorkerDeps): Promise<Settle
 }
 
 async function claimJob(
-  { id: jobId, modality }: Job,
+  { id: jobId, modality, traceparent: parent }: Job,
   reporter: Reporter,
-  { workerId, log, findModality }: WorkerDeps,
+  { workerId, log, findModality, tracer }: WorkerDeps,
 ): Promise<ClaimResult> {
   // With the front that holds the caller, the caller has gone as well: no place is kept for them.
   const isReplied = findModality(modality)?.endpoint.delivery === "reply";
+  const patienceMs = isReplied ? REPLIED_PATIENCE_MS : undefined;
   try {
-    return await reporter.claim(jobId, workerId, isReplied ? REPLIED_PATIENCE_MS : undefined);
+    return await traced(
+      tracer.start("claim", { parent }),
+      async ({ traceparent }) => await reporter.claim(jobId, workerId, { patienceMs, traceparent }),
+    );
   } catch (thrown) {
     log.warn({ jobId, reason: toJobError(thrown).message }, "claim not answered");
     return { outcome: "busy", retryAfterMs: RETRY_MS };
@@ -87,9 +109,10 @@ async function claimJob(
 }
 
 async function runLeased(running: Running, job: Job): Promise<Settlement> {
-  const { lease, attempt, reporter, deps } = running;
-  const { log } = deps;
-  log.info({ jobId: job.id, attempt: lease.attempt, token: lease.token }, "job started");
+  const { lease, attempt, deps } = running;
+  const trace = traceFields(job.traceparent);
+  const told = { jobId: job.id, attempt: lease.attempt, ...trace };
+  deps.log.info({ ...told, token: lease.token }, "job started");
   const saved: Saved = { path: undefined };
   try {
     const modality = getModality(job, deps);
@@ -102,12 +125,10 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
     );
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
-    log.warn(
-      { jobId: job.id, attempt: lease.attempt, code: error.code, reason: error.message },
-      "attempt failed",
-    );
+    deps.log.warn({ ...told, code: error.code, reason: error.message }, "attempt failed");
     deps.metrics.failed(job, error.code);
-    return await settleFailure(lease, { error, saved, gpuMs: attempt.workedMs(), reporter, deps });
+    running.span.fail(error.code);
+    return await settleFailure(job, { ...running, error, saved, gpuMs: attempt.workedMs() });
   }
 }
 
@@ -117,6 +138,8 @@ interface Running {
   readonly checkpoint: Artifact | null;
   readonly run: Run;
   readonly attempt: Attempt;
+  /** Of the attempt. */
+  readonly span: Span;
   readonly reporter: Reporter;
   readonly deps: WorkerDeps;
 }
@@ -163,14 +186,27 @@ async function make(
   stages.enter("uploading");
   const long = await spillOutput(output, run.scratchPath);
   const made = long === undefined ? files : [...files, long];
-  const artifacts = await Promise.all(
-    made.map(({ variant, path, mediaType }) => {
-      const id = `${job.id}/${token}/${variant}.${extensionOf(path)}`;
-      return deps.store.putFile({ id, variant, mediaType }, path, attempt.signal);
-    }),
-  );
+  const artifacts = made.length === 0 ? [] : await upload(job, made, running);
   stages.end();
   return { output, reported: long === undefined ? output : null, artifacts };
+}
+
+async function upload(
+  { id: jobId, traceparent: parent }: Job,
+  made: readonly MadeFile[],
+  { lease, attempt, deps: { store, tracer } }: Running,
+): Promise<readonly Artifact[]> {
+  return await traced(tracer.start("upload", { parent }), async (span) => {
+    const artifacts = await Promise.all(
+      made.map(({ variant, path, mediaType }) => {
+        const id = `${jobId}/${lease.token}/${variant}.${extensionOf(path)}`;
+        return store.putFile({ id, variant, mediaType }, path, attempt.signal);
+      }),
+    );
+    const byteLength = artifacts.reduce((sum, artifact) => sum + artifact.byteLength, 0);
+    span.set({ "framemill.files": artifacts.length, "framemill.bytes": byteLength });
+    return artifacts;
+  });
 }
 
 /** An output too long for a report goes as a file. */
@@ -194,11 +230,16 @@ async function complete(
   const amountMicroUsd = priceOf(prices, units);
   const usage = { ...units, gpuMs };
   const cost = { prices, amountMicroUsd };
-  const report = { jobId, token, usage, cost, artifacts, output: reported };
+  const span = deps.tracer.start("complete", { parent: job.traceparent });
+  const { traceparent } = span;
+  const report = { jobId, token, traceparent, usage, cost, artifacts, output: reported };
   // Nobody waits for a polled job's answer: what was made must not be made again.
   const isPolled = modality.endpoint.delivery === "poll";
   const forget = isPolled ? await deps.spool.keep(job, report) : undefined;
-  const completing = untilAnswered(() => reporter.complete(report), deps.preempted);
+  const completing = traced(
+    span,
+    async () => await untilAnswered(() => reporter.complete(report), deps.preempted),
+  );
   const { outcome } = await completing.catch(async (thrown: unknown) => {
     if (deps.preempted.aborted) throw new JobError("preempted", "the worker is leaving");
     if (toJobError(thrown).httpStatus < 500) await forget?.();
@@ -207,7 +248,8 @@ async function complete(
   await forget?.();
   if (outcome === "stale") throw new JobError("lease_lost", "another attempt holds the job");
   deps.metrics.completed(job, { gpuMs, units });
-  deps.log.info({ jobId, token, gpuMs, units, amountMicroUsd }, "job ended");
+  const trace = traceFields(job.traceparent);
+  deps.log.info({ jobId, token, gpuMs, units, amountMicroUsd, ...trace }, "job ended");
   return { type: "ack" };
 }
 
@@ -232,16 +274,14 @@ function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-interface FailedAttempt {
+interface FailedAttempt extends Pick<Running, "lease" | "reporter" | "deps"> {
   readonly error: JobError;
   readonly saved: Saved;
   readonly gpuMs: number;
-  readonly reporter: Reporter;
-  readonly deps: WorkerDeps;
 }
 
-async function settleFailure(lease: Lease, failed: FailedAttempt): Promise<Settlement> {
-  const { error, reporter } = failed;
+async function settleFailure({ traceparent }: Job, failed: FailedAttempt): Promise<Settlement> {
+  const { lease, error, reporter } = failed;
   const gpuMs = Math.round(failed.gpuMs);
   const { jobId, token } = lease;
   // Whoever holds the job now will end it; this message comes again only to see that it did.
@@ -249,12 +289,12 @@ async function settleFailure(lease: Lease, failed: FailedAttempt): Promise<Settl
   try {
     if (error.code === "preempted") {
       const checkpoint = await keepCheckpoint(lease, failed.saved, failed.deps);
-      await reporter.release({ jobId, token, checkpoint, gpuMs });
+      await reporter.release({ jobId, token, traceparent, checkpoint, gpuMs });
       return { type: "return" };
     }
     const failure = toFailure(error);
     const retryable = error.disposition === "retry";
-    const result = await reporter.fail({ jobId, token, failure, retryable, gpuMs });
+    const result = await reporter.fail({ jobId, token, traceparent, failure, retryable, gpuMs });
     if (result.outcome === "retry") return { type: "retry", delayMs: result.retryAfterMs };
     return { type: "ack" };
   } catch {

@@ -1,19 +1,13 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Job } from "../core/job.js";
 import { WORKER_STATES } from "../core/reports.js";
+import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
 import { readDeviceMemory } from "../inference/device-memory.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { WorkerHealth } from "./health.js";
 
 type Kind = Pick<Job, "modality" | "model">;
-
-/** Follows what an attempt is at. */
-export interface StageWatch {
-  /** Another stage begins, unless it is the one that runs. */
-  enter(stage: string): void;
-  end(): void;
-}
 
 export interface WorkerMetrics {
   readonly registry: Registry;
@@ -75,7 +69,9 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
   return {
     registry,
     watchStages: ({ modality, model }) =>
-      createStageWatch((stage, seconds) => stages.observe({ modality, model, stage }, seconds)),
+      createStageWatch(({ stage, startedAtMs, endedAtMs }) =>
+        stages.observe({ modality, model, stage }, (endedAtMs - startedAtMs) / 1_000),
+      ),
     completed({ modality, model }, { gpuMs, units }) {
       const seconds = gpuMs / 1_000;
       attempts.inc({ modality, model, outcome: "completed" });
@@ -85,22 +81,6 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
     },
     failed({ modality, model }, outcome) {
       attempts.inc({ modality, model, outcome });
-    },
-  };
-}
-
-function createStageWatch(note: (stage: string, seconds: number) => void): StageWatch {
-  let current: { readonly stage: string; readonly startedAtMs: number } | undefined;
-  const end = () => {
-    if (current !== undefined) note(current.stage, (performance.now() - current.startedAtMs) / 1e3);
-    current = undefined;
-  };
-  return {
-    end,
-    enter(stage) {
-      if (stage === current?.stage) return;
-      end();
-      current = { stage, startedAtMs: performance.now() };
     },
   };
 }

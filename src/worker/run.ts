@@ -1,5 +1,6 @@
 import type { Artifact } from "../core/artifact.js";
 import type { PipelineEvent } from "../core/events.js";
+import { toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type { Delivery } from "../queue/broker.js";
 import type { Attempt } from "./attempt.js";
@@ -19,7 +20,7 @@ export interface RunOptions {
   readonly delivery: Delivery;
   readonly scratchPath: string;
   readonly attempt: Attempt;
-  readonly deps: Pick<WorkerDeps, "inference" | "store" | "findModality" | "preempted">;
+  readonly deps: Pick<WorkerDeps, "inference" | "store" | "findModality" | "preempted" | "tracer">;
 }
 
 /**
@@ -27,12 +28,9 @@ export interface RunOptions {
  * as a first token; nothing of it is told before. Any other begins when its events are asked for.
  */
 export function startRun({ delivery, scratchPath, attempt, deps }: RunOptions): Run {
-  const { inference, store, findModality, preempted } = deps;
-  const readInput = (artifact: Artifact) => store.readBytes(artifact.id);
-  const begin = (job: Job, checkpoint?: Uint8Array) => {
-    const task = { job, scratchPath, readInput, preempted };
-    return inference.run(checkpoint ? { ...task, checkpoint } : task, attempt.signal);
-  };
+  const { findModality } = deps;
+  const begin = (job: Job, checkpoint?: Uint8Array): AsyncIterable<PipelineEvent> =>
+    traceEvents({ job, checkpoint, scratchPath, signal: attempt.signal }, deps);
   const { job, redelivered } = delivery;
   const isReplied = findModality(job.modality)?.endpoint.delivery === "reply";
   if (!isReplied || redelivered || job.requestFile !== undefined)
@@ -49,6 +47,33 @@ export function startRun({ delivery, scratchPath, attempt, deps }: RunOptions): 
       await events.return?.();
     },
   };
+}
+
+interface Task {
+  readonly job: Job;
+  readonly checkpoint: Uint8Array | undefined;
+  readonly scratchPath: string;
+  readonly signal: AbortSignal;
+}
+
+/** What the inference process yields, in a span from the asking to the last of it. */
+async function* traceEvents(
+  { job, checkpoint, scratchPath, signal }: Task,
+  { inference, store, preempted, tracer }: RunOptions["deps"],
+): AsyncGenerator<PipelineEvent> {
+  const span = tracer.start("run", { parent: job.traceparent });
+  const { traceparent } = span;
+  const told = traceparent === undefined ? job : { ...job, traceparent };
+  const readInput = (artifact: Artifact) => store.readBytes(artifact.id);
+  const task = { job: told, scratchPath, readInput, preempted };
+  try {
+    yield* inference.run(checkpoint ? { ...task, checkpoint } : task, signal);
+  } catch (thrown) {
+    span.fail(toJobError(thrown).code);
+    throw thrown;
+  } finally {
+    span.end();
+  }
 }
 
 /** A sequence whose first item is already under way. */

@@ -1,6 +1,7 @@
 import type { Modality } from "../core/modality.js";
 import type { Job } from "../core/job.js";
 import type { Reporter } from "../core/reports.js";
+import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
@@ -26,5 +27,6 @@ export interface WorkerDeps {
   /** Aborts when the process must leave: the job goes back without blame. */
   readonly preempted: AbortSignal;
   readonly metrics: Pick<WorkerMetrics, "watchStages" | "completed" | "failed">;
+  readonly tracer: Tracer;
   readonly log: Log;
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Job } from "../core/job.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
+import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { Broker, ConsumeOptions, Delivery } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
@@ -36,6 +37,7 @@ export interface WorkerOptions {
   readonly store: ArtifactStore;
   readonly findModality: (name: string) => Modality | undefined;
   readonly modalities: readonly Modality[];
+  readonly tracer: Tracer;
   readonly log: Log;
 }
 

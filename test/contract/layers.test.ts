@@ -27,6 +27,7 @@ const PLANTED = [
   ["only-in-media", "modalities/planted/image.ts", "sharp"],
   ["only-in-front", "worker/planted-http.ts", "fastify"],
   ["only-in-storage", "worker/planted-s3.ts", "@aws-sdk/client-s3"],
+  ["only-in-tracing", "worker/planted-spans.ts", "@opentelemetry/api"],
   ["no-undeclared-packages", "worker/planted-dev.ts", "vitest"],
   ["front-stays-light", "front/planted-heavy.ts", "../modalities/planted/engine.js"],
 ] as const;

@@ -8,6 +8,7 @@ import type { Job, Lease } from "#framemill/core/job.js";
 import type { ModelInfo } from "#framemill/core/modality.js";
 import type { CompletionReport } from "#framemill/core/reports.js";
 import type { Units } from "#framemill/core/usage.js";
+import { UNTRACED } from "#framemill/core/tracing.js";
 import { priceOf } from "#framemill/core/usage.js";
 import type { InferenceJob } from "#framemill/inference/host.js";
 import type { GenerationOutput } from "#framemill/inference/text/generation-request.js";
@@ -64,6 +65,7 @@ export async function startHands(
     store,
     findModality,
     modalities: listModalities(),
+    tracer: UNTRACED,
     log: silent,
   });
 }

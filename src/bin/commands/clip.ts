@@ -1,12 +1,16 @@
+import { rm } from "node:fs/promises";
 import type { Config } from "../../config.js";
 import { startStack } from "../stack.js";
 import { type Endpoint, findRunningFront } from "../dev-file.js";
 import { UsageError } from "../usage-error.js";
 import { generate, type GenerateOptions } from "./generate.js";
+import { showTrace } from "./trace.js";
 
 export interface ClipOptions extends GenerateOptions {
   readonly baseUrl?: string;
   readonly apiKey?: string;
+  /** File for the trace. */
+  readonly trace?: string;
 }
 
 /** Makes a clip on the front that is named or running; without one it starts everything embedded. */
@@ -16,9 +20,16 @@ export async function makeClip(
   config: Config,
 ): Promise<void> {
   const running = namedFront(options, config) ?? (await findRunningFront(config.dataDir));
-  if (running !== undefined) return generate(running, prompt, options, config);
+  const { trace, json } = options;
+  if (running !== undefined) {
+    if (trace !== undefined)
+      throw new Error(`--trace needs a service of its own: ${running.baseUrl} has TRACES_FILE`);
+    return generate(running, prompt, options, config);
+  }
+  if (trace !== undefined) await rm(trace, { force: true });
   const stack = await startStack({
     ...config,
+    ...(trace !== undefined && { tracesFile: trace }),
     port: 0,
     grpcPort: 0,
     workerPort: 0,
@@ -29,6 +40,7 @@ export async function makeClip(
   } finally {
     await stack.close();
   }
+  if (trace !== undefined && json !== true) await showTrace(trace, {});
 }
 
 function namedFront(options: ClipOptions, config: Config): Endpoint | undefined {

@@ -33,5 +33,6 @@ function clipOptions(command: Command): Command {
     .option("--out <file>", "MP4 to write", "clip.mp4")
     .option("--base-url <url>", "a running front, with /v1 (FRAMEMILL_BASE_URL)")
     .option("--api-key <key>", "key for --base-url (FRAMEMILL_API_KEY)")
+    .option("--trace <file>", "write the clip's trace, OTLP JSON lines, and print it as a tree")
     .option("--json", "print the summary as JSON");
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { parseAmount, parsePage, parseTime } from "./numbers.js";
 import type { ReadConfig } from "./read-config.js";
 
-/** `jobs`, `usage`, `top` and `workers`: what a running service does. */
+/** `jobs`, `usage`, `top`, `trace` and `workers`: what a running service does. */
 export function addOperatingCommands(program: Command, config: ReadConfig): void {
   addJobCommands(program, config);
   program
@@ -22,6 +22,16 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     .option("--every <seconds>", "between two looks", parseAmount, 1)
     .option("--json", "one look as JSON")
     .action(async (options) => (await import("../commands/top.js")).top(options, config()));
+  program
+    .command("trace")
+    .argument("<file>", "OTLP JSON lines, as TRACES_FILE and --trace write them")
+    .option("--id <trace>", "trace id; the trace of most spans when left out")
+    .option("--svg <file>", "draw it, too")
+    .option("--json", "print as JSON")
+    .description("prints one trace as a tree: every hop with its process, start and length")
+    .action(async (file: string, options) =>
+      (await import("../commands/trace.js")).showTrace(file, options),
+    );
   const workers = program.command("workers").description("workers that announce themselves");
   workers
     .command("list")

@@ -45,6 +45,7 @@ export async function* encodeClip(task: ClipTask, clip: DenoisedClip): ClipEvent
   const previews = createPreviews(request, frameCount);
   const held: Held = {};
   try {
+    yield { type: "progress", stage: "canvas", fraction: DENOISED_FRACTION };
     const plan = await paint(task, clip);
     const leaveTurn = yield* awaitTurn(task, clip.done);
     held.leaveTurn = leaveTurn;
@@ -103,6 +104,7 @@ async function* writeFrames(
   { plan, previews, encoder, clip }: Writing,
 ): ClipEvents {
   const { preempted, scratchPath } = task.context;
+  yield { type: "progress", stage: "frames", fraction: DENOISED_FRACTION };
   for await (const window of decodeWindows(task.model, plan)) {
     await Promise.all([encoder.write(window.frames), previews.add(window)]);
     const decoded = (window.firstFrame + window.count) / plan.frameCount;

@@ -24,10 +24,12 @@ export async function createVideoPipeline(
 async function* makeClip(task: ClipTask): AsyncGenerator<PipelineEvent<VideoOutput>> {
   const { model, request } = task;
   const frameCount = request.seconds * model.settings.shapes.frameRate;
+  yield { type: "progress", stage: "prompt", fraction: 0 };
   const states = await encodePrompts(model, request);
   const picture = await readPicture(task);
   const sample = yield* denoiseWithProgress(task, states, picture?.tokens ?? null);
   const done = { step: model.settings.sampler.steps, sample };
+  if (request.sound) yield { type: "progress", stage: "sound", fraction: DENOISED_FRACTION };
   const soundPath = request.sound ? await makeSound(task, states) : undefined;
   yield* encodeClip(task, { done, picture, soundPath, frameCount });
   yield { type: "output", output: { frameCount } };
@@ -42,6 +44,8 @@ async function* denoiseWithProgress(
   const { signal, preempted, scratchPath, checkpoint } = task.context;
   const kind = kindOf(task);
   const start = decodeCheckpoint(checkpoint, kind);
+  const done = (start?.step ?? 0) / model.settings.sampler.steps;
+  if (done < 1) yield { type: "progress", stage: "steps", fraction: done * DENOISED_FRACTION };
   const steps = denoise({ model, request, context, picture, signal, start });
   let next = await steps.next();
   for (; !next.done; next = await steps.next()) {

@@ -5,7 +5,10 @@ import type { VideoRequest } from "./request.js";
 
 /** The public video object, in every answer about a video job. */
 export const videoObject = jobObject("video", {
-  stage: z.string().nullable().describe("steps, frames, muxing, checking while in progress"),
+  stage: z
+    .string()
+    .nullable()
+    .describe("prompt, steps, sound, canvas, frames, muxing, checking while in progress"),
   prompt: z.string(),
   quality: z.enum(["fast", "standard", "high"]),
   size: z.string(),

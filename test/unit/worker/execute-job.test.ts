@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
+import { UNTRACED } from "#framemill/core/tracing.js";
 import { JobError } from "#framemill/core/errors.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Job } from "#framemill/core/job.js";
@@ -115,6 +116,7 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
     }),
     findModality,
     jobTimeoutMs: 60_000,
+    tracer: UNTRACED,
     onDrain() {},
     preempted: sent.preempted ?? signal,
     metrics: createWorkerMetrics({
