@@ -1,16 +1,13 @@
-import { closeSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { basename } from "node:path";
-import { type Cursor, readMessage, withProtobufFile } from "./protobuf-file.js";
-import { bytesField, bytesHeader, numberField } from "./protobuf-write.js";
+import { type Cursor, readField, readMessage, withProtobufFile } from "./protobuf-file.js";
+import { bytesPieces, copyRange, type Piece, writePieces } from "./protobuf-pieces.js";
+import { bytesField, numberField } from "./protobuf-write.js";
 
 /** Smaller tensors stay in the graph: ONNX Runtime reads shapes and scalars while it optimises. */
 const LEAST_BYTES = 1_024;
 /** Of a page: what is mapped begins at one. */
 const ALIGNMENT = 4_096;
-const COPY_BYTES = 1 << 22;
-
-/** A piece of the new file: bytes of the old one, or new ones. */
-type Piece = { readonly from: number; readonly to: number } | Buffer;
 
 interface MovedTensor {
   readonly from: number;
@@ -93,36 +90,16 @@ function rewriteFields(cursor: Cursor, end: number, { field, rewrite }: Rewritin
   let kept = cursor.position;
   while (cursor.position < end) {
     const fieldStart = cursor.position;
-    const fieldEnd = endOfField(cursor, end, field);
-    if (fieldEnd.isWanted) {
-      const content = rewrite(fieldEnd.to);
-      if (content !== undefined) {
-        const header = bytesHeader(field, lengthOf(content));
-        pieces.push({ from: kept, to: fieldStart }, header, ...content);
-        kept = fieldEnd.to;
-      }
+    const { number, isBytes, to } = readField(cursor, end);
+    const content = isBytes && number === field ? rewrite(to) : undefined;
+    if (content !== undefined) {
+      pieces.push({ from: kept, to: fieldStart }, ...bytesPieces(field, content));
+      kept = to;
     }
-    cursor.seek(fieldEnd.to);
+    cursor.seek(to);
   }
   pieces.push({ from: kept, to: end });
   return pieces;
-}
-
-/** Reads one tag; a wanted field of bytes is left at its content. */
-function endOfField(cursor: Cursor, end: number, wanted: number) {
-  const tag = cursor.varint();
-  const wireType = tag % 8;
-  if (wireType === 0) {
-    cursor.varint();
-    return { to: cursor.position, isWanted: false };
-  }
-  if (wireType === 1 || wireType === 5)
-    return { to: cursor.position + (wireType === 1 ? 8 : 4), isWanted: false };
-  if (wireType !== 2) throw new Error(`wire type ${wireType} at byte ${cursor.position}`);
-  const length = cursor.varint();
-  const to = cursor.position + length;
-  if (to > end) throw new Error(`a field ends ${to - end} bytes past its message`);
-  return { to, isWanted: Math.floor(tag / 8) === wanted };
 }
 
 /** Where a tensor's bytes lie; undefined where it has none, or they lie elsewhere already. */
@@ -132,33 +109,13 @@ function findRawData(cursor: Cursor, end: number) {
   let isExternal = false;
   while (cursor.position < end) {
     const fieldStart = cursor.position;
-    const { to, isWanted } = endOfField(cursor, end, TENSOR_RAW_DATA);
-    if (isWanted) raw = { fieldStart, from: cursor.position, to };
+    const { number, isBytes, to } = readField(cursor, end);
+    if (isBytes && number === TENSOR_RAW_DATA) raw = { fieldStart, from: cursor.position, to };
     cursor.seek(to);
   }
   cursor.seek(tensorStart);
   readMessage(cursor, end, { [TENSOR_EXTERNAL_DATA]: () => (isExternal = true) });
   return raw === undefined || isExternal ? undefined : { tensorStart, ...raw };
-}
-
-function lengthOf(pieces: readonly Piece[]): number {
-  return pieces.reduce(
-    (sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : piece.to - piece.from),
-    0,
-  );
-}
-
-function writePieces(source: number, path: string, pieces: readonly Piece[]): void {
-  const target = openSync(path, "wx");
-  try {
-    let position = 0;
-    for (const piece of pieces) {
-      if (Buffer.isBuffer(piece)) position += writeSync(target, piece, 0, piece.length, position);
-      else position = copyRange(source, target, { ...piece, offset: position });
-    }
-  } finally {
-    closeSync(target);
-  }
 }
 
 function writeWeights(source: number, path: string, moved: readonly MovedTensor[]): void {
@@ -168,18 +125,4 @@ function writeWeights(source: number, path: string, moved: readonly MovedTensor[
   } finally {
     closeSync(target);
   }
-}
-
-/** Copies source[from, to) to `offset`; returns the offset behind it. */
-function copyRange(source: number, target: number, { from, to, offset }: MovedTensor): number {
-  const window = Buffer.alloc(Math.min(COPY_BYTES, to - from));
-  let position = offset;
-  for (let at = from; at < to;) {
-    const count = readSync(source, window, 0, Math.min(window.length, to - at), at);
-    if (count === 0) throw new Error(`it ends at byte ${at}`);
-    writeSync(target, window, 0, count, position);
-    at += count;
-    position += count;
-  }
-  return position;
 }

@@ -37,6 +37,32 @@ export function readMessage(cursor: Cursor, end: number, handlers: Handlers): vo
   }
 }
 
+/** One field, its tag and, of bytes, its length read: the cursor stands at its content. */
+export interface FieldHead {
+  readonly number: number;
+  /** Text, bytes or a message. */
+  readonly isBytes: boolean;
+  /** Where it ends. */
+  readonly to: number;
+}
+
+/** Reads the head of the next field of a message that ends at `end`. */
+export function readField(cursor: Cursor, end: number): FieldHead {
+  const tag = cursor.varint();
+  const [number, wireType] = [Math.floor(tag / 8), tag % 8];
+  if (wireType === 0) {
+    cursor.varint();
+    return { number, isBytes: false, to: cursor.position };
+  }
+  if (wireType === 1 || wireType === 5)
+    return { number, isBytes: false, to: cursor.position + (wireType === 1 ? 8 : 4) };
+  if (wireType !== 2) throw new Error(`wire type ${wireType} at byte ${cursor.position}`);
+  const length = cursor.varint();
+  const to = cursor.position + length;
+  if (to > end) throw new Error(`a field ends ${to - end} bytes past its message`);
+  return { number, isBytes: true, to };
+}
+
 export interface Cursor {
   readonly size: number;
   readonly position: number;

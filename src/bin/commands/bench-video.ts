@@ -25,11 +25,13 @@ export async function runVideo(
   setup: PipelineSetup,
   { config, rounds, options }: VideoRun,
 ): Promise<BenchResult> {
-  const [{ benchVideo }, { benchQueuedClips }] = await Promise.all([
+  const [{ benchVideo }, { benchFusedSteps }, { benchQueuedClips }] = await Promise.all([
     import("../../bench/video.js"),
+    import("../../bench/fused-steps.js"),
     import("../../bench/queued-clips.js"),
   ]);
   const bare = await benchVideo(setup, rounds);
+  const fused = await benchFusedSteps(setup, rounds);
   const { dollarsPerHour = DOLLARS_PER_HOUR } = options;
   const uploads = new Map<string, Upload[]>();
   const served = { ...config, models: [BENCH_REQUEST.model] };
@@ -49,7 +51,7 @@ export async function runVideo(
       return {
         ...bare,
         conditions: { ...bare.conditions, parts: partsOf(config, stack) },
-        rows: [...bare.rows, ...queued.rows],
+        rows: [...bare.rows, fused, ...queued.rows],
         distributions: [...(bare.distributions ?? []), ...queued.distributions],
       };
     },

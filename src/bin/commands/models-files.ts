@@ -41,6 +41,17 @@ export async function externaliseModels(ids: readonly string[], config: Config):
   }
 }
 
+/** Makes samplers of denoisers; one line a package. */
+export async function fuseModels(ids: readonly string[], config: Config): Promise<void> {
+  const { fusePackage } = await import("../../inference/fuse-package.js");
+  for (const model of await chosenModels(ids, config.modelsDir)) {
+    await verifyModelPackage(model);
+    await fusePackage(model);
+    await verifyModelPackage(await loadModelPackage(model.path));
+    process.stdout.write(`${model.id}: denoises several steps a run from now on\n`);
+  }
+}
+
 /** The named packages, or all. */
 async function chosenModels(ids: readonly string[], modelsDir: string): Promise<ModelPackage[]> {
   const models = await listModelPackages(modelsDir);

@@ -29,7 +29,12 @@ export function addModelCommands(program: Command, config: ReadConfig): void {
     .action(async (ids: string[], options) =>
       (await import("../commands/models-evaluate.js")).evaluateModels(ids, options, config()),
     );
+  addFileCommands(models, config);
+  addPublishedCommands(models, config);
+}
 
+/** What changes a package in its place. */
+function addFileCommands(models: Command, config: ReadConfig): void {
   models
     .command("measure")
     .argument("[ids...]", "packages; all when left out")
@@ -44,6 +49,16 @@ export function addModelCommands(program: Command, config: ReadConfig): void {
     .action(async (ids: string[]) =>
       (await import("../commands/models-files.js")).externaliseModels(ids, config()),
     );
+  models
+    .command("fuse")
+    .argument("<ids...>", "video packages")
+    .description("makes one graph of a denoiser and its loop, for several steps a run")
+    .action(async (ids: string[]) =>
+      (await import("../commands/models-files.js")).fuseModels(ids, config()),
+    );
+}
+
+function addPublishedCommands(models: Command, config: ReadConfig): void {
   packageOptions(models.command("add").argument("<folder>", "a published model"))
     .option("--with <folders...>", "further folders to merge in, e.g. one with voices/")
     .description("recognises a published layout, writes its model.json and runs one inference")

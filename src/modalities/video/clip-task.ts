@@ -1,6 +1,6 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { CheckpointKind } from "./checkpoint.js";
-import { latentLength } from "./denoise.js";
+import { latentLength } from "./denoise-course.js";
 import type { MotionModel } from "./motion-model.js";
 import type { VideoRequest } from "./request.js";
 

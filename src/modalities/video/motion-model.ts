@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { PipelineSetup } from "../../core/modality.js";
 import { createStepBatch, type StepBatch } from "../../inference/diffusion/step-batch.js";
 import { createLane, type Lane } from "../../inference/lane.js";
-import { graphPaths, loadModelPackage } from "../../inference/model-package.js";
+import { createStretchBatch } from "../../inference/diffusion/stretch-batch.js";
+import { graphPaths, loadModelPackage, type ModelPackage } from "../../inference/model-package.js";
 import { type KeepingThread, openSessions, type SessionThread } from "../../inference/session.js";
 import type { Tensors } from "../../inference/tensor.js";
 import { hashedNgramSettings } from "../../inference/tokenizer.js";
@@ -45,7 +46,6 @@ export type MotionSettings = z.infer<typeof motionSettings>;
 /** Graphs that look at a whole clip; they run one after the other with all threads. */
 const CLIP_GRAPHS = [
   "text-encoder",
-  "denoiser",
   "canvas-decoder",
   "scene-decoder",
   "image-encoder",
@@ -53,17 +53,25 @@ const CLIP_GRAPHS = [
   "sound",
 ];
 const FRAME_GRAPHS = ["frame-decoder"];
-/** Two rows a clip, for guidance. */
-const MAX_DENOISER_ROWS = 16;
+/** Clips that share a run of the denoiser at most; each has two rows there, for guidance. */
+const MAX_DENOISED = 8;
 /** More decoding threads than this only fight for memory bandwidth. */
 const MAX_DECODERS = 8;
+
+/**
+ * Steps by the denoiser, or several in a run of the sampler that `models fuse` made. Clips of one length
+ * share runs: the same numbers as alone, on the CPU.
+ */
+export interface Denoising {
+  readonly graph: "denoiser" | "sampler";
+  readonly batch: StepBatch;
+}
 
 export interface MotionModel {
   readonly id: string;
   readonly settings: MotionSettings;
   readonly clip: SessionThread;
-  /** Denoising steps of clips of one length share runs: the same numbers as alone, on the CPU. */
-  readonly steps: StepBatch;
+  readonly denoising: Denoising;
   /** One thread each, so that windows of frames are decoded side by side. */
   readonly decoders: readonly KeepingThread[];
   /** One clip's windows are decoded before the next one's. */
@@ -80,8 +88,9 @@ export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel
   const decoderCount = Math.min(threads, MAX_DECODERS);
   const decoderThreads = Math.max(1, Math.floor(threads / decoderCount));
   const frameGraphs = graphPaths(model, FRAME_GRAPHS);
+  const graph = denoisingGraph(model);
   const [clip, ...decoders] = await Promise.all([
-    openSessions({ graphs: graphPaths(model, CLIP_GRAPHS), threads, providers }, onRun),
+    openSessions({ graphs: graphPaths(model, [...CLIP_GRAPHS, graph]), threads, providers }, onRun),
     ...Array.from({ length: decoderCount }, () =>
       openSessions({ graphs: frameGraphs, threads: decoderThreads, providers }, onRun),
     ),
@@ -89,9 +98,25 @@ export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel
   const close = async () => {
     await Promise.all([clip, ...decoders].map((thread) => thread.close()));
   };
-  const denoise = (feeds: Tensors) => clip.run("denoiser", feeds);
-  const steps = createStepBatch({ run: denoise, maxRows: MAX_DENOISER_ROWS });
-  return { id: model.id, settings, clip, steps, decoders, decoding: createLane(), close };
+  const denoising = createDenoising(graph, (feeds) => clip.run(graph, feeds));
+  return { id: model.id, settings, clip, denoising, decoders, decoding: createLane(), close };
+}
+
+/** On WebGPU the sampler's loop would run on the CPU, and its tensors cross with every step. */
+function denoisingGraph({ files, execution }: ModelPackage): Denoising["graph"] {
+  return "sampler" in files && execution.providers[0] !== "webgpu" ? "sampler" : "denoiser";
+}
+
+function createDenoising(
+  graph: Denoising["graph"],
+  run: (feeds: Tensors) => Promise<Tensors>,
+): Denoising {
+  const nowMs = () => performance.now();
+  const batch =
+    graph === "sampler"
+      ? createStretchBatch({ run, maxRows: MAX_DENOISED, nowMs })
+      : createStepBatch({ run, maxRows: 2 * MAX_DENOISED });
+  return { graph, batch };
 }
 
 function parseSettings(modelPath: string, model: unknown): MotionSettings {
