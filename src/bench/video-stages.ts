@@ -18,7 +18,7 @@ export interface ClipStages {
 }
 
 const PREPARING = new Set(["text-encoder"]);
-const DENOISING = new Set(["denoiser", "sampler"]);
+const DENOISING = new Set(["denoiser", "sampler", "sampler-step"]);
 const isDecoder = (role: string) => role.endsWith("-decoder");
 
 /** How each stage is spread over the clips; stages overlap, so they do not add up to the whole. */

@@ -1,17 +1,22 @@
 import { rename, rm, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { hashFile } from "./checked-files.js";
-import { writeSamplerGraph } from "./diffusion/sampler-graph.js";
+import { writeSamplerGraph, writeStepGraph } from "./diffusion/sampler-graph.js";
+import { STEP_ROLE } from "./diffusion/step-chain.js";
 import { updateManifest } from "./manifest-file.js";
 import type { ModelPackage } from "./model-package.js";
 
 const PIPELINE = "flow-video";
-const FILE_NAME = "sampler.onnx";
+const GRAPHS = [
+  { role: "sampler", fileName: "sampler.onnx", write: writeSamplerGraph },
+  { role: STEP_ROLE, fileName: "sampler-step.onnx", write: writeStepGraph },
+];
 
 /**
- * Makes the sampler of a video package: one graph for several denoising steps, beside the denoiser whose
- * weights it holds, or names where they lie in a file of their own. model.json changes once it is whole.
- * The package's files must have been verified. Throws a sentence where its denoiser is of another layout.
+ * Makes the samplers of a video package beside its denoiser, whose weights they hold, or name where they
+ * lie in a file of their own: a graph of several denoising steps, and one of a single step. model.json
+ * changes once they are whole. The package's files must have been verified. Throws a sentence where the
+ * denoiser is of another layout.
  */
 export async function fusePackage(model: ModelPackage): Promise<void> {
   const denoiser = model.files["denoiser"];
@@ -19,16 +24,24 @@ export async function fusePackage(model: ModelPackage): Promise<void> {
     throw new Error(
       `${model.id} has the pipeline ${model.pipeline}: only denoisers of ${PIPELINE} are made into samplers`,
     );
-  const path = posix.join(posix.dirname(denoiser.path), FILE_NAME);
-  const full = join(model.path, path);
-  const draft = `${full}.${process.pid}`;
+  const files = { ...model.files };
+  for (const { role, fileName, write } of GRAPHS) {
+    const path = posix.join(posix.dirname(denoiser.path), fileName);
+    await writeWhole(join(model.path, path), (draft) =>
+      write(join(model.path, denoiser.path), draft),
+    );
+    const { size } = await stat(join(model.path, path));
+    files[role] = { path, sha256: await hashFile(join(model.path, path)), byteLength: size };
+  }
+  await updateManifest(model.path, { files });
+}
+
+async function writeWhole(path: string, write: (draft: string) => void): Promise<void> {
+  const draft = `${path}.${process.pid}`;
   try {
-    writeSamplerGraph(join(model.path, denoiser.path), draft);
-    await rename(draft, full);
+    write(draft);
+    await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
   }
-  const { size } = await stat(full);
-  const sampler = { path, sha256: await hashFile(full), byteLength: size };
-  await updateManifest(model.path, { files: { ...model.files, sampler } });
 }

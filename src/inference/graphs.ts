@@ -195,7 +195,9 @@ async function readOutput(
 ): Promise<Tensor> {
   const value = results[name];
   if (value === undefined) throw new Error(`the graph has no output ${name}`);
-  const tensor = fromOrt(await reader.read(value));
+  const here = await reader.read(value);
+  if (here !== value) value.dispose();
+  const tensor = fromOrt(here);
   return tensor.type === "float16" ? castTensor(tensor, "float32") : tensor;
 }
 

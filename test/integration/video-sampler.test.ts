@@ -8,10 +8,13 @@ import { hashFile } from "#framemill/inference/checked-files.js";
 import { gaussianNoise } from "#framemill/inference/diffusion/noise.js";
 import { writeSamplerGraph } from "#framemill/inference/diffusion/sampler-graph.js";
 import { externaliseWeights } from "#framemill/inference/externalise.js";
+import { chainSteps, STEP_ROLE } from "#framemill/inference/diffusion/step-chain.js";
+import { createStretchBatch } from "#framemill/inference/diffusion/stretch-batch.js";
 import { fusePackage } from "#framemill/inference/fuse-package.js";
 import { updateManifest } from "#framemill/inference/manifest-file.js";
 import { loadModelPackage, verifyModelPackage } from "#framemill/inference/model-package.js";
 import { readOnnxOutline } from "#framemill/inference/onnx-outline.js";
+import { openSessions } from "#framemill/inference/session.js";
 import {
   type CheckpointKind,
   decodeCheckpoint,
@@ -110,6 +113,24 @@ describe("a package whose denoiser was fused with its loop", () => {
       expect(deviation(found.values, expected.values)).toBeLessThan(TOLERANCE);
     },
   );
+
+  test("makes them by its graph of one step as well, in runs that follow each other", async () => {
+    const graphs = { [STEP_ROLE]: join(fusedPath, "sampler-step.onnx") };
+    const sessions = await openSessions({ graphs, threads: 2, providers: ["cpu"] });
+    try {
+      // By this clock every run takes 75 ms.
+      let callsMs = 0;
+      const nowMs = () => (callsMs += 75);
+      const batch = createStretchBatch({ run: chainSteps(sessions), maxRows: 8, nowMs });
+      const model: MotionModel = { ...fused, denoising: { graph: STEP_ROLE, batch } };
+      const found = await latents({ model, request: boat });
+      expect(found.borders).toEqual([1, 4, 10]);
+      const expected = await latents({ model: plain, request: boat });
+      expect(deviation(found.values, expected.values)).toBeLessThan(TOLERANCE);
+    } finally {
+      await sessions.close();
+    }
+  });
 
   test("goes on from a checkpoint between two runs, and is cancelled there", async () => {
     const whole = await latents({ model: fused, request: fox });

@@ -39,13 +39,25 @@ const OWN = "sampler/";
  * sentence where the denoiser is not of this project's layout.
  */
 export function writeSamplerGraph(denoiserPath: string, samplerPath: string): void {
+  compose(denoiserPath, samplerPath, loopNodes);
+}
+
+/** The same of one step and without the loop: for providers on which a loop has no kernel. */
+export function writeStepGraph(denoiserPath: string, stepPath: string): void {
+  compose(denoiserPath, stepPath, stepNodes);
+}
+
+type ComposeNodes = (parts: OnnxParts, ports: Ports) => Piece[];
+
+function compose(denoiserPath: string, path: string, composeNodes: ComposeNodes): void {
   const ports = findPorts(readOnnxOutline(denoiserPath));
   const parts = withProtobufFile(denoiserPath, readOnnxParts);
   checkParts(parts);
+  const nodes = [...outerNodes(ports), ...composeNodes(parts, ports)];
   const source = openSync(denoiserPath, "r");
   try {
-    const graph = bytesPieces(7, composeGraph(parts, ports));
-    writePieces(source, samplerPath, [...parts.model, ...graph]);
+    const graph = bytesPieces(7, composeGraph(parts, ports, nodes));
+    writePieces(source, path, [...parts.model, ...graph]);
   } finally {
     closeSync(source);
   }
@@ -91,7 +103,7 @@ function perClip({ dims }: OnnxValue): OnnxValue["dims"] {
   return ["clips", ...dims.slice(1)];
 }
 
-function composeGraph(parts: OnnxParts, ports: Ports): Piece[] {
+function composeGraph(parts: OnnxParts, ports: Ports, nodes: readonly Piece[]): Piece[] {
   const latents = perClip(ports.sample);
   const states = perClip(ports.states);
   const shapes = { latents, states, negative_states: states, anchor: latents, noise: latents };
@@ -99,7 +111,7 @@ function composeGraph(parts: OnnxParts, ports: Ports): Piece[] {
   const input = (name: string, dims: OnnxValue["dims"]) =>
     valueField(INPUT, { name, elementType: FLOAT, dims });
   return [
-    ...outerNodes(parts, ports),
+    ...nodes,
     bytesField(2, "sampler"),
     ...parts.weights,
     int64Field("sampler/0", [0]),
@@ -135,39 +147,61 @@ function joined(inputs: readonly [string, string], { name, elementType }: OnnxVa
   return [...op("Concat", inputs, both, [axis(0)]), ...cast];
 }
 
-/** What does not change from step to step, and the steps. */
-function outerNodes(parts: OnnxParts, ports: Ports): Piece[] {
+/** What does not change from step to step, and the noise levels at which steps begin and end. */
+function outerNodes({ states }: Ports): Piece[] {
   const slice = (from: string, to: string, output: string) =>
     op("Slice", ["sigmas", `${OWN}${from}`, `${OWN}${to}`, "sampler/1"], output);
   return [
-    ...joined(["states", "negative_states"], ports.states),
+    ...joined(["states", "negative_states"], states),
     ...slice("0", "-1", "sampler/levels"),
     ...slice("1", "end", "sampler/next levels"),
     ...op("Sub", ["sampler/one", "pull"], "sampler/keep"),
-    ...op("Scan", ["latents", "sampler/levels", "sampler/next levels", "guidances"], "denoised", [
-      graphAttribute("body", composeBody(parts, ports)),
-      intAttribute("num_scan_inputs", 3),
-      intsAttribute("scan_input_axes", [1, 1, 1]),
-    ]),
+  ];
+}
+
+function loopNodes(parts: OnnxParts, ports: Ports): Piece[] {
+  const inputs = ["latents", "sampler/levels", "sampler/next levels", "guidances"];
+  return op("Scan", inputs, "denoised", [
+    graphAttribute("body", composeBody(parts, ports)),
+    intAttribute("num_scan_inputs", 3),
+    intsAttribute("scan_input_axes", [1, 1, 1]),
+  ]);
+}
+
+function stepNodes(parts: OnnxParts, ports: Ports): Piece[] {
+  const flat = (from: string, to: string) => op("Reshape", [from, "sampler/-1"], to);
+  return [
+    ...op("Identity", ["latents"], "sampler/latents"),
+    ...flat("sampler/levels", "sampler/level"),
+    ...flat("sampler/next levels", "sampler/next"),
+    ...flat("guidances", "sampler/guidance"),
+    ...bodyNodes(parts, ports),
+    ...op("Identity", ["sampler/moved"], "denoised"),
   ];
 }
 
 function composeBody(parts: OnnxParts, ports: Ports): Piece[] {
-  const { sample, timestep } = ports;
+  const latents = perClip(ports.sample);
   const value = (field: typeof INPUT | typeof OUTPUT, name: string, dims: OnnxValue["dims"]) =>
     valueField(field, { name, elementType: FLOAT, dims });
   return [
-    ...joined(["sampler/latents", "sampler/latents"], sample),
-    ...joined(["sampler/level", "sampler/level"], timestep),
-    ...parts.nodes,
-    ...guidedVelocity(parts, ports),
-    ...movedLatents(),
+    ...bodyNodes(parts, ports),
     bytesField(2, "step"),
-    value(INPUT, "sampler/latents", perClip(sample)),
+    value(INPUT, "sampler/latents", latents),
     value(INPUT, "sampler/level", ["clips"]),
     value(INPUT, "sampler/next", ["clips"]),
     value(INPUT, "sampler/guidance", ["clips"]),
-    value(OUTPUT, "sampler/moved", perClip(sample)),
+    value(OUTPUT, "sampler/moved", latents),
+  ];
+}
+
+function bodyNodes(parts: OnnxParts, ports: Ports): Piece[] {
+  return [
+    ...joined(["sampler/latents", "sampler/latents"], ports.sample),
+    ...joined(["sampler/level", "sampler/level"], ports.timestep),
+    ...parts.nodes,
+    ...guidedVelocity(parts, ports),
+    ...movedLatents(),
   ];
 }
 

@@ -1,4 +1,5 @@
-import { float32, floatsOf, type Tensor, type Tensors } from "../tensor.js";
+import { float32, floatsOf, type Tensors } from "../tensor.js";
+import { columnsOf } from "./columns.js";
 import { createStepBatch, type StepBatch } from "./step-batch.js";
 
 export interface StretchBatchOptions {
@@ -39,13 +40,7 @@ export function createStretchBatch({ run, maxRows, nowMs }: StretchBatchOptions)
 function shorten(feeds: Tensors, steps: number): Tensors {
   return {
     ...feeds,
-    sigmas: firstColumns(feeds, "sigmas", steps + 1),
-    guidances: firstColumns(feeds, "guidances", steps),
+    sigmas: columnsOf(feeds, "sigmas", [0, steps + 1]),
+    guidances: columnsOf(feeds, "guidances", [0, steps]),
   };
-}
-
-function firstColumns(feeds: Tensors, name: string, count: number): Tensor {
-  const [rows = 0, columns = 0] = feeds[name]?.dims ?? [];
-  const values = floatsOf(feeds, name).filter((_, at) => at % columns < count);
-  return float32(values, [rows, count]);
 }

@@ -38,7 +38,7 @@ export async function* denoise({
 }: DenoiseInput): AsyncGenerator<DenoiseState, Float32Array> {
   const course = planCourse(input);
   const { graph, batch } = input.model.denoising;
-  const advance = graph === "sampler" ? takeStretch : takeStep;
+  const advance = graph === "denoiser" ? takeStep : takeStretch;
   let state = start ?? { step: 0, sample: course.noise };
   while (state.step < course.guidances.length) {
     signal.throwIfAborted();

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { PipelineSetup } from "../../core/modality.js";
 import { createStepBatch, type StepBatch } from "../../inference/diffusion/step-batch.js";
 import { createLane, type Lane } from "../../inference/lane.js";
+import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../../inference/diffusion/step-chain.js";
 import { createStretchBatch } from "../../inference/diffusion/stretch-batch.js";
 import { graphPaths, loadModelPackage, type ModelPackage } from "../../inference/model-package.js";
 import { type KeepingThread, openSessions, type SessionThread } from "../../inference/session.js";
@@ -59,11 +60,11 @@ const MAX_DENOISED = 8;
 const MAX_DECODERS = 8;
 
 /**
- * Steps by the denoiser, or several in a run of the sampler that `models fuse` made. Clips of one length
+ * Steps by the denoiser, or several in a run of the samplers that `models fuse` made. Clips of one length
  * share runs: the same numbers as alone, on the CPU.
  */
 export interface Denoising {
-  readonly graph: "denoiser" | "sampler";
+  readonly graph: "denoiser" | "sampler" | typeof STEP_ROLE;
   readonly batch: StepBatch;
 }
 
@@ -90,7 +91,10 @@ export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel
   const frameGraphs = graphPaths(model, FRAME_GRAPHS);
   const graph = denoisingGraph(model);
   const [clip, ...decoders] = await Promise.all([
-    openSessions({ graphs: graphPaths(model, [...CLIP_GRAPHS, graph]), threads, providers }, onRun),
+    openSessions(
+      { graphs: graphPaths(model, [...CLIP_GRAPHS, graph]), threads, providers, keeps: STEP_KEEPS },
+      onRun,
+    ),
     ...Array.from({ length: decoderCount }, () =>
       openSessions({ graphs: frameGraphs, threads: decoderThreads, providers }, onRun),
     ),
@@ -98,25 +102,21 @@ export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel
   const close = async () => {
     await Promise.all([clip, ...decoders].map((thread) => thread.close()));
   };
-  const denoising = createDenoising(graph, (feeds) => clip.run(graph, feeds));
+  const denoising = { graph, batch: createBatch(graph, clip) };
   return { id: model.id, settings, clip, denoising, decoders, decoding: createLane(), close };
 }
 
 /** On WebGPU the sampler's loop would run on the CPU, and its tensors cross with every step. */
 function denoisingGraph({ files, execution }: ModelPackage): Denoising["graph"] {
-  return "sampler" in files && execution.providers[0] !== "webgpu" ? "sampler" : "denoiser";
+  const sampler = execution.providers[0] === "webgpu" ? STEP_ROLE : "sampler";
+  return sampler in files ? sampler : "denoiser";
 }
 
-function createDenoising(
-  graph: Denoising["graph"],
-  run: (feeds: Tensors) => Promise<Tensors>,
-): Denoising {
-  const nowMs = () => performance.now();
-  const batch =
-    graph === "sampler"
-      ? createStretchBatch({ run, maxRows: MAX_DENOISED, nowMs })
-      : createStepBatch({ run, maxRows: 2 * MAX_DENOISED });
-  return { graph, batch };
+function createBatch(graph: Denoising["graph"], clip: SessionThread): StepBatch {
+  const alone = (feeds: Tensors) => clip.run(graph, feeds);
+  if (graph === "denoiser") return createStepBatch({ run: alone, maxRows: 2 * MAX_DENOISED });
+  const run = graph === STEP_ROLE ? chainSteps(clip) : alone;
+  return createStretchBatch({ run, maxRows: MAX_DENOISED, nowMs: () => performance.now() });
 }
 
 function parseSettings(modelPath: string, model: unknown): MotionSettings {
