@@ -9,3 +9,8 @@ export interface Artifact {
   /** Lower-case hexadecimal SHA-256 of the bytes. */
   readonly sha256: string;
 }
+
+/** Where the newest preview of a running attempt lies, in a folder of its own. */
+export function previewFolder({ jobId, token }: { readonly jobId: string; readonly token: number }) {
+  return `${jobId}/${token}/preview/`;
+}

@@ -28,6 +28,12 @@ export type PipelineEvent<Output = unknown> =
       readonly mediaType: string;
     }
   | {
+      /** A small picture of what is made so far; each takes the place of the one before. */
+      readonly type: "preview";
+      /** WebP. */
+      readonly bytes: Uint8Array;
+    }
+  | {
       /** For so long it waited for another job of its process, in milliseconds: not work of this job. */
       readonly type: "waited";
       readonly ms: number;

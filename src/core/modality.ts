@@ -24,6 +24,8 @@ export interface Endpoint {
   readonly idPrefix: string;
   /** File variants of a polled job besides `content`. */
   readonly variants: readonly string[];
+  /** Variant that shows a completed job of a pipeline with previews; while it runs, the newest of those does. */
+  readonly preview?: string;
   /** A replied job that can be read, cancelled and deleted at `path/{id}` afterwards, as `stored` says. */
   readonly isResource?: boolean;
   /** What a replied job may answer besides JSON, e.g. `text/event-stream`. */

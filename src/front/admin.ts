@@ -58,6 +58,7 @@ export function addAdminRoutes(
         }
       });
       addJobRoutes(admin, operations);
+      admin.get("/overview", async () => operations.readOverview());
       admin.get("/keys", async () => operations.listKeys());
       admin.post("/keys", async ({ body }) => {
         const { project, name } = parse(newKey, body);

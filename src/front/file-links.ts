@@ -8,7 +8,7 @@ export interface FileLinks {
   isValid(link: { jobId: string; variant: string; expires: number; signature: string }): boolean;
 }
 
-const LINK_SECONDS = 3_600;
+export const LINK_SECONDS = 3_600;
 const SECRET = "file-links";
 
 export interface FileLinksOptions {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { sql } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import { sendArtifact } from "./content.js";
@@ -29,6 +30,8 @@ export function addFileRoute(app: FastifyInstance, options: FileRouteOptions): v
       .selectFrom("jobs")
       .select(["artifacts", "files_removed"])
       .where("id", "=", jobId)
+      .where("deleted_at", "is", null)
+      .where(sql<boolean>`expires_at > now()`)
       .executeTakeFirst();
     const artifact = job?.artifacts.find((candidate) => candidate.variant === variant);
     if (artifact === undefined || job?.files_removed === true) throw unknownFile();

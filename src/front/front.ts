@@ -35,7 +35,7 @@ import { createOutbox, type Outbox } from "./outbox.js";
 import { readPriceTable } from "./price-table.js";
 import { startReply, type RepliesOptions } from "./replies.js";
 import { createReportHandlers, type ReportHandlers } from "./reports.js";
-import { addJobRoutes, addModelRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
+import { addCommonRoutes, addJobRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
 import { createServer } from "./server.js";
 import type { Submission } from "./new-job.js";
 import { createJobId, createSubmitJob } from "./submit-job.js";
@@ -54,7 +54,7 @@ export interface FrontOptions {
   readonly tracer?: Tracer;
   /** An open database, closed by its owner; absent = opened from the configuration. */
   readonly database?: Database;
-  /** Adds routes that need no API key (pages, the dashboard), before the server listens. */
+  /** Adds routes that need no API key (pages, the admin routes), before the server listens. */
   readonly addPages?: (app: FastifyInstance, front: FrontParts) => void | Promise<void>;
 }
 
@@ -163,7 +163,7 @@ async function createApp(
   { keys, database }: FrontParts,
   shared: Shared,
 ): Promise<FastifyInstance> {
-  const { config, broker, store, models, log, tracer = UNTRACED } = options;
+  const { config, broker, store, log, tracer = UNTRACED } = options;
   const now = (): number => performance.now();
   const closing = new AbortController();
   // Every open answer listens.
@@ -186,7 +186,7 @@ async function createApp(
     randomBytes,
     now,
     addRoutes(guarded) {
-      addModelRoutes(guarded, models);
+      addCommonRoutes(guarded, routes);
       for (const modality of modalities) {
         const isPolled = modality.endpoint.delivery === "poll";
         const add = isPolled ? addJobRoutes : addReplyRoutes;

@@ -3,7 +3,8 @@ import { JobError } from "../core/errors.js";
 import type { Project } from "./keys.js";
 import type { Tables } from "./tables.js";
 
-const MONTH_START = sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+/** The first moment of the calendar month (UTC), as SQL. */
+export const MONTH_START = sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 /**
  * Refuses a job that would take the project past its monthly limit. An open job's quote counts as

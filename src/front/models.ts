@@ -1,12 +1,23 @@
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
+import { listModalities } from "../modalities/registry.js";
 
 export function renderModels(models: readonly ModelInfo[]) {
   return { object: "list", data: models.map(renderModel) };
 }
 
-export function renderModel({ id, createdAtSeconds }: ModelInfo) {
-  return { id, object: "model", created: createdAtSeconds, owned_by: "framemill" };
+/** The stock object, and which endpoints the model serves with which voices. */
+export function renderModel({ id, modality, createdAtSeconds, voices }: ModelInfo) {
+  return {
+    id,
+    object: "model",
+    created: createdAtSeconds,
+    owned_by: "framemill",
+    endpoints: listModalities()
+      .filter(({ name, modelsOf }) => (modelsOf ?? name) === modality)
+      .map(({ endpoint }) => endpoint.path),
+    ...(voices !== undefined && { voices }),
+  };
 }
 
 export function getModel(models: readonly ModelInfo[], id: string): ModelInfo {

@@ -34,7 +34,7 @@ export function renderOpenApi(modalities: readonly Modality[], serverUrl: string
     info: { title: "Framemill", version: "1", description: "Media and text generation service." },
     servers: [{ url: serverUrl }],
     security: [{ key: [] }],
-    paths: Object.fromEntries([modelPaths(), ...modalities.map(pathsOf)].flatMap(Object.entries)),
+    paths: Object.fromEntries([commonPaths(), ...modalities.map(pathsOf)].flatMap(Object.entries)),
     components: {
       securitySchemes: { key: { type: "http", scheme: "bearer" } },
       schemas: { ...schemas, error: errorSchema },
@@ -42,13 +42,17 @@ export function renderOpenApi(modalities: readonly Modality[], serverUrl: string
   };
 }
 
-function modelPaths(): Json {
+function commonPaths(): Json {
   const object = { type: "object" };
   return {
     "/models": { get: operation("List the models", answer("application/json", object)) },
     "/models/{id}": {
       parameters: [idParameter],
       get: operation("Read a model", answer("application/json", object)),
+    },
+    "/charges/{id}": {
+      parameters: [idParameter],
+      get: operation("Read what a job has cost", answer("application/json", object)),
     },
   };
 }
@@ -117,11 +121,12 @@ function oneJobPaths(root: string, object: string, one: Json): Json {
 }
 
 function jobPaths(modality: Modality): Json {
-  const { object, path, variants } = modality.endpoint;
+  const { object, path, variants, preview } = modality.endpoint;
   const root = path.replace(/^\/v1/, "");
   const reference = { $ref: `#/components/schemas/${schemaName(modality)}` };
   const one = answer("application/json", reference);
   const list = { type: "object", properties: { data: { type: "array", items: reference } } };
+  const variant = query("variant", { enum: [object, ...variants], default: object });
   return {
     [root]: {
       post: {
@@ -147,9 +152,25 @@ function jobPaths(modality: Modality): Json {
       parameters: [idParameter],
       get: {
         ...operation("Download the file", answer("application/octet-stream", {})),
-        parameters: [query("variant", { enum: [object, ...variants], default: object })],
+        parameters: [variant],
       },
     },
+    [`${root}/{id}/link`]: {
+      parameters: [idParameter],
+      get: {
+        ...operation(
+          "Get an address of the file that needs no key",
+          answer("application/json", { type: "object" }),
+        ),
+        parameters: [variant],
+      },
+    },
+    ...(preview !== undefined && {
+      [`${root}/{id}/preview`]: {
+        parameters: [idParameter],
+        get: operation("See what is made so far", answer("image/webp", {})),
+      },
+    }),
   };
 }
 

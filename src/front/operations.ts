@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { JobError } from "../core/errors.js";
 import type { DeadLetters } from "../queue/dead-letters.js";
 import type { Database } from "./database.js";
+import { createEstimates } from "./estimates.js";
 import {
   getJobDetail,
   type JobDetail,
@@ -11,6 +12,7 @@ import {
 } from "./job-summaries.js";
 import { cancelJob } from "./jobs.js";
 import type { ApiKey, Keys, Project, ProjectLimits } from "./keys.js";
+import { createOverview, type Overview } from "./overview.js";
 import { type QueueSummary, summariseQueues } from "./queue-summaries.js";
 import { type RetriedJob, retryJob } from "./retry-job.js";
 import { summariseUsage, type UsageQuery, type UsageSummary } from "./usage-summaries.js";
@@ -45,6 +47,8 @@ export interface Operations {
   setProject(name: string, limits: Partial<ProjectLimits>): Promise<Project>;
   /** The secret that signs the project's webhooks; `renew`: another than before. */
   webhookSecret(name: string, renew: boolean): Promise<string>;
+  /** Queues, throughput, waits, failures and money. */
+  readOverview(): Promise<Overview>;
   /** Those that were heard of within the last 15 s. */
   listWorkers(): Promise<WorkerSummary[]>;
   /** `drain`: it finishes its jobs and takes no more, until it is told otherwise. */
@@ -60,7 +64,9 @@ export function createOperations(
   const ensureProject = async (name: string): Promise<Project> =>
     (await keys.listProjects()).find((known) => known.name === name) ??
     (await keys.createProject(name));
+  const estimates = createEstimates({ kysely, now: () => performance.now() });
   return {
+    readOverview: createOverview(kysely, estimates),
     deadLetters,
     listJobs: (query) => listJobSummaries(kysely, query),
     getJob: (id) => getJobDetail(kysely, id),

@@ -6,12 +6,15 @@ import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Changes } from "./changes.js";
+import { addChargeRoute } from "./charges.js";
 import { chooseArtifact, sendArtifact } from "./content.js";
 import type { Database } from "./database.js";
 import { resourceCode } from "./errors.js";
 import type { Estimates } from "./estimates.js";
 import { jobEvents } from "./events.js";
+import { LINK_SECONDS } from "./file-links.js";
 import { readOutput } from "./job-output.js";
+import { sendPicture } from "./job-pictures.js";
 import type { JobRecord } from "./job-record.js";
 import { findJob, listJobs, renderJob, type JobScope } from "./job-records.js";
 import { cancelJob, deleteJob } from "./jobs.js";
@@ -53,11 +56,16 @@ interface Resource extends RoutesOptions {
   readonly render: (job: JobRecord) => Promise<Record<string, unknown>>;
 }
 
-export function addModelRoutes(app: FastifyInstance, models: readonly ModelInfo[]): void {
+/** What belongs to no modality: the models, and what jobs have cost. */
+export function addCommonRoutes(
+  app: FastifyInstance,
+  { models, database }: Pick<RoutesOptions, "models" | "database">,
+): void {
   app.get("/v1/models", async () => renderModels(models));
   app.get<JobRequest>("/v1/models/:id", async ({ params }) =>
     renderModel(getModel(models, params.id)),
   );
+  addChargeRoute(app, database);
 }
 
 /** The resource of one polled modality: create, list, read, watch, cancel, download, delete. */
@@ -81,6 +89,16 @@ export function addJobRoutes(
     exposeHeadRoute: false,
     handler: (request, reply) =>
       download(resource, { ...idOf(request), request, reply, variant: request.query.variant }),
+  });
+  app.get<JobRequest>(`${path}/:id/link`, (request) =>
+    link(resource, request, { ...idOf(request), variant: request.query.variant }),
+  );
+  const { preview } = modality.endpoint;
+  if (preview === undefined) return;
+  app.get<JobRequest>(`${path}/:id/preview`, async (request, reply) => {
+    const job = await getJob(resource, request, idOf(request).id);
+    const { endpoint } = modality;
+    return await sendPicture({ ...options, endpoint, preview }, job, reply);
   });
 }
 
@@ -142,9 +160,10 @@ interface ReplyExchange {
 async function answer(resource: Resource, { request, reply, closing }: ReplyExchange) {
   const { modality, randomBytes, replies, publicUrl } = resource;
   const submission = await readSubmission(request, modality, randomBytes);
-  const origin = publicUrl ?? `${request.protocol}://${request.host}`;
+  const origin = originOf(request, publicUrl);
   const signal = abortOnClose(reply, closing);
   const running = await startReply(replies, submission, { origin, signal });
+  reply.header("x-job-id", submission.id);
   return await sendReply(modality, running, reply);
 }
 
@@ -233,6 +252,23 @@ async function download(
   const artifact = chooseArtifact(resource.modality.endpoint, job, variant);
   const name = artifact.variant === "content" ? id : `${id}-${artifact.variant}`;
   return await sendArtifact(resource.store, request, reply, { artifact, name });
+}
+
+/** An address that downloads the file without a key: what a player or a page can be given. */
+async function link(
+  resource: Resource,
+  request: FastifyRequest,
+  { id, variant }: { readonly id: string; readonly variant: unknown },
+) {
+  const { modality, replies, publicUrl } = resource;
+  const job = await getJob(resource, request, id);
+  const artifact = chooseArtifact(modality.endpoint, job, variant);
+  const url = `${originOf(request, publicUrl)}${replies.links.make(id, artifact.variant)}`;
+  return { object: "link", url, media_type: artifact.mediaType, expires_in: LINK_SECONDS };
+}
+
+function originOf(request: FastifyRequest, publicUrl: string | undefined): string {
+  return publicUrl ?? `${request.protocol}://${request.host}`;
 }
 
 async function getJob(resource: Resource, request: FastifyRequest, id: string): Promise<JobRecord> {

@@ -11,6 +11,7 @@ import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/broker.js";
 import { startAttempt, type Attempt } from "./attempt.js";
 import { keepCheckpoint, readCheckpoint, type Saved } from "./checkpoint.js";
+import { createPreviews, type Previews } from "./previews.js";
 import { startRun, type Run } from "./run.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
@@ -114,21 +115,20 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
   const told = { jobId: job.id, attempt: lease.attempt, ...trace };
   deps.log.info({ ...told, token: lease.token }, "job started");
   const saved: Saved = { path: undefined };
+  const previews = createPreviews(lease, deps);
   try {
     const modality = getModality(job, deps);
     const whole = { ...job, request: await readRequest(job, deps) };
-    return await complete(
-      whole,
-      modality,
-      running,
-      await make(whole, modality, { ...running, saved }),
-    );
+    const made = await make(whole, modality, { ...running, saved, previews });
+    return await complete(whole, modality, running, made);
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
     deps.log.warn({ ...told, code: error.code, reason: error.message }, "attempt failed");
     deps.metrics.failed(job, error.code);
     running.span.fail(error.code);
     return await settleFailure(job, { ...running, error, saved, gpuMs: attempt.workedMs() });
+  } finally {
+    previews.end();
   }
 }
 
@@ -159,7 +159,7 @@ async function readRequest({ request, requestFile }: Job, { store }: WorkerDeps)
 async function make(
   job: Job,
   modality: Modality,
-  running: Running & { readonly saved: Saved },
+  running: Running & { readonly saved: Saved; readonly previews: Previews },
 ): Promise<Made> {
   const { lease, run, attempt, reporter, deps } = running;
   const { token } = lease;
@@ -176,6 +176,7 @@ async function make(
       reporter.progress(progress);
     } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
     else if (event.type === "file") files.push(event);
+    else if (event.type === "preview") running.previews.show(event.bytes);
     else if (event.type === "checkpoint") running.saved.path = event.path;
     else if (event.type === "waited") attempt.waited(event.ms);
     else output = event.output;

@@ -63,6 +63,7 @@ async function operationsWithId(): Promise<Operation[]> {
 async function createObjects(): Promise<ReadonlyMap<string, string>> {
   const { key } = harness.account;
   const ids = new Map<string, string>([["videos", await makeClip(harness, key)]]);
+  ids.set("charges", ids.get("videos") ?? "");
   const more = listModalities().filter(
     ({ endpoint }) => endpoint.delivery === "poll" || endpoint.isResource === true,
   );

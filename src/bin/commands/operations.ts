@@ -95,6 +95,7 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     setProject: (name, limits) => call("PUT", `/projects/${encodeURIComponent(name)}`, limits),
     webhookSecret: (name, renew) =>
       call("POST", `/projects/${encodeURIComponent(name)}/webhook-secret`, { renew }),
+    readOverview: () => call("GET", "/overview"),
     listWorkers: () => call("GET", "/workers"),
     drainWorker: (workerId, drain) =>
       call("POST", `/workers/${encodeURIComponent(workerId)}/drain`, { drain }),

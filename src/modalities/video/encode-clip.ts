@@ -109,6 +109,7 @@ async function* writeFrames(
     await Promise.all([encoder.write(window.frames), previews.add(window)]);
     const decoded = (window.firstFrame + window.count) / plan.frameCount;
     const fraction = DENOISED_FRACTION + decoded * (DECODED_FRACTION - DENOISED_FRACTION);
+    yield* previews.takeNewest();
     yield { type: "progress", stage: "frames", fraction };
     if (preempted?.aborted === true) yield* leave(scratchPath, kindOf(task), clip.done);
   }

@@ -15,6 +15,7 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     object: "video",
     idPrefix: "video_",
     variants: ["thumbnail", "spritesheet"],
+    preview: "thumbnail",
   },
   requestSchema: () => z.toJSONSchema(videoBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(videoObject),

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
 import { frameByteLength } from "../../media/encoder.js";
-import { joinTiles, sheetFrames, sheetTile } from "../../media/spritesheet.js";
+import { joinTiles, sheetFrames, sheetTile, tileWebp } from "../../media/spritesheet.js";
 import { thumbnailWebp } from "../../media/thumbnail.js";
 import type { FrameWindow } from "./decode-frames.js";
 import type { VideoOutput, VideoRequest } from "./request.js";
@@ -12,9 +12,14 @@ type Tile = Awaited<ReturnType<typeof sheetTile>>;
 /** Pictures of a clip, made from its frames while they go by. */
 export interface Previews {
   add(window: FrameWindow): Promise<void>;
+  /** The newest picture for whoever waits, once. */
+  takeNewest(): PipelineEvent<VideoOutput>[];
   /** Writes thumbnail and spritesheet to the scratch folder and names them. */
   write(scratchPath: string): Promise<PipelineEvent<VideoOutput>[]>;
 }
+
+/** Of the sheet's tiles every second one is shown while the clip is made. */
+const SHOWN_TILES = 2;
 
 /** The thumbnail shows the middle of the clip. */
 export function createPreviews({ width, height }: VideoRequest, frameCount: number): Previews {
@@ -24,12 +29,28 @@ export function createPreviews({ width, height }: VideoRequest, frameCount: numb
   const tiles: Tile[] = [];
   let thumbnail: Uint8Array = new Uint8Array();
   let sheet: Promise<Uint8Array> | undefined;
+  let newest: Uint8Array | undefined;
+  const show = (tile: Tile) =>
+    // Nobody waits for it: a picture that fails is one that is not shown.
+    void tileWebp(tile).then(
+      (bytes) => (newest = bytes),
+      () => {},
+    );
   return {
+    takeNewest() {
+      const bytes = newest;
+      newest = undefined;
+      return bytes === undefined ? [] : [{ type: "preview", bytes }];
+    },
     async add({ firstFrame, count, frames }) {
       for (let index = 0; index < count; index++) {
         const pixels = frames.subarray(index * size, (index + 1) * size);
         const frame = { pixels, width, height };
-        if (wanted.has(firstFrame + index)) tiles.push(await sheetTile(frame));
+        if (wanted.has(firstFrame + index)) {
+          const tile = await sheetTile(frame);
+          if (tiles.length % SHOWN_TILES === 0) show(tile);
+          tiles.push(tile);
+        }
         if (firstFrame + index === middle) thumbnail = await thumbnailWebp(frame);
       }
       if (sheet !== undefined || tiles.length < wanted.size) return;

@@ -1,0 +1,182 @@
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import { listModalities } from "../modalities/registry.js";
+import type { Estimates } from "./estimates.js";
+import { MONTH_START } from "./ledger.js";
+import type { Tables } from "./tables.js";
+
+/** One model's jobs that have not ended. */
+export interface OpenQueue {
+  readonly modality: string;
+  readonly model: string;
+  readonly queued: number;
+  readonly running: number;
+  /** How long the oldest queued job has waited; null where none waits. */
+  readonly oldestSeconds: number | null;
+  /** Compute-seconds that its jobs still need, as far as their kind was measured. */
+  readonly outstandingSeconds: number;
+}
+
+/** Jobs of one model that ended within the last hour. Times in seconds, of completed jobs. */
+export interface PaceSummary {
+  readonly modality: string;
+  readonly model: string;
+  readonly completed: number;
+  readonly failed: number;
+  readonly waitMedian: number | null;
+  readonly wait95: number | null;
+  readonly runMedian: number | null;
+  readonly run95: number | null;
+}
+
+export interface FailureSummary {
+  readonly code: string;
+  readonly model: string;
+  readonly jobs: number;
+  /** ISO 8601. */
+  readonly latestAt: string;
+}
+
+/** Money in micro-dollars; days and months are UTC. */
+export interface SpendingSummary {
+  readonly projectId: string;
+  readonly name: string;
+  readonly todayMicroUsd: number;
+  readonly monthMicroUsd: number;
+  /** Most that its open jobs may cost. */
+  readonly reservedMicroUsd: number;
+  readonly monthlyLimitMicroUsd: number | null;
+  readonly jobsThisMonth: number;
+}
+
+/** How the service does, from the ledger: every replica says the same. */
+export interface Overview {
+  /** ISO 8601. */
+  readonly at: string;
+  readonly queues: readonly OpenQueue[];
+  readonly paces: readonly PaceSummary[];
+  /** The last 60 minutes, oldest first; the last one is not over. */
+  readonly minutes: readonly { readonly completed: number; readonly failed: number }[];
+  readonly failures: readonly FailureSummary[];
+  /** The projects that spent most this month. */
+  readonly spending: readonly SpendingSummary[];
+}
+
+const MOST_PROJECTS = 100;
+const MOST_FAILURES = 20;
+/** What is told of the last hour is read anew after this long: it takes a while where jobs are many. */
+const FRESH_MS = 5_000;
+
+type Past = Pick<Overview, "paces" | "minutes" | "failures" | "spending">;
+
+/** Reads the overview; dashboards that ask at once share one reading of the last hour. */
+export function createOverview(
+  kysely: Kysely<Tables>,
+  { outstanding }: Pick<Estimates, "outstanding">,
+): () => Promise<Overview> {
+  let readAtMs = -Infinity;
+  let past: Promise<Past> | undefined;
+  const recent = async (): Promise<Past> => {
+    if (past === undefined || performance.now() - readAtMs > FRESH_MS) {
+      readAtMs = performance.now();
+      past = readPast(kysely);
+      past.catch(() => (past = undefined));
+    }
+    return await past;
+  };
+  return async () => {
+    const [queues, earlier] = await Promise.all([readQueues(kysely), recent()]);
+    const weighed = queues.map(async (queue) => {
+      const { seconds } = await outstanding([queue.model]);
+      return Object.assign({ outstandingSeconds: seconds }, queue);
+    });
+    return { at: new Date().toISOString(), queues: await Promise.all(weighed), ...earlier };
+  };
+}
+
+async function readQueues(
+  kysely: Kysely<Tables>,
+): Promise<Omit<OpenQueue, "outstandingSeconds">[]> {
+  const { rows } = await sql<Omit<OpenQueue, "outstandingSeconds">>`
+    SELECT modality, model, count(*) FILTER (WHERE state = 'queued')::int AS queued,
+      count(*) FILTER (WHERE state = 'in_progress')::int AS running,
+      extract(epoch FROM now() - min(created_at) FILTER (WHERE state = 'queued'))
+        ::double precision AS "oldestSeconds"
+    FROM jobs WHERE state IN ('queued', 'in_progress')
+    GROUP BY modality, model ORDER BY queued DESC, model`.execute(kysely);
+  return rows;
+}
+
+async function readPast(kysely: Kysely<Tables>): Promise<Past> {
+  const [paces, minutes, failures, spending] = await Promise.all([
+    readPaces(kysely),
+    readMinutes(kysely),
+    readFailures(kysely),
+    readSpending(kysely),
+  ]);
+  return { paces, minutes, failures, spending };
+}
+
+/** Two parts, since each has an index by its end; the free jobs of the service's own count as well. */
+function endedWithinAnHour(): RawBuilder<unknown> {
+  const names = sql.join(listModalities().map(({ name }) => name));
+  return sql`(SELECT * FROM jobs WHERE NOT kept AND ended_at > now() - interval '1 hour'
+    UNION ALL SELECT * FROM jobs
+      WHERE kept AND modality IN (${names}) AND ended_at > now() - interval '1 hour') ended`;
+}
+
+async function readPaces(kysely: Kysely<Tables>): Promise<PaceSummary[]> {
+  const share = (fraction: number, interval: string) => sql`
+    (percentile_cont(${sql.lit(fraction)}::double precision) WITHIN GROUP
+      (ORDER BY extract(epoch FROM ${sql.raw(interval)})::double precision)
+      FILTER (WHERE state = 'completed'))`;
+  const { rows } = await sql<PaceSummary>`
+    SELECT modality, model, count(*) FILTER (WHERE state = 'completed')::int AS completed,
+      count(*) FILTER (WHERE state = 'failed')::int AS failed,
+      ${share(0.5, "started_at - created_at")} AS "waitMedian",
+      ${share(0.95, "started_at - created_at")} AS "wait95",
+      ${share(0.5, "ended_at - started_at")} AS "runMedian",
+      ${share(0.95, "ended_at - started_at")} AS "run95"
+    FROM ${endedWithinAnHour()} GROUP BY modality, model ORDER BY completed DESC, model`.execute(
+    kysely,
+  );
+  return rows;
+}
+
+async function readMinutes(kysely: Kysely<Tables>): Promise<Overview["minutes"]> {
+  const { rows } = await sql<{ completed: number; failed: number }>`
+    SELECT count(*) FILTER (WHERE state = 'completed')::int AS completed,
+      count(*) FILTER (WHERE state = 'failed')::int AS failed
+    FROM generate_series(59, 0, -1) AS ago
+    LEFT JOIN ${endedWithinAnHour()}
+      ON floor(extract(epoch FROM now() - ended.ended_at) / 60) = ago
+    GROUP BY ago ORDER BY ago DESC`.execute(kysely);
+  return rows;
+}
+
+async function readFailures(kysely: Kysely<Tables>): Promise<FailureSummary[]> {
+  const { rows } = await sql<Omit<FailureSummary, "latestAt"> & { latest_at: Date }>`
+    SELECT failure->>'code' AS code, model, count(*)::int AS jobs, max(ended_at) AS latest_at
+    FROM ${endedWithinAnHour()} WHERE state = 'failed'
+    GROUP BY 1, model ORDER BY jobs DESC LIMIT ${MOST_FAILURES}`.execute(kysely);
+  return rows.map(({ latest_at: latest, code, model, jobs }) => ({
+    code,
+    model,
+    jobs,
+    latestAt: latest.toISOString(),
+  }));
+}
+
+async function readSpending(kysely: Kysely<Tables>): Promise<SpendingSummary[]> {
+  const { rows } = await sql<SpendingSummary>`
+    SELECT projects.id AS "projectId", name, monthly_limit_micro_usd AS "monthlyLimitMicroUsd",
+      month.amount AS "monthMicroUsd", month.today AS "todayMicroUsd", month.jobs AS "jobsThisMonth",
+      (SELECT coalesce(sum(amount_micro_usd), 0)::bigint FROM jobs
+        WHERE project_id = projects.id AND state IN ('queued', 'in_progress')) AS "reservedMicroUsd"
+    FROM projects, LATERAL (
+      SELECT coalesce(sum(amount_micro_usd), 0)::bigint AS amount, count(*)::int AS jobs,
+        coalesce(sum(amount_micro_usd) FILTER (WHERE created_at >=
+          date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'), 0)::bigint AS today
+      FROM charges WHERE project_id = projects.id AND created_at >= ${MONTH_START}
+    ) month ORDER BY month.amount DESC, name LIMIT ${MOST_PROJECTS}`.execute(kysely);
+  return rows;
+}
