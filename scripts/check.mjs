@@ -17,10 +17,11 @@ const CHECKS = [
     command: [bin("tsc"), "-p", "tsconfig.json", "--noEmit", "--incremental", "false"],
   },
   { name: "types", of: "test", command: [bin("tsc"), "-p", "test/tsconfig.json"] },
+  { name: "types", of: "web", command: [bin("tsc"), "-p", "web/tsconfig.json"] },
   {
     name: "lint",
-    command: [bin("oxlint"), "--deny-warnings", "src", "test", "scripts"],
-    fix: [bin("oxlint"), "--fix", "--deny-warnings", "src", "test", "scripts"],
+    command: [bin("oxlint"), "--deny-warnings", "src", "web", "test", "scripts"],
+    fix: [bin("oxlint"), "--fix", "--deny-warnings", "src", "web", "test", "scripts"],
   },
   { name: "deploy", command: [process.execPath, script("check-deploy.mjs")] },
   { name: "layers", command: [process.execPath, script("layers.mjs")] },

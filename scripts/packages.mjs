@@ -57,9 +57,15 @@ async function isInstalled(lock) {
   );
 }
 
-/** Compiles src to dist, unless nothing it reads changed since. */
+/** Compiles src and web to dist, unless nothing it reads changed since. */
 export async function build() {
-  const wanted = await fingerprint(["src", "tsconfig.json", "package.json", "package-lock.json"]);
+  const wanted = await fingerprint([
+    "src",
+    "web",
+    "tsconfig.json",
+    "package.json",
+    "package-lock.json",
+  ]);
   if ((await readText(buildStamp)) === wanted) return;
   await step("Compiling", async () => {
     const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
@@ -67,6 +73,9 @@ export async function build() {
       cwd: root,
     });
     await removeStale();
+    await mustRun("The pages cannot be built.", process.execPath, [
+      join(root, "scripts", "build-web.mjs"),
+    ]);
     await mkdir(join(root, "dist"), { recursive: true });
     await writeFile(buildStamp, wanted);
   });
@@ -74,8 +83,9 @@ export async function build() {
 
 /** Deletes compiled files whose source is gone. */
 async function removeStale() {
-  const compiled = (await filesUnder(join(root, "dist"))).filter((file) =>
-    /\.(d\.ts|js)(\.map)?$/.test(file),
+  const pages = join(root, "dist", "web");
+  const compiled = (await filesUnder(join(root, "dist"))).filter(
+    (file) => /\.(d\.ts|js)(\.map)?$/.test(file) && !file.startsWith(pages),
   );
   const sourceOf = (file) =>
     join(root, "src", relative(join(root, "dist"), file).replace(/\.(d\.ts|js)(\.map)?$/, ".ts"));

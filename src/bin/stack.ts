@@ -2,6 +2,7 @@ import type { Config } from "../config.js";
 import { addAdminRoutes } from "../front/admin.js";
 import { type Front, startFront } from "../front/front.js";
 import { createOperations } from "../front/operations.js";
+import { addWebPages } from "../front/web-pages.js";
 import { traceBroker } from "../queue/traced-broker.js";
 import type { Worker } from "../worker/worker.js";
 import { ensureAdminKey } from "./admin-key.js";
@@ -70,7 +71,8 @@ export async function runFront(
     models,
     log,
     tracer: tracing.tracer,
-    addPages(app, { database, keys }) {
+    async addPages(app, { database, keys }) {
+      await addWebPages(app, log);
       if (config.adminKey === undefined) return;
       const operations = createOperations(database, keys, broker.deadLetters);
       addAdminRoutes(app, operations, config.adminKey);

@@ -1,0 +1,26 @@
+import type { Overview } from "../../src/front/overview.js";
+import { formatAgo, formatCount } from "../lib/format.js";
+import { Section, Table } from "./section.js";
+
+/** Why jobs failed in the last hour. */
+export function Failures({
+  failures,
+  nowMs,
+}: Pick<Overview, "failures"> & { readonly nowMs: number }) {
+  return (
+    <Section title="Failures">
+      <Table
+        caption="Failures of the last hour by reason"
+        none="No job has failed in the last hour."
+        rows={failures}
+        keyOf={({ code, model }) => `${code} ${model}`}
+        columns={[
+          { name: "Reason", cell: ({ code }) => <code>{code}</code> },
+          { name: "Model", cell: ({ model }) => model },
+          { name: "Jobs", isNumber: true, cell: ({ jobs }) => formatCount(jobs) },
+          { name: "Latest", isNumber: true, cell: ({ latestAt }) => formatAgo(latestAt, nowMs) },
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,65 @@
+import { useEffect, useState } from "preact/hooks";
+import type { JobSummary } from "../../src/front/job-summaries.js";
+import type { Overview } from "../../src/front/overview.js";
+import type { WorkerSummary } from "../../src/front/workers.js";
+import { callJson, messageOf } from "../lib/api.js";
+
+/** The service as the admin routes tell it. */
+export interface Service {
+  readonly overview: Overview;
+  readonly workers: readonly WorkerSummary[];
+  readonly jobs: readonly JobSummary[];
+  readonly readAtMs: number;
+}
+
+/** Pause between two readings; a page that nobody sees reads nothing. */
+const PAUSE_MS = 2_000;
+const LATEST_JOBS = 25;
+
+/** Reads the service again and again for as long as the key is good. */
+export function useService(key: string) {
+  const [service, setService] = useState<Service>();
+  const [problem, setProblem] = useState<string>();
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    const again = () => setRound((before) => before + 1);
+    const read = async () => {
+      if (key === "" || document.hidden) return;
+      try {
+        const next = await readService(key, abort.signal);
+        if (abort.signal.aborted) return;
+        setService(next);
+        setProblem(undefined);
+      } catch (thrown) {
+        if (!abort.signal.aborted) setProblem(messageOf(thrown));
+      }
+    };
+    const readAndWait = async () => {
+      await read();
+      if (!abort.signal.aborted) timer = setTimeout(again, PAUSE_MS);
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    void readAndWait();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [key, round]);
+  const isKnown = key !== "" && service !== undefined;
+  return {
+    service: isKnown ? service : undefined,
+    problem: key === "" ? undefined : problem,
+    refresh: () => setRound((before) => before + 1),
+  };
+}
+
+async function readService(key: string, signal: AbortSignal): Promise<Service> {
+  const options = { key, signal };
+  const [overview, workers, jobs] = await Promise.all([
+    callJson<Overview>("/admin/overview", options),
+    callJson<readonly WorkerSummary[]>("/admin/workers", options),
+    callJson<readonly JobSummary[]>(`/admin/jobs?limit=${LATEST_JOBS}`, options),
+  ]);
+  return { overview, workers, jobs, readAtMs: Date.now() };
+}

@@ -1,0 +1,203 @@
+import { ApiError, call, callJson, type ErrorBody, messageOf, readJson } from "../lib/api.js";
+import { eventData } from "../lib/event-stream.js";
+import type { Endpoint, Values } from "./catalogue.js";
+import { toBody } from "./form-values.js";
+
+/** The public object of a job, as far as the page shows it. */
+export interface Job {
+  readonly id: string;
+  readonly status: "queued" | "in_progress" | "completed" | "failed";
+  readonly progress: number;
+  readonly stage: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly queue_position: number | null;
+  readonly eta_seconds: number | null;
+  readonly cost: { readonly amount: number; readonly final: number | null };
+}
+
+export interface Charge {
+  readonly amount: number;
+  readonly units: Readonly<Record<string, number>>;
+}
+
+/** One request and what has come of it. */
+export interface Run {
+  readonly state: "running" | "done" | "failed" | "cancelled";
+  readonly request: Values;
+  readonly startedAtMs: number;
+  readonly endedAtMs?: number;
+  readonly job?: Job;
+  /** Address of a picture of what is made so far. */
+  readonly preview?: string;
+  /** Address and type of what was made. */
+  readonly media?: { readonly url: string; readonly type: string };
+  readonly pictures?: readonly string[];
+  readonly isUnfinished?: boolean;
+  readonly text?: string;
+  /** JSON as it came. */
+  readonly answer?: unknown;
+  readonly charge?: Charge;
+  readonly error?: { readonly message: string; readonly param?: string | undefined };
+}
+
+export type Change = Partial<Run>;
+
+export interface RunContext {
+  readonly endpoint: Endpoint;
+  readonly key: string;
+  readonly request: Values;
+  readonly signal: AbortSignal;
+  readonly onChange: (change: Change) => void;
+}
+
+/** How often the charge of an answer is asked for: it is entered when the answer has ended. */
+const CHARGE_TRIES = 5;
+const CHARGE_PAUSE_MS = 200;
+
+/** Sends a request and follows it to its end, whatever that is; never rejects. */
+export async function runRequest(context: RunContext): Promise<void> {
+  const { endpoint, signal, onChange } = context;
+  try {
+    if (endpoint.isJob) await followJob(context);
+    else await readAnswer(context);
+  } catch (thrown) {
+    if (signal.aborted) onChange({ state: "cancelled" });
+    else {
+      const param = thrown instanceof ApiError ? thrown.param : undefined;
+      onChange({ state: "failed", error: { message: messageOf(thrown), param } });
+    }
+  } finally {
+    onChange({ endedAtMs: Date.now() });
+  }
+}
+
+/** Asks for the end of a job; what comes of that, its events tell. */
+export async function cancelJob({ path }: Endpoint, key: string, id: string): Promise<void> {
+  await call(`${path}/${id}/cancel`, { key, method: "POST" });
+}
+
+async function followJob(context: RunContext): Promise<void> {
+  const { endpoint, key, request, signal, onChange } = context;
+  let job = await callJson<Job>(endpoint.path, { key, body: toBody(request), signal });
+  onChange({ job, answer: job });
+  const events = await call(`${endpoint.path}/${job.id}/events`, { key, signal });
+  for await (const data of eventData(events.body ?? new ReadableStream())) {
+    job = parseJob(data);
+    onChange({ job, answer: job });
+    if (endpoint.hasPreview && job.status === "in_progress") void showPreview(context, job.id);
+  }
+  if (job.status === "completed") {
+    const media = await findMedia(context, job.id);
+    onChange({ state: "done", media, ...(await chargeOf(context, job.id)) });
+  } else if (job.error?.code === "cancelled") onChange({ state: "cancelled" });
+  else
+    onChange({ state: "failed", error: { message: job.error?.message ?? "the job has failed" } });
+}
+
+/** A picture that is not there (yet) is nothing to tell of. */
+async function showPreview({ endpoint, key, signal, onChange }: RunContext, id: string) {
+  const url = `${endpoint.path}/${id}/preview`;
+  const picture = await call(url, { key, signal }).catch(() => undefined);
+  if (picture?.status === 200) onChange({ preview: URL.createObjectURL(await picture.blob()) });
+}
+
+interface Link {
+  readonly url: string;
+  readonly media_type: string;
+}
+
+/** A signed address on this origin: a player can ask for parts of the file, and holds no key. */
+async function findMedia({ endpoint, key, signal }: RunContext, id: string) {
+  const link = await callJson<Link>(`${endpoint.path}/${id}/link`, { key, signal });
+  const { pathname, search } = new URL(link.url);
+  return { url: pathname + search, type: link.media_type };
+}
+
+async function readAnswer(context: RunContext): Promise<void> {
+  const { endpoint, key, request, signal, onChange } = context;
+  const response = await call(endpoint.path, { key, body: toBody(request), signal });
+  const type = response.headers.get("content-type") ?? "";
+  if (type.startsWith("text/event-stream")) await readEvents(response, onChange);
+  else if (type.startsWith("application/json")) onChange(showJson(await readJson(response)));
+  else if (type.startsWith("text/")) onChange({ text: await response.text() });
+  else onChange({ media: { url: URL.createObjectURL(await response.blob()), type } });
+  const id = response.headers.get("x-job-id");
+  onChange({ state: "done", ...(id !== null && (await chargeOf(context, id))) });
+}
+
+async function chargeOf({ key, signal }: RunContext, id: string): Promise<{ charge?: Charge }> {
+  for (let attempt = 0; attempt < CHARGE_TRIES; attempt += 1) {
+    const charge = await callJson<Charge>(`/v1/charges/${id}`, { key, signal }).catch(() => null);
+    if (charge !== null) return { charge };
+    await new Promise((resolve) => setTimeout(resolve, CHARGE_PAUSE_MS));
+  }
+  return {};
+}
+
+/** Events of chat, responses, images and transcriptions. */
+interface StreamEvent {
+  readonly type?: string;
+  readonly delta?: string;
+  readonly text?: string;
+  readonly b64_json?: string;
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
+  readonly response?: unknown;
+  readonly error?: ErrorBody;
+}
+
+async function readEvents(response: Response, onChange: RunContext["onChange"]): Promise<void> {
+  let text = "";
+  for await (const data of eventData(response.body ?? new ReadableStream())) {
+    const event = parseEvent(data);
+    if (event.error !== undefined && event.error !== null) throw new ApiError(500, event.error);
+    text += writtenBy(event);
+    if (text !== "") onChange({ text });
+    if (event.b64_json !== undefined)
+      onChange({
+        pictures: [pictureUrl(event.b64_json)],
+        isUnfinished: event.type === "image_generation.partial_image",
+      });
+    else onChange({ answer: event.response ?? event });
+  }
+}
+
+/** What an event adds to the text. */
+function writtenBy({ type = "", delta = "", choices = [] }: StreamEvent): string {
+  return choices[0]?.delta?.content ?? (type.endsWith("text.delta") ? delta : "");
+}
+
+/** Whatever type is named, a browser goes by the picture's first bytes. */
+function pictureUrl(base64: string): string {
+  return `data:image/png;base64,${base64}`;
+}
+
+interface Answer {
+  readonly text?: string;
+  readonly output?: readonly { readonly content?: readonly { readonly text?: string }[] }[];
+  readonly choices?: readonly { readonly message?: { readonly content?: string | null } }[];
+  readonly data?: readonly { readonly b64_json?: string; readonly url?: string }[];
+}
+
+function showJson(answer: Answer): Change {
+  const said = answer.output?.flatMap(({ content = [] }) => content.map((part) => part.text ?? ""));
+  const text = answer.text ?? answer.choices?.[0]?.message?.content ?? said?.join("");
+  const pictures = (answer.data ?? []).flatMap(({ b64_json: base64, url }) =>
+    base64 === undefined ? (url ?? []) : pictureUrl(base64),
+  );
+  return {
+    answer: pictures.length > 0 ? { ...answer, data: `${pictures.length} pictures` } : answer,
+    ...(text !== undefined && { text }),
+    ...(pictures.length > 0 && { pictures }),
+  };
+}
+
+// As in `readJson`: the front that sends them is of the page's own build.
+// oxlint-disable typescript/no-unsafe-type-assertion
+function parseJob(data: string): Job {
+  return JSON.parse(data) as Job;
+}
+
+function parseEvent(data: string): StreamEvent {
+  return JSON.parse(data) as StreamEvent;
+}
+// oxlint-enable typescript/no-unsafe-type-assertion
