@@ -11,6 +11,12 @@ export interface Artifact {
 }
 
 /** Where the newest preview of a running attempt lies, in a folder of its own. */
-export function previewFolder({ jobId, token }: { readonly jobId: string; readonly token: number }) {
+export function previewFolder({
+  jobId,
+  token,
+}: {
+  readonly jobId: string;
+  readonly token: number;
+}) {
   return `${jobId}/${token}/preview/`;
 }

@@ -181,14 +181,24 @@ async function make(
     else if (event.type === "waited") attempt.waited(event.ms);
     else output = event.output;
   }
-  if (output === undefined)
-    throw new JobError("invalid_output", "the pipeline ended without an output");
   attempt.signal.throwIfAborted();
   stages.enter("uploading");
-  const long = await spillOutput(output, run.scratchPath);
+  const made = await deliver(job, { output, files }, running);
+  stages.end();
+  return made;
+}
+
+/** Uploads the files, and the output where it is long. */
+async function deliver(
+  job: Job,
+  { output, files }: { readonly output: unknown; readonly files: readonly MadeFile[] },
+  running: Running,
+): Promise<Made> {
+  if (output === undefined)
+    throw new JobError("invalid_output", "the pipeline ended without an output");
+  const long = await spillOutput(output, running.run.scratchPath);
   const made = long === undefined ? files : [...files, long];
   const artifacts = made.length === 0 ? [] : await upload(job, made, running);
-  stages.end();
   return { output, reported: long === undefined ? output : null, artifacts };
 }
 
