@@ -117,11 +117,11 @@ function addMoney(registry: Registry, { jobs, attempts, charges }: Readings): vo
 }
 
 async function countJobs(kysely: Kysely<Tables>): Promise<readonly JobCount[]> {
-  const { rows } = await sql<JobCount>`SELECT model, tier, state, count(*)::int AS jobs,
+  const { rows } = await sql<JobCount>`SELECT jobs.model, tier, state, count(*)::int AS jobs,
     count(*) FILTER (WHERE state = 'completed' AND charges.job_id IS NULL)::int AS uncharged,
     extract(epoch FROM now() - min(jobs.created_at))::double precision AS oldest_seconds
     FROM jobs LEFT JOIN charges ON charges.job_id = jobs.id
-    GROUP BY model, tier, state`.execute(kysely);
+    GROUP BY jobs.model, tier, state`.execute(kysely);
   return rows;
 }
 

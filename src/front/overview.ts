@@ -21,6 +21,7 @@ export interface PaceSummary {
   readonly modality: string;
   readonly model: string;
   readonly completed: number;
+  /** Cancelled ones are not among them. */
   readonly failed: number;
   readonly waitMedian: number | null;
   readonly wait95: number | null;
@@ -61,6 +62,8 @@ export interface Overview {
   readonly spending: readonly SpendingSummary[];
 }
 
+/** Whoever cancels a job is not let down by it. */
+const HAS_FAILED = sql`state = 'failed' AND failure->>'code' <> 'cancelled'`;
 const MOST_PROJECTS = 100;
 const MOST_FAILURES = 20;
 /** What is told of the last hour is read anew after this long: it takes a while where jobs are many. */
@@ -131,7 +134,7 @@ async function readPaces(kysely: Kysely<Tables>): Promise<PaceSummary[]> {
       FILTER (WHERE state = 'completed'))`;
   const { rows } = await sql<PaceSummary>`
     SELECT modality, model, count(*) FILTER (WHERE state = 'completed')::int AS completed,
-      count(*) FILTER (WHERE state = 'failed')::int AS failed,
+      count(*) FILTER (WHERE ${HAS_FAILED})::int AS failed,
       ${share(0.5, "started_at - created_at")} AS "waitMedian",
       ${share(0.95, "started_at - created_at")} AS "wait95",
       ${share(0.5, "ended_at - started_at")} AS "runMedian",
@@ -145,7 +148,7 @@ async function readPaces(kysely: Kysely<Tables>): Promise<PaceSummary[]> {
 async function readMinutes(kysely: Kysely<Tables>): Promise<Overview["minutes"]> {
   const { rows } = await sql<{ completed: number; failed: number }>`
     SELECT count(*) FILTER (WHERE state = 'completed')::int AS completed,
-      count(*) FILTER (WHERE state = 'failed')::int AS failed
+      count(*) FILTER (WHERE ${HAS_FAILED})::int AS failed
     FROM generate_series(59, 0, -1) AS ago
     LEFT JOIN ${endedWithinAnHour()}
       ON floor(extract(epoch FROM now() - ended.ended_at) / 60) = ago
