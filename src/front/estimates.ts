@@ -25,6 +25,8 @@ export interface Estimates {
   readonly etaSeconds: (record: JobRecord) => number | null;
   /** Jobs of these models, or of all, that have not ended, and the seconds a worker will need for them. */
   readonly outstanding: (models: readonly string[]) => Promise<Outstanding>;
+  /** The same of every model that has such jobs, each by itself. */
+  readonly outstandingByModel: () => Promise<ReadonlyMap<string, Outstanding>>;
 }
 
 export interface EstimatesOptions {
@@ -55,6 +57,13 @@ export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
     async outstanding(models) {
       await refresh();
       return sumOutstanding(await readOutstanding(kysely, models), paces);
+    },
+    async outstandingByModel() {
+      await refresh();
+      const kinds = await readOutstanding(kysely, []);
+      const models = new Set(kinds.map(({ model }) => model));
+      const workOf = (id: string) => kinds.filter(({ model }) => model === id);
+      return new Map([...models].map((id) => [id, sumOutstanding(workOf(id), paces)]));
     },
     etaSeconds(record) {
       const pace = findPace(paces, record);

@@ -6,6 +6,8 @@ export const JOBS_CHANNEL = "framemill_jobs";
 
 /** Has not ended. */
 export const OPEN = sql`state IN ('queued', 'in_progress')`;
+/** Of a failed job: its caller ended it. */
+export const CANCELLED = sql`failure ->> 'code' = 'cancelled'`;
 /** Nobody holds it, or no longer. */
 export const UNLEASED = sql`(lease_until IS NULL OR lease_until <= now())`;
 

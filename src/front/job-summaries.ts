@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { JobFailure, JobState } from "../core/job.js";
 import type { Prices, Units } from "../core/usage.js";
+import { isProject } from "./ledger.js";
 import type { Tables } from "./tables.js";
 
 /** A job as its operator sees it: no prompt, but attempts and money. */
@@ -86,9 +87,7 @@ export async function listJobSummaries(
     ...(state === undefined ? [] : [sql`jobs.state = ${state}`]),
     ...(modality === undefined ? [] : [sql`jobs.modality = ${modality}`]),
     ...(model === undefined ? [] : [sql`jobs.model = ${model}`]),
-    ...(project === undefined
-      ? []
-      : [sql`(projects.id = ${project} OR projects.name = ${project})`]),
+    ...(project === undefined ? [] : [isProject(project)]),
     ...(since === undefined ? [] : [sql`jobs.created_at >= ${since}::timestamptz`]),
   ];
   const page = sql`${sql.join(conditions, sql` AND `)} ORDER BY jobs.seq DESC LIMIT ${query.limit}`;

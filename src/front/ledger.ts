@@ -1,10 +1,15 @@
-import { sql, type Transaction } from "kysely";
+import { type RawBuilder, sql, type Transaction } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { Project } from "./keys.js";
 import type { Tables } from "./tables.js";
 
 /** The first moment of the calendar month (UTC), as SQL. */
 export const MONTH_START = sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+
+/** Whether a row `projects` is the one that an operator means by its id or its name. */
+export function isProject(idOrName: string): RawBuilder<unknown> {
+  return sql`(projects.id = ${idOrName} OR projects.name = ${idOrName})`;
+}
 
 /**
  * Refuses a job that would take the project past its monthly limit. An open job's quote counts as

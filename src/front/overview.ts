@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { listModalities } from "../modalities/registry.js";
 import type { Estimates } from "./estimates.js";
+import { CANCELLED, OPEN } from "./job-moves.js";
 import { MONTH_START } from "./ledger.js";
 import type { Tables } from "./tables.js";
 
@@ -63,7 +64,7 @@ export interface Overview {
 }
 
 /** Whoever cancels a job is not let down by it. */
-const HAS_FAILED = sql`state = 'failed' AND failure->>'code' <> 'cancelled'`;
+const HAS_FAILED = sql`state = 'failed' AND NOT ${CANCELLED}`;
 const MOST_PROJECTS = 100;
 const MOST_FAILURES = 20;
 /** What is told of the last hour is read anew after this long: it takes a while where jobs are many. */
@@ -74,7 +75,7 @@ type Past = Pick<Overview, "paces" | "minutes" | "failures" | "spending">;
 /** Reads the overview; dashboards that ask at once share one reading of the last hour. */
 export function createOverview(
   kysely: Kysely<Tables>,
-  { outstanding }: Pick<Estimates, "outstanding">,
+  { outstandingByModel }: Pick<Estimates, "outstandingByModel">,
 ): () => Promise<Overview> {
   let readAtMs = -Infinity;
   let past: Promise<Past> | undefined;
@@ -87,12 +88,15 @@ export function createOverview(
     return await past;
   };
   return async () => {
-    const [queues, earlier] = await Promise.all([readQueues(kysely), recent()]);
-    const weighed = queues.map(async (queue) => {
-      const { seconds } = await outstanding([queue.model]);
-      return Object.assign({ outstandingSeconds: seconds }, queue);
-    });
-    return { at: new Date().toISOString(), queues: await Promise.all(weighed), ...earlier };
+    const [open, work, earlier] = await Promise.all([
+      readQueues(kysely),
+      outstandingByModel(),
+      recent(),
+    ]);
+    const queues = open.map((queue) =>
+      Object.assign({ outstandingSeconds: work.get(queue.model)?.seconds ?? 0 }, queue),
+    );
+    return { at: new Date().toISOString(), queues, ...earlier };
   };
 }
 
@@ -104,7 +108,7 @@ async function readQueues(
       count(*) FILTER (WHERE state = 'in_progress')::int AS running,
       extract(epoch FROM now() - min(created_at) FILTER (WHERE state = 'queued'))
         ::double precision AS "oldestSeconds"
-    FROM jobs WHERE state IN ('queued', 'in_progress')
+    FROM jobs WHERE ${OPEN}
     GROUP BY modality, model ORDER BY queued DESC, model`.execute(kysely);
   return rows;
 }

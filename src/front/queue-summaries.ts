@@ -1,4 +1,5 @@
 import { sql, type Kysely } from "kysely";
+import { CANCELLED } from "./job-moves.js";
 import type { Tables } from "./tables.js";
 
 /** The jobs of one model, as they wait, run and end. */
@@ -58,4 +59,3 @@ export async function summariseQueues(db: Kysely<Tables>): Promise<QueueSummary[
 }
 
 const LAST_MINUTE = sql`ended_at > now() - interval '1 minute'`;
-const CANCELLED = sql`failure ->> 'code' = 'cancelled'`;

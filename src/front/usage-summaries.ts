@@ -1,5 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { UNIT_NAMES, type Units } from "../core/usage.js";
+import { isProject, MONTH_START } from "./ledger.js";
 import type { Tables } from "./tables.js";
 
 /** What one project spent on one model. */
@@ -39,14 +40,8 @@ export async function summariseUsage(
   db: Kysely<Tables>,
   { project, since, until }: UsageQuery,
 ): Promise<UsageSummary[]> {
-  const from =
-    since === undefined
-      ? sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`
-      : sql`${since}::timestamptz`;
-  const wanted =
-    project === undefined
-      ? sql`true`
-      : sql`(projects.id = ${project} OR projects.name = ${project})`;
+  const from = since === undefined ? MONTH_START : sql`${since}::timestamptz`;
+  const wanted = project === undefined ? sql`true` : isProject(project);
   const before = until === undefined ? sql`true` : sql`charges.created_at < ${until}::timestamptz`;
   const { rows } = await sql<UsageSummary>`
     SELECT charges.project_id AS "projectId", projects.name AS project, charges.modality,

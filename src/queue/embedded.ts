@@ -17,6 +17,8 @@ import {
   RETRY_DELAYS_MS,
 } from "./topology.js";
 
+const FORMAT = { contentType: CONTENT_TYPE, type: MESSAGE_TYPE };
+
 export interface EmbeddedOptions {
   readonly retryDelaysMs?: readonly number[];
   readonly onEvent?: (event: BrokerEvent) => void;
@@ -81,8 +83,7 @@ class InProcessBroker implements Broker {
       throw new JobError("service_unavailable", "queue unavailable: it is closed", {
         retryAfterSeconds: 2,
       });
-    this.#queue(routingKey).push({ routingKey, body, publishedAtMs: unixMs(), returns: 0 });
-    this.#dispatchSoon();
+    this.#enqueue({ routingKey, body });
   }
 
   async consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription> {
@@ -124,9 +125,7 @@ class InProcessBroker implements Broker {
       replay: async (id) => {
         const found = take(id);
         if (found === undefined) return false;
-        const { routingKey, body } = found;
-        this.#queue(routingKey).push({ routingKey, body, publishedAtMs: unixMs(), returns: 0 });
-        this.#dispatchSoon();
+        this.#enqueue(found);
         return true;
       },
       drop: async (id) => take(id) !== undefined,
@@ -143,6 +142,11 @@ class InProcessBroker implements Broker {
     consumer.stopped = true;
     this.#consumers = this.#consumers.filter((other) => other !== consumer);
     while (consumer.inFlight.size > 0) await Promise.all(consumer.inFlight);
+  }
+
+  #enqueue({ routingKey, body }: Pick<StoredMessage, "routingKey" | "body">): void {
+    this.#queue(routingKey).push({ routingKey, body, publishedAtMs: unixMs(), returns: 0 });
+    this.#dispatchSoon();
   }
 
   #queue(routingKey: string): StoredMessage[] {
@@ -191,7 +195,7 @@ class InProcessBroker implements Broker {
   }
 
   async #deliver(consumer: Consumer, message: StoredMessage): Promise<void> {
-    const job = decodeJob(message.body, { contentType: CONTENT_TYPE, type: MESSAGE_TYPE });
+    const job = decodeJob(message.body, FORMAT);
     const { publishedAtMs, returns } = message;
     const { signal } = consumer;
     const delivery = { job, redelivered: returns > 0, signal, publishedAtMs };
@@ -211,8 +215,7 @@ class InProcessBroker implements Broker {
 
   /** Everything that lies here was encoded here: it is a job. */
   #bury({ routingKey, body }: StoredMessage, reason: string): void {
-    const format = { contentType: CONTENT_TYPE, type: MESSAGE_TYPE };
-    this.#dead.push({ routingKey, body, format, reason, diedAt: new Date() });
+    this.#dead.push({ routingKey, body, format: FORMAT, reason, diedAt: new Date() });
   }
 
   #takeBack(message: StoredMessage): void {
