@@ -91,26 +91,23 @@ export async function listJobSummaries(
     ...(since === undefined ? [] : [sql`jobs.created_at >= ${since}::timestamptz`]),
   ];
   const page = sql`${sql.join(conditions, sql` AND `)} ORDER BY jobs.seq DESC LIMIT ${query.limit}`;
-  return (await selectSummaries(page).execute(db)).rows.map(toSummary);
+  return (await selectSummaries(page).execute(db)).rows.map(withTimes);
 }
 
 /** Throws `not_found`. */
 export async function getJobDetail(db: Kysely<Tables>, id: string): Promise<JobDetail> {
   const [job, runs] = await Promise.all([
-    selectSummaries(sql`jobs.id = ${id}`).execute(db),
+    selectSummaries<DetailRow>(sql`jobs.id = ${id}`, DETAILS).execute(db),
     sql<RunRow>`SELECT token, worker_id, outcome, gpu_ms, started_at, ended_at FROM attempts
       WHERE job_id = ${id} ORDER BY token`.execute(db),
   ]);
   const [row] = job.rows;
   if (row === undefined) throw unknownJob(id);
   return {
-    ...toSummary(row),
-    apiKeyId: row.api_key_id,
-    failure: row.failure,
+    ...withTimes(row),
     runs: runs.rows.map(toRun),
-    waitsForTurn: row.state === "queued" && row.released_at === null,
-    deadlineAt: row.deadline_at.toISOString(),
-    expiresAt: row.expires_at?.toISOString() ?? null,
+    deadlineAt: row.deadlineAt.toISOString(),
+    expiresAt: row.expiresAt?.toISOString() ?? null,
   };
 }
 
@@ -124,75 +121,51 @@ async function seqOf(db: Kysely<Tables>, id: string): Promise<number> {
   return row.seq;
 }
 
-interface SummaryRow {
-  readonly id: string;
-  readonly project_id: string;
-  readonly project: string;
-  readonly api_key_id: string;
-  readonly modality: string;
-  readonly model: string;
-  readonly tier: string;
-  readonly state: JobState;
-  readonly progress: number;
-  readonly stage: string | null;
-  readonly attempts: number;
-  readonly crashes: number;
-  readonly preemptions: number;
-  readonly worker_id: string | null;
-  readonly prices: Prices;
-  readonly units: Units;
-  readonly amount_micro_usd: number;
-  readonly charged: number | null;
-  readonly total_gpu_ms: number;
-  readonly failure: JobFailure | null;
-  readonly created_at: Date;
-  readonly started_at: Date | null;
-  readonly ended_at: Date | null;
-  readonly released_at: Date | null;
-  readonly deadline_at: Date;
-  readonly expires_at: Date | null;
+/** What the ledger says in an operator's words, but for its times. */
+interface SummaryRow extends Omit<JobSummary, "createdAt" | "startedAt" | "endedAt"> {
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
 }
 
-function selectSummaries(restriction: RawBuilder<unknown>): RawBuilder<SummaryRow> {
-  return sql<SummaryRow>`
-    SELECT jobs.id, jobs.project_id, projects.name AS project, jobs.api_key_id, jobs.modality,
-      jobs.model, jobs.tier, jobs.state, jobs.progress, jobs.stage, jobs.attempts, jobs.crashes,
-      jobs.preemptions, jobs.worker_id, jobs.prices,
-      coalesce(charges.counted_units, jobs.quoted_units) AS units, jobs.amount_micro_usd,
-      charges.amount_micro_usd AS charged,
+interface DetailRow extends SummaryRow, Pick<JobDetail, "apiKeyId" | "failure" | "waitsForTurn"> {
+  readonly deadlineAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+const DETAILS = sql`, jobs.api_key_id AS "apiKeyId", jobs.failure,
+  jobs.state = 'queued' AND jobs.released_at IS NULL AS "waitsForTurn",
+  jobs.deadline_at AS "deadlineAt", jobs.expires_at AS "expiresAt"`;
+
+/** `more`: further columns, each behind a comma. */
+function selectSummaries<Row extends SummaryRow>(
+  restriction: RawBuilder<unknown>,
+  more = sql``,
+): RawBuilder<Row> {
+  return sql<Row>`
+    SELECT jobs.id, jobs.project_id AS "projectId", projects.name AS project, jobs.modality,
+      jobs.model, jobs.tier, jobs.state, jobs.progress,
+      CASE WHEN jobs.state = 'in_progress' AND jobs.worker_id IS NOT NULL THEN jobs.stage END AS stage,
+      jobs.attempts, jobs.crashes, jobs.preemptions, jobs.worker_id AS "workerId", jobs.prices,
+      coalesce(charges.counted_units, jobs.quoted_units) AS units,
+      jobs.amount_micro_usd AS "quotedMicroUsd",
+      coalesce(charges.amount_micro_usd, CASE WHEN jobs.ended_at IS NOT NULL THEN 0 END)
+        AS "chargedMicroUsd",
       (SELECT coalesce(sum(gpu_ms), 0)::bigint FROM attempts
-        WHERE attempts.job_id = jobs.id) AS total_gpu_ms,
-      jobs.failure, jobs.created_at, jobs.started_at, jobs.ended_at, jobs.released_at,
-      jobs.deadline_at, jobs.expires_at
+        WHERE attempts.job_id = jobs.id) AS "gpuMs",
+      jobs.failure->>'code' AS "failureCode", jobs.created_at AS "createdAt",
+      jobs.started_at AS "startedAt", jobs.ended_at AS "endedAt"${more}
     FROM jobs JOIN projects ON projects.id = jobs.project_id
       LEFT JOIN charges ON charges.job_id = jobs.id
     WHERE ${restriction}`;
 }
 
-function toSummary(row: SummaryRow): JobSummary {
+function withTimes<Row extends SummaryRow>(row: Row) {
   return {
-    id: row.id,
-    projectId: row.project_id,
-    project: row.project,
-    modality: row.modality,
-    model: row.model,
-    tier: row.tier,
-    state: row.state,
-    progress: row.progress,
-    stage: row.state === "in_progress" && row.worker_id !== null ? row.stage : null,
-    attempts: row.attempts,
-    crashes: row.crashes,
-    preemptions: row.preemptions,
-    workerId: row.worker_id,
-    prices: row.prices,
-    units: row.units,
-    quotedMicroUsd: row.amount_micro_usd,
-    chargedMicroUsd: row.charged ?? (row.ended_at === null ? null : 0),
-    gpuMs: row.total_gpu_ms,
-    failureCode: row.failure?.code ?? null,
-    createdAt: row.created_at.toISOString(),
-    startedAt: row.started_at?.toISOString() ?? null,
-    endedAt: row.ended_at?.toISOString() ?? null,
+    ...row,
+    createdAt: row.createdAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    endedAt: row.endedAt?.toISOString() ?? null,
   };
 }
 
