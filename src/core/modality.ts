@@ -150,7 +150,7 @@ export interface GraphRun {
 
 export interface PipelineContext {
   readonly signal: AbortSignal;
-  /** Folder of this attempt; removed when it ends, however it ends. */
+  /** Folder of this attempt, made when it is first read; removed when the attempt ends, however it ends. */
   readonly scratchPath: string;
   /** Reads an input artifact whole. */
   readInput(artifact: Artifact): Promise<Uint8Array>;

@@ -4,7 +4,7 @@ import type { Job } from "../core/job.js";
 
 export interface InferenceJob {
   readonly job: Job;
-  /** Folder of this attempt, made and removed by the caller. */
+  /** Folder of this attempt, made by who first writes to it and removed by the caller. */
   readonly scratchPath: string;
   readonly readInput: (artifact: Artifact) => Promise<Uint8Array>;
   /** Aborts when the worker must leave: the pipeline may save a checkpoint and end with `preempted`. */

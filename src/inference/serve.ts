@@ -1,5 +1,6 @@
 /** The inference process's side of `process.ts`: loads the models, then runs jobs as they come. */
 import { once } from "node:events";
+import { mkdirSync } from "node:fs";
 import type { Artifact } from "../core/artifact.js";
 import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job } from "../core/job.js";
@@ -52,7 +53,11 @@ export async function serveInference(
     const context = {
       signal: abort.signal,
       preempted: preempt.signal,
-      scratchPath,
+      // Most jobs leave no file: their folder would cost more than the rest of their way.
+      get scratchPath() {
+        mkdirSync(scratchPath, { recursive: true, mode: 0o700 });
+        return scratchPath;
+      },
       readInput: (artifact: Artifact) => wantInput(job.id, artifact),
       ...(checkpoint !== undefined && { checkpoint }),
       ...(job.tenant !== undefined && { tenant: job.tenant }),

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pRetry from "p-retry";
 import type { Artifact } from "../core/artifact.js";
@@ -224,6 +224,7 @@ async function upload(
 async function spillOutput(output: unknown, scratchPath: string): Promise<MadeFile | undefined> {
   const text = JSON.stringify(output);
   if (Buffer.byteLength(text) <= MAX_REPORTED_BYTES) return undefined;
+  await mkdir(scratchPath, { recursive: true, mode: 0o700 });
   const path = join(scratchPath, "output.json");
   await writeFile(path, text);
   return { variant: "output", path, mediaType: "application/json" };

@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, readdir, rm, rmdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isProcessAlive } from "../core/processes.js";
 
 /** Folders of unfinished files: one a process, one an attempt below it. Nothing survives its owner. */
 export interface Scratch {
-  /** Makes an attempt's folder, runs, and removes it however the run ends. */
+  /** Runs with the name of an attempt's folder, which whoever writes makes; removes it however the run ends. */
   use<T>(jobId: string, run: (path: string) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -14,14 +15,14 @@ export async function openScratch(root: string): Promise<Scratch> {
   await mkdir(root, { recursive: true });
   await sweep(root);
   const own = await mkdtemp(join(root, `${process.pid}-`));
+  let attempts = 0;
   return {
     async use(jobId, run) {
-      const path = await mkdtemp(join(own, `${jobId}-`));
+      const path = join(own, `${jobId}-${++attempts}`);
       try {
         return await run(path);
       } finally {
-        // Most attempts leave it empty, which is cheaper to find out than to look for files.
-        await rmdir(path).catch(() => removeFolder(path));
+        if (existsSync(path)) await removeFolder(path);
       }
     },
     close: () => removeFolder(own),

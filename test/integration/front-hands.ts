@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -56,7 +57,11 @@ export async function startHands(
     directives,
     inference: {
       ready: async () => {},
-      run: script,
+      // The folder is there for a script that writes, as for a pipeline that asks for it.
+      async *run(task, signal) {
+        await mkdir(task.scratchPath, { recursive: true });
+        yield* script(task, signal);
+      },
       processId: undefined,
       device: "no device",
       memoryBytes: async () => 1,

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -92,7 +92,11 @@ interface Sent {
 async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   const inference: InferenceHost = {
     ready: async () => {},
-    run,
+    // As the inference process does for a pipeline that asks for it.
+    async *run(task, abort) {
+      await mkdir(task.scratchPath, { recursive: true });
+      yield* run(task, abort);
+    },
     processId: 1,
     device: "",
     memoryBytes: async () => 0,
