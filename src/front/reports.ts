@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { JobError } from "../core/errors.js";
 import type { JobFailure } from "../core/job.js";
 import type {
@@ -18,7 +19,7 @@ import { type Prices, priceOf, UNIT_NAMES, type Units } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
 import type { Exchanges } from "./exchanges.js";
-import { type Claim, type Claimer, claimJobs } from "./claims.js";
+import { type Claimer, claimJobs } from "./claims.js";
 import { type Completion, completeJobs } from "./completions.js";
 import {
   closeAttempt,
@@ -59,6 +60,7 @@ export interface ReportsOptions {
 }
 
 const HELD = { outcome: "held", cancel: false } as const;
+const ENDED = { outcome: "stale", cancel: false } as const;
 const RECORDED = { outcome: "recorded" } as const;
 /** Reports that one transaction takes. */
 const MOST_TOGETHER = 32;
@@ -71,7 +73,9 @@ export function createReportHandlers({
   tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
   const db = database.kysely;
-  const quotes = new Quotes();
+  // Prices and units of accepted jobs never change: what a claim read is still true at the end.
+  const quotes = new LRUCache<string, QuotedJob>({ max: REMEMBERED });
+  const completed = new LRUCache<string, true>({ max: REMEMBERED });
   const claimShared = together(claimer(database), MOST_TOGETHER);
   const charge = traceCharges(together(completer(database), MOST_TOGETHER), tracer);
   return {
@@ -80,7 +84,7 @@ export function createReportHandlers({
       if (othersWait) wakeOutbox();
       if (claim === undefined) return await refuseClaim(database, jobId);
       const { token, attempt, prices, checkpoint } = claim;
-      quotes.keep(jobId, claim);
+      quotes.set(jobId, { prices, quotedUnits: claim.quotedUnits });
       const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
       return { outcome: "leased", lease, checkpoint };
     },
@@ -92,24 +96,22 @@ export function createReportHandlers({
     async progress(report) {
       const taken = exchanges.take(report);
       if (taken !== undefined) return taken;
+      // A short job's first words often come after its end, on a stream of their own.
+      if (completed.has(report.jobId)) return ENDED;
       const progress = { percent: report.fraction * 100, stage: report.stage };
       if (await recordProgress(db, report, progress)) return HELD;
       return await refuseLease(database, report.jobId);
     },
     async complete(report) {
-      const quote = quotes.find(report.jobId) ?? (await readQuote(database, report.jobId));
+      const quote = quotes.get(report.jobId) ?? (await readQuote(database, report.jobId));
       if (quote !== undefined) checkCompletion(quote, report);
       const isAwaited = exchanges.awaits(report.jobId);
       const done = await charge({ report, isAwaited });
-      if (done !== null) {
-        quotes.forget(report.jobId);
-        exchanges.complete(done);
-        return RECORDED;
-      }
-      const ending = await findEnding(db, report.jobId);
-      if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
-      await removeOrphans(store, report, ending?.checkpoint_id ?? null);
-      return { outcome: "stale" };
+      if (done === null) return await refuseCompletion({ database, store }, report);
+      quotes.delete(report.jobId);
+      completed.set(report.jobId, true);
+      exchanges.complete(done);
+      return RECORDED;
     },
     fail: async (report) => await recordFailure(database, report),
     async release(report) {
@@ -153,6 +155,16 @@ async function refuseClaim({ kysely }: Database, jobId: string): Promise<ClaimRe
     : { outcome: "busy", retryAfterMs: Math.max(1, retryAfterMs) };
 }
 
+async function refuseCompletion(
+  { database: { kysely }, store }: Pick<ReportsOptions, "database" | "store">,
+  report: CompletionReport,
+): Promise<CompletionResult> {
+  const ending = await findEnding(kysely, report.jobId);
+  if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
+  await removeOrphans(store, report, ending?.checkpoint_id ?? null);
+  return { outcome: "stale" };
+}
+
 async function recordFailure({ kysely }: Database, report: FailureReport): Promise<FailureResult> {
   const failed = await failAttempt(kysely, report, isBlamed(report.failure));
   if (failed !== undefined) return failureResult(failed.state, failed.crashes);
@@ -184,28 +196,8 @@ interface QuotedJob {
   readonly quotedUnits: Units;
 }
 
-/** Claims that this replica answered and that are not completed: their completions need no reading. */
-const REMEMBERED_QUOTES = 10_000;
-
-/** Prices and units of accepted jobs never change, so what a claim read is still true at the end. */
-class Quotes {
-  readonly #known = new Map<string, QuotedJob>();
-
-  keep(jobId: string, { prices, quotedUnits }: Claim): void {
-    this.#known.delete(jobId);
-    this.#known.set(jobId, { prices, quotedUnits });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > REMEMBERED_QUOTES && oldest !== undefined) this.#known.delete(oldest);
-  }
-
-  find(jobId: string): QuotedJob | undefined {
-    return this.#known.get(jobId);
-  }
-
-  forget(jobId: string): void {
-    this.#known.delete(jobId);
-  }
-}
+/** What this replica knows of attempts without asking the ledger, each of the last so many. */
+const REMEMBERED = 10_000;
 
 async function readQuote({ kysely }: Database, jobId: string): Promise<QuotedJob | undefined> {
   return await kysely

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { ProgressResult, SequencedReport } from "./messages.js";
 
 /** Attempts remembered; far more than run at once. */
@@ -9,7 +10,7 @@ const REMEMBERED_ATTEMPTS = 10_000;
  */
 export class ReportSequences {
   /** Highest sequence taken, by attempt; the longest silent first. */
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new LRUCache<string, number>({ max: REMEMBERED_ATTEMPTS });
 
   /** Runs `work` for a new report; a repetition is acknowledged without effect. */
   async take(
@@ -19,19 +20,12 @@ export class ReportSequences {
     const key = `${report.token}:${report.jobId}`;
     const before = this.#taken.get(key) ?? 0;
     if (sequence <= before) return { outcome: "held", cancel: false };
-    this.#remember(key, sequence);
+    this.#taken.set(key, sequence);
     try {
       return await work();
     } catch (error) {
-      this.#remember(key, before);
+      this.#taken.set(key, before);
       throw error;
     }
-  }
-
-  #remember(key: string, sequence: number): void {
-    this.#taken.delete(key);
-    this.#taken.set(key, sequence);
-    const [oldest] = this.#taken.keys();
-    if (this.#taken.size > REMEMBERED_ATTEMPTS && oldest !== undefined) this.#taken.delete(oldest);
   }
 }
