@@ -3,9 +3,9 @@ import type { Artifact } from "../core/artifact.js";
 import type { Lease } from "../core/job.js";
 import type { Units } from "../core/usage.js";
 import { LEASE_MS, MAX_LAPSES } from "./jobs.js";
-import { inMs, notify, OPEN, UNLEASED } from "./job-moves.js";
+import { inMs, NOT_ENDED, notify, UNLEASED } from "./job-moves.js";
 import type { Tables } from "./tables.js";
-import { CURRENT_TURN, giveWay, IS_CONTESTED } from "./turns.js";
+import { CURRENT_TURN, giveWay, HELD_BACK, IS_CONTESTED } from "./turns.js";
 
 /** Who asks for which job. */
 export interface Claimer {
@@ -81,7 +81,7 @@ async function takeLeases(
   const workers = claimers.map(({ workerId }) => workerId);
   const { rows } = await sql<ClaimRow>`
     WITH RECURSIVE asked AS (
-      SELECT * FROM unnest(${ids}::text[], ${workers}::text[]) AS asked (job_id, by_worker)
+      SELECT job_id, by_worker FROM unnest(${ids}::text[], ${workers}::text[]) AS asked (job_id, by_worker)
     ), ${before} leased AS (
       UPDATE jobs SET state = 'in_progress', token = token + 1, attempts = attempts + 1,
         turn = CASE WHEN state = 'queued' THEN ${CURRENT_TURN} ELSE turn END,
@@ -90,7 +90,7 @@ async function takeLeases(
         worker_id = by_worker, lease_until = ${inMs(LEASE_MS)},
         started_at = coalesce(started_at, now())
       FROM asked
-      WHERE id = job_id AND ${OPEN} AND ${UNLEASED} AND deadline_at > now()
+      WHERE id = ANY(${ids}::text[]) AND id = job_id AND ${NOT_ENDED} AND ${UNLEASED} AND deadline_at > now()
         AND lapses < ${MAX_LAPSES} AND ${isFree}
       RETURNING id, token, attempts, prices, quoted_units, checkpoint, kept, worker_id
     ), noted AS (
@@ -98,9 +98,9 @@ async function takeLeases(
     )
     SELECT asked.job_id AS id, token, attempts AS attempt, prices, quoted_units AS "quotedUnits",
       checkpoint, CASE WHEN kept THEN ${notify(sql`leased.id`)} END,
-      ${gaveWay} OR EXISTS (SELECT FROM jobs job JOIN jobs waiting USING (modality, model)
-        WHERE job.id = asked.job_id AND job.state = 'queued' AND waiting.id <> job.id
-          AND waiting.state = 'queued' AND waiting.released_at IS NULL) AS "othersWait"
+      ${gaveWay} OR EXISTS (SELECT FROM jobs job WHERE job.id = asked.job_id AND job.state = 'queued'
+        AND EXISTS (SELECT FROM jobs WHERE modality = job.modality AND model = job.model
+          AND id <> job.id AND ${HELD_BACK})) AS "othersWait"
     FROM asked LEFT JOIN leased ON leased.id = asked.job_id`.execute(db);
   return new Map(rows.map((row) => [row.id, toAnswer(row)]));
 }

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import type { CompletionReport } from "../core/reports.js";
 import type { AnsweredJob } from "./job-record.js";
-import { notify } from "./job-moves.js";
+import { NOT_ENDED, notify } from "./job-moves.js";
 import type { Tables } from "./tables.js";
 
 export interface Completion {
@@ -32,6 +32,8 @@ async function completeEach(
   db: Kysely<Tables>,
   completions: readonly Completion[],
 ): Promise<Map<string, AnsweredJob>> {
+  // Named apart as well, or a plan of a small table joins all of it.
+  const ids = completions.map(({ report }) => report.jobId);
   const { rows } = await sql<AnsweredJob & { readonly token: number }>`
     WITH report AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(completions.map(toRow))}::jsonb) AS report
@@ -44,7 +46,7 @@ async function completeEach(
         artifacts = report.artifacts, usage = report.usage,
         output = coalesce(report.output, 'null'::jsonb)
       FROM report
-      WHERE id = job_id AND jobs.token = report.token AND state = 'in_progress'
+      WHERE id = ANY(${ids}::text[]) AND id = job_id AND jobs.token = report.token AND ${NOT_ENDED}
       RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
         project_id, modality, model, prices, job_id, units, amount, gpu_ms, is_awaited
     ), charged AS (
@@ -54,7 +56,8 @@ async function completeEach(
     ), noted AS (
       UPDATE attempts SET outcome = 'completed', gpu_ms = report.gpu_ms, ended_at = now()
       FROM report
-      WHERE attempts.job_id = report.job_id AND attempts.token = report.token AND outcome IS NULL
+      WHERE attempts.job_id = ANY(${ids}::text[]) AND attempts.job_id = report.job_id
+        AND attempts.token = report.token AND outcome IS NULL
     )
     SELECT id, token, state, failure, artifacts, usage, output, ended_at, false AS expired,
       CASE WHEN kept OR NOT is_awaited THEN ${notify(sql`id`)} END FROM done`.execute(db);

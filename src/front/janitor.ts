@@ -105,12 +105,16 @@ async function requeue(db: Kysely<Tables>, modality: string, model: string): Pro
     INSERT INTO outbox (job_id) SELECT id FROM lost ON CONFLICT (job_id) DO NOTHING`.execute(db);
 }
 
+/** When an ended job's files go, as its index has it. */
+const REMOVED_FROM = sql`(CASE WHEN state = 'failed' OR deleted_at IS NOT NULL THEN ended_at
+  ELSE expires_at END)`;
+
 /** Files go 24 h after completion, at once after a failure, and with a deleted job. */
 async function removeFiles({ database: { kysely }, store }: JanitorOptions): Promise<void> {
   const next = sql<{ id: string }>`
     SELECT id FROM jobs WHERE NOT files_removed AND ended_at IS NOT NULL
-      AND (state = 'failed' OR expires_at <= now() OR deleted_at IS NOT NULL)
-    ORDER BY ended_at LIMIT ${BATCH}`;
+      AND ${REMOVED_FROM} <= now()
+    ORDER BY ${REMOVED_FROM} LIMIT ${BATCH}`;
   await inBatches(kysely, next, async (rows) => {
     await Promise.all(rows.map(({ id }) => store.removeAll(`${id}/`)));
     await kysely

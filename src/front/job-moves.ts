@@ -6,6 +6,11 @@ export const JOBS_CHANNEL = "framemill_jobs";
 
 /** Has not ended. */
 export const OPEN = sql`state IN ('queued', 'in_progress')`;
+/**
+ * The same for a job that is known by its id: no index is made for it, for Postgres would rather go
+ * through all open jobs than look up some ids where it takes those to be few.
+ */
+export const NOT_ENDED = sql`ended_at IS NULL`;
 /** Of a failed job: its caller ended it. */
 export const CANCELLED = sql`failure ->> 'code' = 'cancelled'`;
 /** Nobody holds it, or no longer. */

@@ -6,8 +6,8 @@ import type { Pool, PoolClient } from "pg";
 const MOST_NAMED = 300;
 /** A longer list of values is one of many lengths. */
 const MOST_VALUES = 60;
-/** What it returns changes with the table, which no prepared statement survives. */
-const RETURNS_WHATEVER_COLUMNS = /select \*|"\.\*/i;
+/** What it returns, not what it reads within, changes with the table: no prepared statement survives that. */
+const RETURNS_WHATEVER_COLUMNS = /^\s*select \*|"\.\*|returning \*/i;
 
 /**
  * A pool whose statements have names, so that the server parses and plans each once a session: the

@@ -177,7 +177,7 @@ async function findEarlier(
   const { rows } = await sql<{ id: string }>`SELECT id FROM jobs
     WHERE api_key_id = ${caller.apiKeyId} AND modality = ${modality.name}
       AND body_hash = ${bodyHash} AND created_at > now() - interval '10 minutes'
-      AND deleted_at IS NULL
+      AND kept AND deleted_at IS NULL
     ORDER BY seq DESC LIMIT 1`.execute(trx);
   return rows[0]?.id;
 }

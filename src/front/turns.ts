@@ -26,6 +26,9 @@ export function roomOf(concurrency: number): number {
   return READY_PER_SLOT * concurrency;
 }
 
+/** Waits in the ledger for its turn: `queued` and not released, in the words of its index. */
+export const HELD_BACK = sql`ended_at IS NULL AND released_at IS NULL`;
+
 const IN_LANE = sql`jobs.modality = lane.modality AND jobs.model = lane.model`;
 const WAITING = sql`${IN_LANE} AND jobs.state = 'queued'`;
 
@@ -83,7 +86,7 @@ function releaseJobs(ids: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     released AS (
       UPDATE jobs SET released_at = now(), republish_after = now() + interval '60 seconds'
-      WHERE id IN (${ids}) AND state = 'queued' AND released_at IS NULL
+      WHERE id IN (${ids}) AND ${HELD_BACK}
       RETURNING id
     ), outgoing AS (
       INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING
@@ -120,7 +123,7 @@ export function giveWay(jobId: string): RawBuilder<unknown> {
 /** Lanes whose jobs wait in the ledger for their turn. */
 export async function listWaitingLanes(db: Kysely<Tables>): Promise<Lane[]> {
   const { rows } = await sql<Lane>`SELECT DISTINCT modality, model FROM jobs
-    WHERE state = 'queued' AND released_at IS NULL`.execute(db);
+    WHERE ${HELD_BACK}`.execute(db);
   return rows;
 }
 

@@ -96,6 +96,27 @@ it("lets replicas that start together migrate one after the other", async () => 
   await dropPostgres(databaseUrl);
 });
 
+it("plans a statement once a session, but for one that returns whatever columns a table has", async () => {
+  const databaseUrl = await createPostgres();
+  const database = await openDatabase({ databaseUrl, dataDir: tmpdir(), log });
+  await insertProject(database, "a");
+  const planned = await database.kysely.connection().execute(async (session) => {
+    // As claims, completions and insertions begin.
+    await sql`WITH asked AS (SELECT * FROM unnest(${["a"]}::text[]) AS asked (id))
+      SELECT projects.name FROM projects JOIN asked USING (id)`.execute(session);
+    await session.selectFrom("projects").selectAll().where("id", "=", "a").execute();
+    const { rows } = await sql<{ statement: string }>`
+      SELECT statement FROM pg_prepared_statements WHERE statement ~ ${"projects"}`.execute(
+      session,
+    );
+    return rows.map(({ statement }) => statement.replaceAll(/\s+/g, " ").slice(0, 24));
+  });
+  expect(planned).toContain("WITH asked AS (SELECT * ");
+  expect(planned).not.toContain('select * from "projects"');
+  await database.close();
+  await dropPostgres(databaseUrl);
+});
+
 async function insertProject({ kysely }: Database, id: string): Promise<void> {
   const limits = { requests_per_minute: 1, tokens_per_minute: 1, monthly_limit_micro_usd: null };
   await kysely
