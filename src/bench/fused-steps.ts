@@ -4,8 +4,11 @@ import { join } from "node:path";
 import type { PipelineSetup } from "../core/modality.js";
 import { fusePackage } from "../inference/fuse-package.js";
 import { loadModelPackage } from "../inference/model-package.js";
-import { denoise, encodePrompts } from "../modalities/video/denoise.js";
-import { type MotionModel, openMotionModel } from "../modalities/video/motion-model.js";
+import { denoise, encodePrompts } from "../modalities/video/families/motion/denoise.js";
+import {
+  type MotionModel,
+  openMotionModel,
+} from "../modalities/video/families/motion/motion-model.js";
 import { BENCH_REQUEST } from "./clip.js";
 import { type BenchRow, compare, type Pair, timed } from "./measure.js";
 

@@ -2,6 +2,7 @@ import type { Artifact } from "./artifact.js";
 import type { Answer } from "./answer.js";
 import type { Chunk, PipelineEvent } from "./events.js";
 import type { JobFailure, JobState } from "./job.js";
+import type { TierName } from "./tiers.js";
 import type { Quote, Units, Usage } from "./usage.js";
 
 /** A file part of a multipart request, whole in memory (the body limit bounds it). */
@@ -52,10 +53,12 @@ export interface ModelInfo {
   /** Length of an embedding. */
   readonly dimensions?: number;
   readonly voices?: readonly string[];
-  /** Kinds of input that it judges, where its package says so. */
+  /** Kinds of input that it judges, or makes clips from, where its package says so. */
   readonly reads?: readonly ("text" | "image")[];
   /** Whether music can be sung. */
   readonly lyrics?: boolean;
+  /** Tiers of video that it can make, where not all; the first is the usual one. */
+  readonly tiers?: readonly TierName[];
   /** Output sizes the model can make, as `<width>x<height>`. */
   readonly sizes?: readonly string[];
 }

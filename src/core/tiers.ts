@@ -14,5 +14,7 @@ export interface Tier {
 
 export type TierName = keyof typeof TIERS;
 
-/** Frames a second of every clip. */
+export const TIER_NAMES = ["fast", "standard", "high"] as const satisfies readonly TierName[];
+
+/** Frames a second of a clip whose model does not say otherwise. */
 export const FRAME_RATE = 24;

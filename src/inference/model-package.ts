@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { ModelInfo } from "../core/modality.js";
+import { TIER_NAMES } from "../core/tiers.js";
 import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
 
 const file = z.object({
@@ -150,13 +151,14 @@ const bounds = z.object({
   dimensions: z.int().positive().optional(),
   lyrics: z.boolean().optional(),
   reads: z.array(z.enum(["text", "image"])).optional(),
+  tiers: z.array(z.enum(TIER_NAMES)).min(1).optional(),
 });
 
 /** What the front needs of a package. */
 export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
   const { mtimeMs } = await stat(join(model.path, "model.json"));
   const { minSeconds, maxSeconds, contextTokens } = model.limits;
-  const { sizes, voices, dimensions, lyrics, reads } = bounds.parse(model.shapes);
+  const { sizes, voices, dimensions, lyrics, reads, tiers } = bounds.parse(model.shapes);
   return {
     id: model.id,
     modality: model.modality,
@@ -169,6 +171,7 @@ export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
     ...(dimensions !== undefined && { dimensions }),
     ...(voices && { voices }),
     ...(reads && { reads }),
+    ...(tiers && { tiers }),
     ...(lyrics !== undefined && { lyrics }),
     ...(sizes && { sizes: sizes.map(([height, width]) => `${width}x${height}`) }),
   };

@@ -74,6 +74,19 @@ export function bytesOf(outputs: Tensors, name: string): Uint8Array {
   throw new TypeError(`output ${name} must be uint8, got ${outputs[name]?.type ?? "nothing"}`);
 }
 
+/** One array of several, in order; the only one itself. */
+export function concatFloats(parts: readonly Float32Array[]): Float32Array {
+  const [first] = parts;
+  if (first && parts.length === 1) return first;
+  const joined = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let start = 0;
+  for (const part of parts) {
+    joined.set(part, start);
+    start += part.length;
+  }
+  return joined;
+}
+
 /** The tensor in the element type that a graph declares; values are converted one by one. */
 export function castTensor(tensor: Tensor, type: TensorType): Tensor {
   if (tensor.type === type) return tensor;

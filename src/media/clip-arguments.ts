@@ -14,6 +14,12 @@ export interface ClipFormat {
   readonly frameCount: number;
 }
 
+/** Pixels; both even. */
+export interface ClipSize {
+  readonly width: number;
+  readonly height: number;
+}
+
 export interface ClipFiles {
   /** MP4 to write. */
   readonly path: string;
@@ -23,6 +29,8 @@ export interface ClipFiles {
 
 export interface ClipEncoding {
   readonly encoder: VideoEncoder;
+  /** Of the clip, where its frames are to be scaled. */
+  readonly size?: ClipSize | undefined;
   /** Encoder threads; 0 = as many as ffmpeg likes. */
   readonly threads: number;
 }
@@ -42,6 +50,7 @@ export function clipArguments(
     .inputOptions("-thread_queue_size", String(format.frameRate));
   command.outputOptions("-map", "0:v:0");
   if (files.soundPath !== undefined) addSound(command, format, files.soundPath);
+  if (encoding.size !== undefined) scale(command, encoding.size);
   command
     .outputOptions("-map_metadata", "-1")
     .videoCodec(encoding.encoder.name)
@@ -66,6 +75,11 @@ export function clipArguments(
     .format("mp4")
     .output(`file:${files.path}`);
   return ["-v", "error", "-nostdin", "-y", ...commandArguments(command)];
+}
+
+/** Stretched where the shapes differ by a pixel: the clip's pixels are square. */
+function scale(command: ffmpeg.FfmpegCommand, { width, height }: ClipSize): void {
+  command.videoFilters([`scale=${width}:${height}:flags=bicubic`, "setsar=1"]);
 }
 
 function addSound(command: ffmpeg.FfmpegCommand, format: ClipFormat, soundPath: string): void {

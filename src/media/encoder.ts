@@ -1,7 +1,7 @@
 import { open, rm } from "node:fs/promises";
 import { FRAME_RATE } from "../core/tiers.js";
 import { JobError } from "../core/errors.js";
-import { type ClipFiles, type ClipFormat, clipArguments } from "./clip-arguments.js";
+import { type ClipFiles, type ClipFormat, type ClipSize, clipArguments } from "./clip-arguments.js";
 import { chooseVideoEncoder } from "./encoders.js";
 import { throwIfCancelled } from "./ffmpeg.js";
 import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";
@@ -9,6 +9,8 @@ import { describeExit, type ProcessGroup, startProcessGroup } from "./process-gr
 export interface EncoderOptions extends Omit<ClipFormat, "frameRate">, ClipFiles {
   /** Frames a second; default 24. */
   readonly frameRate?: number;
+  /** Of the clip; its frames are scaled to it. Their own where absent. */
+  readonly size?: ClipSize;
   /** Encoder threads; default: ffmpeg decides. */
   readonly threads?: number;
   /** Kills ffmpeg when it aborts; `write` and `finish` then throw. */
@@ -37,7 +39,10 @@ export async function openEncoder(options: EncoderOptions): Promise<Encoder> {
   const ffmpegPath = options.ffmpegPath ?? "ffmpeg";
   const encoder = await chooseVideoEncoder(ffmpegPath);
   throwIfCancelled(options.signal);
-  const args = clipArguments(format, options, { encoder, threads: options.threads ?? 0 });
+  const { threads = 0, size = format } = options;
+  const isScaled = size.width !== format.width || size.height !== format.height;
+  const encoding = { encoder, threads, ...(isScaled && { size: checkedSize(size) }) };
+  const args = clipArguments(format, options, encoding);
   return new FfmpegEncoder(startProcessGroup(ffmpegPath, args), format, options);
 }
 
@@ -115,7 +120,7 @@ class FfmpegEncoder implements Encoder {
 function checkedFormat(options: EncoderOptions): ClipFormat {
   const { width, height, frameCount, frameRate = FRAME_RATE } = options;
   const wrong =
-    [width, height].some((side) => !Number.isInteger(side) || side < 2 || side % 2 === 1) ||
+    !isEven({ width, height }) ||
     [frameCount, frameRate].some((count) => !Number.isInteger(count) || count < 1);
   if (wrong)
     throw new JobError(
@@ -123,6 +128,15 @@ function checkedFormat(options: EncoderOptions): ClipFormat {
       `clip must have even sides and whole counts, got ${width} × ${height}, ${frameCount} frames at ${frameRate}`,
     );
   return { width, height, frameCount, frameRate };
+}
+
+function checkedSize({ width, height }: ClipSize): ClipSize {
+  if (isEven({ width, height })) return { width, height };
+  throw new JobError("encoder_failed", `clip must have even sides, got ${width} × ${height}`);
+}
+
+function isEven({ width, height }: ClipSize): boolean {
+  return [width, height].every((side) => Number.isInteger(side) && side >= 2 && side % 2 === 0);
 }
 
 async function syncFile(path: string): Promise<void> {

@@ -6,7 +6,7 @@ export interface VideoEncoder {
   readonly options: readonly string[];
 }
 
-/** Key frame every two seconds: players can seek, and the file hardly grows. */
+/** Key frame every 48 frames, mostly two seconds: players can seek, and the file hardly grows. */
 const GROUP_OF_PICTURES = ["-g", "48"];
 
 const NVENC: VideoEncoder = {

@@ -100,6 +100,15 @@ const PUBLISHED: readonly Published[] = [
     ],
   },
   {
+    name: "tiny-official/video-wan21-t2v",
+    shapes: { native: [32, 48] },
+    serves: ["video", "wan-video"],
+    roles: ["model-index", "scheduler-config", "text-encoder", "text-encoder-config"].concat(
+      ["tokenizer", "tokenizer-config", "denoiser", "denoiser-config"],
+      ["vae-decoder", "vae-decoder-config"],
+    ),
+  },
+  {
     name: "tiny-official/embed-bert",
     serves: ["embeddings", "encoder"],
     roles: [...text, "encoder", "pooling-config", "modules", "sentence-config"],
@@ -165,7 +174,6 @@ describeWithModels("a published model", () => {
 
   test.each([
     ["image-taef2", /bare autoencoder.*no model_index\.json/],
-    ["tiny-official/video-wan21-t2v", /made for WanPipeline, whose layout is not served yet/],
     ["tiny-official/tts-kokoro", /has no voices\/<id>\.bin/],
     ["silero-vad", /in no layout that is read\. Looked for:/],
   ])("that is none, as %s, is told why", async (name, sentence) => {

@@ -21,9 +21,12 @@ import {
   type DenoiseState,
   encodeCheckpoint,
 } from "#framemill/modalities/video/checkpoint.js";
-import { denoise, encodePrompts } from "#framemill/modalities/video/denoise.js";
-import { latentLength } from "#framemill/modalities/video/denoise-course.js";
-import { type MotionModel, openMotionModel } from "#framemill/modalities/video/motion-model.js";
+import { denoise, encodePrompts } from "#framemill/modalities/video/families/motion/denoise.js";
+import { latentLength } from "#framemill/modalities/video/families/motion/denoise-course.js";
+import {
+  type MotionModel,
+  openMotionModel,
+} from "#framemill/modalities/video/families/motion/motion-model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
 import { writeOnnx } from "../onnx-file.js";
 

@@ -30,12 +30,13 @@ export async function runMlperfVideo(
   const prompts = (await readFile(path, "utf8")).split("\n").filter((line) => line.trim() !== "");
   const runner = await openPackageRunner(model, runnerParts(config));
   const { signal } = new AbortController();
-  const { seed, frames, frameRate, negativePrompt } = MLPERF_VIDEO;
+  const { seed, seconds, negativePrompt } = MLPERF_VIDEO;
   const asked = { model: model.id, quality: "fast", seed, negative_prompt: negativePrompt };
-  const seconds = Math.floor(frames / frameRate);
   try {
     const make = (prompt: string) => runner.make({ ...asked, prompt, seconds }, signal);
-    return await benchMlperfVideo({ modelId: model.id, prompts, make });
+    const { concurrency, ahead = 0 } = runner.info;
+    const slots = concurrency * (1 + ahead);
+    return await benchMlperfVideo({ modelId: model.id, prompts, slots, make });
   } finally {
     await runner.close();
   }

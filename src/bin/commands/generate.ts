@@ -8,7 +8,7 @@ import { openProgress } from "./progress.js";
 
 export interface GenerateOptions {
   readonly model: string;
-  readonly quality: string;
+  readonly quality?: string;
   readonly seconds: string;
   readonly seed?: string;
   readonly negativePrompt?: string;
@@ -60,7 +60,7 @@ async function requestForm(prompt: string, options: GenerateOptions): Promise<Fo
   form.set("model", options.model);
   form.set("prompt", prompt);
   form.set("seconds", options.seconds);
-  form.set("quality", options.quality);
+  if (options.quality !== undefined) form.set("quality", options.quality);
   if (options.seed !== undefined) form.set("seed", options.seed);
   if (options.negativePrompt !== undefined) form.set("negative_prompt", options.negativePrompt);
   if (options.image !== undefined) {

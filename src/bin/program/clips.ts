@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { TIER_NAMES } from "../../core/tiers.js";
 import type { ReadConfig } from "./read-config.js";
 
 const DEMO_PROMPT = "a red boat sails across the ocean at sunset";
@@ -22,9 +23,10 @@ function clipOptions(command: Command): Command {
   return command
     .option("--model <id>", "video model", "service-motion-1")
     .addOption(
-      new Option("--quality <tier>", "fast: 720p · standard: 720p, sound · high: 1080p, sound")
-        .choices(["fast", "standard", "high"])
-        .default("standard"),
+      new Option(
+        "--quality <tier>",
+        "fast: 720p · standard: 720p, sound · high: 1080p, sound; the model's usual one when left out",
+      ).choices(TIER_NAMES),
     )
     .option("--seconds <number>", "length of the clip, 4 to 10", "4")
     .option("--seed <number>", "same seed, same frames")

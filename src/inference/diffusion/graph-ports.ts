@@ -20,6 +20,13 @@ export const DENOISER_INPUTS = {
   textIds: { names: ["txt_ids"] },
 } as const satisfies Record<string, PortRole>;
 
+/** The same of denoisers of clips, whose latents are [batch, channels, frames, rows, columns]. */
+export const VIDEO_DENOISER_INPUTS = {
+  sample: { ...DENOISER_INPUTS.sample, ranks: [5] },
+  timestep: DENOISER_INPUTS.timestep,
+  context: DENOISER_INPUTS.context,
+} as const satisfies Record<string, PortRole>;
+
 export type DenoiserRole = keyof typeof DENOISER_INPUTS;
 export type Ports<Role extends string> = Readonly<Partial<Record<Role, TensorInfo>>>;
 

@@ -5,9 +5,12 @@ export function gaussianNoise(seed: number, length: number): Float32Array {
   return createNoiseSource(seed)(length);
 }
 
-/** Standard normal values in draws, by Box–Muller: same seed, same draws. */
-export function createNoiseSource(seed: number): NoiseSource {
-  const uniform = uniformSource(seed);
+/**
+ * Standard normal values in draws, by Box–Muller: same seed, same draws. The first `skipped` of them, an
+ * even number, are left out at no cost.
+ */
+export function createNoiseSource(seed: number, skipped = 0): NoiseSource {
+  const uniform = uniformSource(seed, skipped);
   return (length) => {
     const noise = new Float32Array(length);
     for (let index = 0; index < length; index += 2) {
@@ -20,9 +23,13 @@ export function createNoiseSource(seed: number): NoiseSource {
   };
 }
 
-/** Uniform values in [0, 1), 32 random bits each: a Weyl sequence through a 32-bit finaliser. */
-export function uniformSource(seed: number): () => number {
-  let state = (Math.trunc(seed) ^ Math.imul(Math.floor(seed / 2 ** 32), 0x85_eb_ca_6b)) >>> 0;
+/**
+ * Uniform values in [0, 1), 32 random bits each: a Weyl sequence through a 32-bit finaliser, whose first
+ * `skipped` values are left out.
+ */
+export function uniformSource(seed: number, skipped = 0): () => number {
+  const start = Math.trunc(seed) ^ Math.imul(Math.floor(seed / 2 ** 32), 0x85_eb_ca_6b);
+  let state = (start + Math.imul(skipped, 0x9e_37_79_b9)) >>> 0;
   return () => {
     state = (state + 0x9e_37_79_b9) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 16), 0x21_f0_aa_ad);

@@ -159,14 +159,19 @@ function isHeavy(path: string): boolean {
 }
 
 async function describePackage({ id, found, folder, options }: AddPlan, files: object) {
-  const { modality, pipeline, concurrency, shapes, limits } = found;
+  const { modality, pipeline, concurrency, ahead, shapes, sampler, limits } = found;
   return {
     id,
     modality,
     pipeline,
     files,
-    execution: { providers: options.providers ?? ["cpu"], concurrency },
+    execution: {
+      providers: options.providers ?? ["cpu"],
+      concurrency,
+      ...(ahead !== undefined && { ahead }),
+    },
     shapes: { ...shapes, ...options.shapes },
+    ...(sampler && { sampler }),
     limits,
     memory: {},
     licence: options.licence ?? (await findLicence(folder)),

@@ -1,11 +1,6 @@
-import { z } from "zod";
-import { type Layout, present, requireFile, requireGraph } from "./layout.js";
+import { component, findClassName, schedulerFile, tokenizer } from "./diffusers-folder.js";
+import { type Layout, present } from "./layout.js";
 import type { ModelFolder } from "./model-folder.js";
-
-const modelIndex = z
-  .object({ _class_name: z.string() })
-  // oxlint-disable-next-line no-underscore-dangle
-  .transform((index) => index._class_name);
 
 /** Pipelines of diffusers whose text-to-image loop is served; img2img classes share their graphs. */
 const SERVED =
@@ -19,17 +14,13 @@ export const diffusionImage: Layout = {
   lookedFor:
     "model_index.json with text_encoder/, unet/ or transformer/ and vae_decoder/ (diffusers)",
   async recognise(folder) {
-    const className = await folder.readJson("model_index.json", modelIndex);
+    const className = await findClassName(folder);
     if (className === undefined) return undefined;
     refuseOthers(folder, className);
     const denoiser = folder.findGraph("unet/model") === undefined ? "transformer" : "unet";
     const files = present({
       "model-index": "model_index.json",
-      "scheduler-config": requireFile(
-        folder,
-        "scheduler/scheduler_config.json",
-        "it names the sampler",
-      ),
+      "scheduler-config": schedulerFile(folder),
       ...textFiles(folder),
       ...component(folder, "denoiser", denoiser),
       ...component(folder, "vae-decoder", "vae_decoder"),
@@ -50,20 +41,8 @@ export const diffusionImage: Layout = {
 function refuseOthers(folder: ModelFolder, className: string): void {
   if (SERVED.test(className)) return;
   const what = `${folder.name} is made for ${className}, whose layout is not served yet`;
-  if (VIDEO.test(className))
-    throw new Error(`${what}: video models are made by this project's own recipe`);
+  if (VIDEO.test(className)) throw new Error(`${what}: of video models Wan is, from text to video`);
   throw new Error(`${what}: Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM and Flux are`);
-}
-
-function component(folder: ModelFolder, role: string, place: string) {
-  return {
-    [role]: requireGraph(folder, `${place}/model`),
-    [`${role}-config`]: requireFile(
-      folder,
-      `${place}/config.json`,
-      "it holds the settings of its graph",
-    ),
-  };
 }
 
 /** Text encoders with the tokenizer of the same number. */
@@ -82,20 +61,4 @@ function textFiles(folder: ModelFolder): Readonly<Record<string, string | undefi
     );
   }
   return files;
-}
-
-function tokenizer(folder: ModelFolder, suffix: string, place: string) {
-  const whole = folder.find(`${place}/tokenizer.json`);
-  const parts = {
-    [`tokenizer${suffix}-vocab`]: folder.find(`${place}/vocab.json`),
-    [`tokenizer${suffix}-merges`]: folder.find(`${place}/merges.txt`),
-  };
-  if (whole === undefined && Object.values(parts).includes(undefined))
-    throw new Error(
-      `${folder.name} has neither ${place}/tokenizer.json nor ${place}/vocab.json with merges.txt`,
-    );
-  return {
-    ...(whole === undefined ? parts : { [`tokenizer${suffix}`]: whole }),
-    [`tokenizer${suffix}-config`]: folder.find(`${place}/tokenizer_config.json`),
-  };
 }

@@ -8,7 +8,11 @@ export interface Recognised {
   readonly files: Readonly<Record<string, string>>;
   /** Jobs the pipeline runs at once. */
   readonly concurrency: number;
+  /** Jobs taken beside each of those; none where absent. */
+  readonly ahead?: number;
   readonly shapes: Readonly<Record<string, unknown>>;
+  /** Steps and guidance that model.json states, for its user to change. */
+  readonly sampler?: Readonly<Record<string, unknown>>;
   readonly limits: Readonly<Record<string, number>>;
 }
 

@@ -10,11 +10,13 @@ import { readModelConfig } from "./model-config.js";
 import type { ModelFolder } from "./model-folder.js";
 import { musicgen } from "./musicgen.js";
 import { hfVits, piper } from "./vits.js";
+import { wanVideo } from "./wan-video.js";
 import { whisper } from "./whisper.js";
 
 /** In the order in which they are tried: what names itself comes before what has to be guessed. */
 const LAYOUTS: readonly Layout[] = [
   genaiDecoder,
+  wanVideo,
   diffusionImage,
   piper,
   kokoro,

@@ -23,6 +23,18 @@ const promptEncoder = {
   inputs: [["input_ids"]],
   outputs: [["last_hidden_state", "text_embeds", "hidden_states.*"]],
 };
+const denoiser = {
+  inputs: [
+    SAMPLE,
+    ["timestep", "t", "timesteps"],
+    ["encoder_hidden_states", "context", "prompt_embeds"],
+  ],
+  outputs: [DENOISED],
+};
+const vaeDecoder = {
+  inputs: [["latent_sample", "latent", "z"]],
+  outputs: [["sample", "images"]],
+};
 const labels = { inputs: [["input_ids"]], outputs: [["logits"]] };
 const waveform = { inputs: [["input_ids", "tokens"]], outputs: [["waveform", "audio"]] };
 
@@ -52,19 +64,18 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
     "text-encoder": promptEncoder,
     "text-encoder-2": promptEncoder,
     "text-encoder-3": promptEncoder,
-    denoiser: {
-      inputs: [
-        SAMPLE,
-        ["timestep", "t", "timesteps"],
-        ["encoder_hidden_states", "context", "prompt_embeds"],
-      ],
-      outputs: [DENOISED],
-    },
-    "vae-decoder": { inputs: [["latent_sample", "latent", "z"]], outputs: [["sample", "images"]] },
+    denoiser,
+    "vae-decoder": vaeDecoder,
     "vae-encoder": {
       inputs: [["sample", "images"]],
       outputs: [["latent_parameters", "latent_sample", "latent"]],
     },
+  },
+  "video/wan-video": {
+    "text-encoder": { inputs: [["input_ids"]], outputs: [["last_hidden_state"]] },
+    denoiser,
+    "denoiser-2": denoiser,
+    "vae-decoder": vaeDecoder,
   },
   "embeddings/encoder": {
     encoder: {

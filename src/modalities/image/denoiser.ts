@@ -1,10 +1,10 @@
 import { guide } from "../../inference/diffusion/flow-euler.js";
 import type { Planes } from "../../inference/diffusion/autoencoder.js";
 import { type DenoiserRole, findOutput } from "../../inference/diffusion/graph-ports.js";
-import { float32, floatsOf, type Tensor } from "../../inference/tensor.js";
+import { concatFloats, float32, floatsOf, type Tensor } from "../../inference/tensor.js";
 import type { Condition } from "./families/family.js";
 import type { ImageModel } from "./image-model.js";
-import { concatFloats, stack } from "./matrices.js";
+import { stack } from "./matrices.js";
 import { packSquares, unpackSquares } from "./packing.js";
 
 export interface DenoiserInput {

@@ -1,4 +1,4 @@
-import { float32, type Tensor } from "../../inference/tensor.js";
+import { concatFloats, float32, type Tensor } from "../../inference/tensor.js";
 
 /** Text states [1, tokens, features] side by side: as many features as all have together. */
 export function joinFeatures(...parts: readonly Tensor[]): Tensor {
@@ -41,18 +41,6 @@ export function stack(parts: readonly Tensor[]): Tensor {
   const [first] = parts;
   if (first === undefined || parts.length === 1) return first ?? zeros([0]);
   return float32(concatFloats(parts.map(floats)), [parts.length, ...first.dims.slice(1)]);
-}
-
-export function concatFloats(parts: readonly Float32Array[]): Float32Array {
-  const [first] = parts;
-  if (first && parts.length === 1) return first;
-  const joined = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let start = 0;
-  for (const part of parts) {
-    joined.set(part, start);
-    start += part.length;
-  }
-  return joined;
 }
 
 function floats({ type, data }: Tensor): Float32Array {

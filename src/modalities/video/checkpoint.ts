@@ -10,6 +10,8 @@ export interface DenoiseState {
   readonly step: number;
   /** Latents after them, float32. */
   readonly sample: Float32Array;
+  /** What the scheduler remembers of the steps before, arrays of the latents' length; none where absent. */
+  readonly memory?: readonly Float32Array[];
 }
 
 /** What a checkpoint must have been made for to be of use. */
@@ -21,11 +23,19 @@ export interface CheckpointKind {
 }
 
 const LINE_FEED = 10;
+/** More than any scheduler remembers. */
+const MAX_ARRAYS = 8;
 
-/** A line of JSON, then the latents as little-endian float32. */
-export function encodeCheckpoint(kind: CheckpointKind, { step, sample }: DenoiseState): Uint8Array {
-  const line = Buffer.from(`${JSON.stringify({ ...kind, step })}\n`);
-  return Buffer.concat([line, Buffer.from(sample.buffer, sample.byteOffset, sample.byteLength)]);
+/** A line of JSON, then the latents and the scheduler's memory as little-endian float32. */
+export function encodeCheckpoint(
+  kind: CheckpointKind,
+  { step, sample, memory = [] }: DenoiseState,
+): Uint8Array {
+  const line = Buffer.from(`${JSON.stringify({ ...kind, step, arrays: memory.length })}\n`);
+  const bytes = [sample, ...memory].map(({ buffer, byteOffset, byteLength }) =>
+    Buffer.from(buffer, byteOffset, byteLength),
+  );
+  return Buffer.concat([line, ...bytes]);
 }
 
 /** Undefined where the bytes are of another model, or are no checkpoint. */
@@ -40,14 +50,20 @@ export function decodeCheckpoint(
     steps: z.literal(steps),
     length: z.literal(length),
     step: z.int().min(0).max(steps),
+    arrays: z.int().min(0).max(MAX_ARRAYS).default(0),
   });
   const head = made.safeParse(parseJson(Buffer.from(bytes.subarray(0, end)).toString()));
   const data = Uint8Array.from(bytes.subarray(end + 1));
-  const isWhole = data.byteLength === length * Float32Array.BYTES_PER_ELEMENT;
-  if (!head.success || !isWhole) return undefined;
-  const { step } = head.data;
-  const sample = new Float32Array(data.buffer, 0, length);
-  return sample.every(Number.isFinite) ? { step, sample } : undefined;
+  if (!head.success) return undefined;
+  const { step, arrays } = head.data;
+  const floats = (1 + arrays) * length;
+  if (data.byteLength !== floats * Float32Array.BYTES_PER_ELEMENT) return undefined;
+  const all = new Float32Array(data.buffer);
+  if (!all.every(Number.isFinite)) return undefined;
+  const [sample = all, ...memory] = Array.from({ length: 1 + arrays }, (_, index) =>
+    all.subarray(index * length, (index + 1) * length),
+  );
+  return arrays === 0 ? { step, sample } : { step, sample, memory };
 }
 
 function parseJson(text: string): unknown {

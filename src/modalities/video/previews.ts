@@ -1,11 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
+import type { ClipFormat } from "../../media/clip-arguments.js";
 import { frameByteLength } from "../../media/encoder.js";
 import { joinTiles, sheetFrames, sheetTile, tileWebp } from "../../media/spritesheet.js";
 import { thumbnailWebp } from "../../media/thumbnail.js";
-import type { FrameWindow } from "./decode-frames.js";
-import type { VideoOutput, VideoRequest } from "./request.js";
+import type { FrameWindow } from "./families/family.js";
+import type { VideoOutput } from "./request.js";
 
 type Tile = Awaited<ReturnType<typeof sheetTile>>;
 
@@ -22,7 +23,7 @@ export interface Previews {
 const SHOWN_TILES = 2;
 
 /** The thumbnail shows the middle of the clip. */
-export function createPreviews({ width, height }: VideoRequest, frameCount: number): Previews {
+export function createPreviews({ width, height, frameCount }: ClipFormat): Previews {
   const wanted = new Set(sheetFrames(frameCount));
   const middle = Math.floor(frameCount / 2);
   const size = frameByteLength(width, height);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
+import { TIER_NAMES } from "../../core/tiers.js";
 import { jobObject, renderJob } from "../job-object.js";
 import type { VideoRequest } from "./request.js";
 
@@ -10,7 +11,7 @@ export const videoObject = jobObject("video", {
     .nullable()
     .describe("prompt, steps, sound, canvas, frames, muxing, checking while in progress"),
   prompt: z.string(),
-  quality: z.enum(["fast", "standard", "high"]),
+  quality: z.enum(TIER_NAMES),
   size: z.string(),
   seconds: z.int().min(4).max(10),
   seed: z.int(),

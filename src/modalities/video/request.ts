@@ -2,11 +2,12 @@ import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { TIERS, type Tier, type TierName } from "../../core/tiers.js";
+import { TIER_NAMES, TIERS, type Tier, type TierName } from "../../core/tiers.js";
 import { booleanWord, describe, parseBody, wholeNumber } from "../request-body.js";
 
 const MAX_PROMPT_CHARACTERS = 4_096;
-const tierNames = ["fast", "standard", "high"] as const satisfies readonly TierName[];
+/** Of a request that names none, where its model makes all of them. */
+const USUAL_TIER = "standard" satisfies TierName;
 
 const text = (param: string) =>
   z
@@ -23,9 +24,9 @@ const imageValue = z
 
 const tierWord = (param: string) =>
   z
-    .enum(tierNames, {
+    .enum(TIER_NAMES, {
       error: (issue) =>
-        `${param} must be one of ${tierNames.join(", ")}, got ${describe(issue.input)}`,
+        `${param} must be one of ${TIER_NAMES.join(", ")}, got ${describe(issue.input)}`,
     })
     .optional();
 
@@ -70,6 +71,8 @@ export interface VideoRequest {
 /** What the pipeline says of a finished clip. */
 export interface VideoOutput {
   readonly frameCount: number;
+  /** Frames a second; 24 where absent, as workers of earlier builds leave it. */
+  readonly frameRate?: number;
 }
 
 /** The parsed body with its tier settled; contradictions with the tier or the model are refused. */
@@ -77,8 +80,9 @@ export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { q
   const parsed = parseBody(videoBody, body);
   refuseBoth(parsed, "image", "input_reference");
   refuseBoth(parsed, "quality", "tier");
-  const quality = parsed.quality ?? parsed.tier ?? "standard";
+  const quality = parsed.quality ?? parsed.tier ?? model.tiers?.[0] ?? USUAL_TIER;
   checkLength(parsed.seconds, model);
+  checkPicture(parsed, model);
   checkTier(parsed, quality, model);
   return { ...parsed, quality };
 }
@@ -89,6 +93,16 @@ function refuseBoth(body: VideoBody, name: keyof VideoBody, alias: keyof VideoBo
   throw new JobError("invalid_value", message, { param: alias });
 }
 
+/** A model that reads text alone gets no picture. */
+function checkPicture(body: VideoBody, { id, reads }: ModelInfo): void {
+  if (reads === undefined || reads.includes("image")) return;
+  for (const param of ["image", "input_reference"] as const) {
+    if ((body[param] ?? "") === "") continue;
+    const message = `${param} is not read by ${id}: it makes clips from a prompt alone`;
+    throw new JobError("invalid_value", message, { param });
+  }
+}
+
 function checkLength(seconds: number, { id, minSeconds = 4, maxSeconds = 10 }: ModelInfo): void {
   if (seconds >= minSeconds && seconds <= maxSeconds) return;
   const message = `seconds must be ${minSeconds} to ${maxSeconds} for ${id}, got ${seconds}`;
@@ -96,6 +110,11 @@ function checkLength(seconds: number, { id, minSeconds = 4, maxSeconds = 10 }: M
 }
 
 function checkTier(body: VideoBody, quality: TierName, model: ModelInfo): void {
+  const { tiers = TIER_NAMES } = model;
+  if (!tiers.includes(quality)) {
+    const message = `quality must be ${tiers.join(" or ")} for ${model.id}, got ${quality}`;
+    throw new JobError("invalid_value", message, { param: body.tier ? "tier" : "quality" });
+  }
   const tier: Tier = TIERS[quality];
   const sizes = [`${tier.width}x${tier.height}`, `${tier.height}x${tier.width}`];
   const usable = model.sizes ? sizes.filter((size) => model.sizes?.includes(size)) : sizes;

@@ -14,6 +14,13 @@ describe("a checkpoint of denoising", () => {
     expect(bits).toEqual(new Uint32Array(sample.buffer));
   });
 
+  it("carries what the scheduler remembers", () => {
+    const memory = [sample.map((value) => value * 2), sample.map((value) => value - 1)];
+    const kept = encodeCheckpoint(kind, { step: 7, sample, memory });
+    expect(decodeCheckpoint(kept, kind)).toEqual({ step: 7, sample, memory });
+    expect(decodeCheckpoint(kept.subarray(0, -24), kind)).toBeUndefined();
+  });
+
   it("is of no use to another model, another number of steps, another length", () => {
     for (const other of [{ modelId: "wan" }, { steps: 25 }, { length: 7 }])
       expect(decodeCheckpoint(bytes, { ...kind, ...other })).toBeUndefined();

@@ -76,6 +76,27 @@ describe("a video request", () => {
     expect(video.countUnits(request, { frameCount: 96 })).toEqual({ videoSeconds: 4 });
   });
 
+  test("bills by the model's own frame rate", async () => {
+    const request = await video.admit({ ...body, seconds: 5 }, context);
+    const output = { frameCount: 80, frameRate: 16 };
+    expect(video.countUnits(request, output)).toEqual({ videoSeconds: 5 });
+  });
+
+  test("has the first tier of a model that lacks the usual one", () => {
+    const silent: ModelInfo = { ...model, id: "wan", tiers: ["fast"], reads: ["text"] };
+    expect(parseVideoBody(body, silent).quality).toBe("fast");
+    const refused = [
+      [{ quality: "standard" }, "quality", "quality must be fast for wan, got standard"],
+      [{ tier: "high" }, "tier", "quality must be fast for wan, got high"],
+      [{ image: "x" }, "image", "image is not read by wan"],
+      [{ input_reference: "x" }, "input_reference", "input_reference is not read by wan"],
+    ] as const;
+    for (const [fields, param, reason] of refused)
+      expect(() => parseVideoBody({ ...body, ...fields }, silent)).toThrow(
+        expect.objectContaining({ param, message: expect.stringContaining(reason) }),
+      );
+  });
+
   test.each([
     ["https://example.com/a.png", "invalid_image_url"],
     [{ image_url: "http://127.0.0.1/" }, "invalid_image_url"],

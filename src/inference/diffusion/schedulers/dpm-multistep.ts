@@ -1,6 +1,6 @@
 import type { SchedulerConfig } from "./config.js";
 import { predict } from "./prediction.js";
-import type { Scheduler, SchedulerOptions } from "./scheduler.js";
+import { historyMemory, type Scheduler, type SchedulerOptions } from "./scheduler.js";
 import { levelAt, planSolver, type SolverLevel } from "./solver-levels.js";
 import { type Term, weightedSum } from "./weighted-sum.js";
 
@@ -33,6 +33,7 @@ export function createDpmMultistep(
   return {
     timesteps: plan.timesteps,
     initialNoiseSigma: 1,
+    memory: historyMemory(history, config.solver_order),
     scaleInput: (sample) => sample,
     step(output, index, sample, noise) {
       const level = levelAt(plan, index);

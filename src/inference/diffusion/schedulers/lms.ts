@@ -1,5 +1,5 @@
 import type { SchedulerConfig } from "./config.js";
-import type { Scheduler, SchedulerOptions } from "./scheduler.js";
+import { historyMemory, type Scheduler, type SchedulerOptions } from "./scheduler.js";
 import { cleanAtSigma, eulerLevels, initialSigma, scaleToUnit } from "./sigma-levels.js";
 import { type Term, weightedSum } from "./weighted-sum.js";
 
@@ -13,6 +13,7 @@ export function createLms(config: SchedulerConfig, { steps }: SchedulerOptions):
   return {
     timesteps,
     initialNoiseSigma: initialSigma(config, levels),
+    memory: historyMemory(slopes, ORDER),
     scaleInput: (sample, index) => scaleToUnit(sample, sigmas[index] ?? 0),
     step(output, index, sample) {
       const sigma = sigmas[index] ?? 0;

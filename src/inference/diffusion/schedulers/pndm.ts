@@ -40,6 +40,18 @@ export function createPndm(config: SchedulerConfig, { steps }: SchedulerOptions)
   return {
     timesteps,
     initialNoiseSigma: 1,
+    memory: {
+      save: () => (start === undefined ? [] : [start, ...history]),
+      restore(index, saved) {
+        // The step taken twice leaves one output, not two.
+        const remembered = Math.min(index < 2 ? index : index - 1, 4);
+        if (saved.length !== (index === 0 ? 0 : remembered + 1)) return false;
+        const [first, ...outputs] = saved;
+        start = first;
+        history.splice(0, history.length, ...outputs);
+        return true;
+      },
+    },
     scaleInput: (sample) => sample,
     step(output, index, sample) {
       const timestep = timesteps[index] ?? 0;

@@ -8,6 +8,13 @@ export interface StepResult {
   readonly clean: Float32Array;
 }
 
+/** What a multistep method remembers of the steps before: arrays of the sample's length, none is changed. */
+export interface SchedulerMemory {
+  save(): readonly Float32Array[];
+  /** Goes on before step `index` with what was saved there; false where that is not what this method needs. */
+  restore(index: number, saved: readonly Float32Array[]): boolean;
+}
+
 /**
  * The way from noise to latents for one sample: holds the history of a multistep method, so one sample,
  * one scheduler, each index once and in order. Arrays are flat and of one length; none is changed.
@@ -21,6 +28,20 @@ export interface Scheduler {
   scaleInput(sample: Float32Array, index: number): Float32Array;
   /** `output` is what the model said of `scaleInput(sample, index)`. */
   step(output: Float32Array, index: number, sample: Float32Array, noise: NoiseSource): StepResult;
+  /** Absent where a step depends on nothing but its sample and its output. */
+  readonly memory?: SchedulerMemory;
+}
+
+/** Memory that is the last outputs, latest first and `most` of them; `history` is filled in place. */
+export function historyMemory(history: Float32Array[], most: number): SchedulerMemory {
+  return {
+    save: () => [...history],
+    restore(index, saved) {
+      if (saved.length !== Math.min(index, most)) return false;
+      history.splice(0, history.length, ...saved);
+      return true;
+    },
+  };
 }
 
 export interface SchedulerOptions {

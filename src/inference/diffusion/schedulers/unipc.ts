@@ -32,6 +32,19 @@ export function createUniPc(config: SchedulerConfig, { steps }: SchedulerOptions
   return {
     timesteps: plan.timesteps,
     initialNoiseSigma: 1,
+    memory: {
+      save: () => (previous ? [previous.sample, ...history.map(({ value }) => value)] : []),
+      restore(index, saved) {
+        const [before, ...values] = saved;
+        const remembered = Math.min(index, config.solver_order);
+        if (values.length !== remembered || (index > 0 && before === undefined)) return false;
+        const past = values.map((value, age) => ({ level: levelAt(plan, index - 1 - age), value }));
+        history.splice(0, history.length, ...past);
+        const order = Math.min(remembered, orderAt(config, index - 1, plan));
+        previous = before && { sample: before, order };
+        return true;
+      },
+    },
     scaleInput: (sample) => sample,
     step(output, index, sample) {
       const level = levelAt(plan, index);

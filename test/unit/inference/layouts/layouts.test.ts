@@ -157,10 +157,62 @@ describe("a diffusers folder", () => {
   test("says which part is missing, and which pipelines are not served", async () => {
     const { "scheduler/scheduler_config.json": _, ...without } = xl;
     await expect(recognised(without)).rejects.toThrow("has no scheduler/scheduler_config.json");
-    const video = { "model_index.json": { _class_name: "WanPipeline" } };
+    const video = { "model_index.json": { _class_name: "LTXPipeline" } };
     await expect(recognised(video)).rejects.toThrow(
-      "is made for WanPipeline, whose layout is not served yet",
+      "is made for LTXPipeline, whose layout is not served yet: of video models Wan is",
     );
+  });
+});
+
+describe("a folder of Wan", () => {
+  const transformer = graph(["hidden_states", "timestep", "encoder_hidden_states"], ["sample"]);
+  const one = {
+    "model_index.json": { _class_name: "WanPipeline", boundary_ratio: null },
+    "scheduler/scheduler_config.json": { _class_name: "UniPCMultistepScheduler" },
+    "tokenizer/tokenizer.json": {},
+    "tokenizer/tokenizer_config.json": { model_max_length: 512 },
+    "text_encoder/model.onnx": hidden,
+    "text_encoder/config.json": {},
+    "transformer/model.onnx": transformer,
+    "transformer/config.json": { in_channels: 16, image_dim: null },
+    "vae_decoder/model.onnx": graph(["latent_sample"], ["sample"]),
+    "vae_decoder/config.json": { z_dim: 16 },
+  };
+  const two = {
+    ...one,
+    "model_index.json": { _class_name: "WanPipeline", boundary_ratio: 0.875 },
+    "transformer_2/model.onnx": transformer,
+    "transformer_2/config.json": { in_channels: 16 },
+  };
+
+  test("is for silent clips of one tier, and states what its operator may change", async () => {
+    const found = await recognised(one);
+    expect(found).toMatchObject({
+      modality: "video",
+      pipeline: "wan-video",
+      shapes: { frameRate: 16, native: [480, 832], tiers: ["fast"], reads: ["text"] },
+      sampler: { steps: 50, guidance: 5 },
+      limits: { minSeconds: 4, maxSeconds: 5 },
+    });
+    const distilled = { _class_name: "FlowMatchLCMScheduler" };
+    const fast = await recognised({ ...one, "scheduler/scheduler_config.json": distilled });
+    expect(fast.sampler).toEqual({ steps: 4, guidance: 1 });
+  });
+
+  test("has two transformers where it has a boundary", async () => {
+    const found = await recognised(two);
+    expect(found.sampler).toEqual({ steps: 40, guidance: [4, 3], guidanceBoundary: 0.875 });
+    expect(found.files).toMatchObject({ "denoiser-2": "transformer_2/model.onnx" });
+    const { "transformer_2/model.onnx": _, ...half } = two;
+    await expect(recognised(half)).rejects.toThrow("must have transformer_2/ and boundary_ratio");
+  });
+
+  test.each([
+    [{ "model_index.json": { _class_name: "WanImageToVideoPipeline" } }, "from text to video"],
+    [{ "model_index.json": { _class_name: "WanPipeline", expand_timesteps: true } }, "expand_time"],
+    [{ "transformer/config.json": { in_channels: 36 } }, "takes 36 channels of 16 latent ones"],
+  ])("is refused where it is none of these: %j", async (changes, reason) => {
+    await expect(recognised({ ...one, ...changes })).rejects.toThrow(reason);
   });
 });
 

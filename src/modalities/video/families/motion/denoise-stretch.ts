@@ -1,5 +1,5 @@
-import type { StepBatch } from "../../inference/diffusion/step-batch.js";
-import type { DenoiseState } from "./checkpoint.js";
+import type { StepBatch } from "../../../../inference/diffusion/step-batch.js";
+import type { DenoiseState } from "../../checkpoint.js";
 import type { DenoiseCourse } from "./denoise-course.js";
 
 /** Some steps at once, in a run of the sampler, which does their arithmetic too. */

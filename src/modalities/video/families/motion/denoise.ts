@@ -1,12 +1,12 @@
-import { JobError } from "../../core/errors.js";
-import { floatsOf, int64 } from "../../inference/tensor.js";
-import { hashNgrams } from "../../inference/tokenizer.js";
-import type { DenoiseState } from "./checkpoint.js";
+import { JobError } from "../../../../core/errors.js";
+import { floatsOf, int64 } from "../../../../inference/tensor.js";
+import { hashNgrams } from "../../../../inference/tokenizer.js";
+import type { DenoiseState } from "../../checkpoint.js";
 import { type CourseInput, planCourse } from "./denoise-course.js";
 import { takeStep } from "./denoise-step.js";
 import { takeStretch } from "./denoise-stretch.js";
 import type { MotionModel } from "./motion-model.js";
-import type { VideoRequest } from "./request.js";
+import type { VideoRequest } from "../../request.js";
 
 export interface DenoiseInput extends CourseInput {
   readonly signal: AbortSignal;

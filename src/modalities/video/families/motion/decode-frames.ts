@@ -6,17 +6,11 @@ import {
   int64,
   type Tensors,
   uint8,
-} from "../../inference/tensor.js";
+} from "../../../../inference/tensor.js";
+import type { FrameWindow } from "../family.js";
 import { decodeCanvas, layerShifts } from "./canvas.js";
 import type { Canvas, FramePlan, Scene } from "./frame-plan.js";
 import type { MotionModel } from "./motion-model.js";
-
-/** Consecutive frames, I420 uint8 [count, height × 3/2, width]. */
-export interface FrameWindow {
-  readonly firstFrame: number;
-  readonly count: number;
-  readonly frames: Uint8Array;
-}
 
 interface Span {
   readonly first: number;

@@ -1,8 +1,10 @@
-import { float32, floatsOf, uint8 } from "../../inference/tensor.js";
-import { coverRgb } from "../../media/image.js";
-import type { ClipTask } from "./clip-task.js";
+import type { PipelineContext } from "../../../../core/modality.js";
+import { float32, floatsOf, uint8 } from "../../../../inference/tensor.js";
+import { coverRgb } from "../../../../media/image.js";
 import { planesOf } from "./canvas.js";
 import type { Picture } from "./frame-plan.js";
+import type { MotionModel } from "./motion-model.js";
+import type { VideoRequest } from "../../request.js";
 
 /** The picture to animate, as the denoiser and the frame decoder want it. */
 export interface ConditioningPicture extends Picture {
@@ -13,8 +15,11 @@ export interface ConditioningPicture extends Picture {
 /** What the image encoder sees. */
 const SEEN = { rows: 90, columns: 160 };
 
-export async function readPicture(task: ClipTask): Promise<ConditioningPicture | null> {
-  const { model, request, context } = task;
+export async function readPicture(
+  model: MotionModel,
+  request: VideoRequest,
+  context: PipelineContext,
+): Promise<ConditioningPicture | null> {
   if (request.image === null) return null;
   const bytes = await context.readInput(request.image);
   const small = toPlanes(await coverRgb(bytes, SEEN.columns, SEEN.rows), SEEN.columns, SEEN.rows);

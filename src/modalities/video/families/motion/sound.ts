@@ -1,16 +1,24 @@
 import { join } from "node:path";
-import { gaussianNoise } from "../../inference/diffusion/noise.js";
-import { float32, floatsOf } from "../../inference/tensor.js";
-import { writeWav } from "../../media/wav.js";
-import type { ClipTask } from "./clip-task.js";
+import { gaussianNoise } from "../../../../inference/diffusion/noise.js";
+import { float32, floatsOf } from "../../../../inference/tensor.js";
+import { writeWav } from "../../../../media/wav.js";
+import type { VideoRequest } from "../../request.js";
+import type { MotionModel } from "./motion-model.js";
 
 /** Keeps the sound's noise apart from the picture's, which starts at the seed itself. */
 const SOUND_SEED_OFFSET = 0x50_0d;
 
+export interface SoundInput {
+  /** Text states of the prompt, then of the negative prompt. */
+  readonly states: Float32Array;
+  readonly scratchPath: string;
+}
+
 /** Writes the clip's stereo sound bed to a WAV file in the scratch folder; returns its path. */
 export async function makeSound(
-  { model, request, context }: ClipTask,
-  states: Float32Array,
+  model: MotionModel,
+  request: VideoRequest,
+  { states, scratchPath }: SoundInput,
 ): Promise<string> {
   const sampleRateHz = model.settings.shapes.sampleRateHz;
   const samples = request.seconds * sampleRateHz;
@@ -19,7 +27,7 @@ export async function makeSound(
     encoder_hidden_states: float32(states.slice(0, states.length / 2), [1, 8, 48]),
     noise: float32(noise, [1, 2, samples]),
   });
-  const path = join(context.scratchPath, "sound.wav");
+  const path = join(scratchPath, "sound.wav");
   await writeWav(path, floatsOf(outputs, "waveform"), {
     channels: 2,
     sampleRateHz,

@@ -1,4 +1,4 @@
-import type { Tensor } from "../../inference/tensor.js";
+import type { Tensor } from "../../../../inference/tensor.js";
 
 /** The still part of a clip and its moving layers, as 8-bit planes. */
 export interface Canvas {

@@ -1,13 +1,21 @@
 import { z } from "zod";
-import type { PipelineSetup } from "../../core/modality.js";
-import { createStepBatch, type StepBatch } from "../../inference/diffusion/step-batch.js";
-import { createLane, type Lane } from "../../inference/lane.js";
-import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../../inference/diffusion/step-chain.js";
-import { createStretchBatch } from "../../inference/diffusion/stretch-batch.js";
-import { graphPaths, loadModelPackage, type ModelPackage } from "../../inference/model-package.js";
-import { type KeepingThread, openSessions, type SessionThread } from "../../inference/session.js";
-import type { Tensors } from "../../inference/tensor.js";
-import { hashedNgramSettings } from "../../inference/tokenizer.js";
+import type { PipelineSetup } from "../../../../core/modality.js";
+import { createStepBatch, type StepBatch } from "../../../../inference/diffusion/step-batch.js";
+import { createLane, type Lane } from "../../../../inference/lane.js";
+import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../../../../inference/diffusion/step-chain.js";
+import { createStretchBatch } from "../../../../inference/diffusion/stretch-batch.js";
+import {
+  graphPaths,
+  loadModelPackage,
+  type ModelPackage,
+} from "../../../../inference/model-package.js";
+import {
+  type KeepingThread,
+  openSessions,
+  type SessionThread,
+} from "../../../../inference/session.js";
+import type { Tensors } from "../../../../inference/tensor.js";
+import { hashedNgramSettings } from "../../../../inference/tokenizer.js";
 
 const motionSettings = z.object({
   tokenizer: hashedNgramSettings,

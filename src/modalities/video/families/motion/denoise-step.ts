@@ -1,6 +1,6 @@
-import { eulerStep, guide } from "../../inference/diffusion/flow-euler.js";
-import type { StepBatch } from "../../inference/diffusion/step-batch.js";
-import type { DenoiseState } from "./checkpoint.js";
+import { eulerStep, guide } from "../../../../inference/diffusion/flow-euler.js";
+import type { StepBatch } from "../../../../inference/diffusion/step-batch.js";
+import type { DenoiseState } from "../../checkpoint.js";
 import type { DenoiseCourse } from "./denoise-course.js";
 
 /** One step: a run of the denoiser for both branches of guidance, the arithmetic here. */

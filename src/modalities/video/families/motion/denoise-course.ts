@@ -1,7 +1,7 @@
-import { flowSigmas } from "../../inference/diffusion/flow-euler.js";
-import { gaussianNoise } from "../../inference/diffusion/noise.js";
+import { flowSigmas } from "../../../../inference/diffusion/flow-euler.js";
+import { gaussianNoise } from "../../../../inference/diffusion/noise.js";
 import type { MotionModel } from "./motion-model.js";
-import type { VideoRequest } from "./request.js";
+import type { VideoRequest } from "../../request.js";
 
 /** What the denoising of one clip is told, and does not change from step to step. */
 export interface DenoiseCourse {
