@@ -73,7 +73,10 @@ export interface Broker {
   depth(routingKey: string): Promise<QueueDepth>;
   /** What no delivery could help. */
   readonly deadLetters: DeadLetters;
-  /** Whether the connection stands; for health checks. */
+  /**
+   * Whether it takes messages. A connection that only consumes does not count: jobs wait in the queue
+   * until it stands.
+   */
   readonly connected: boolean;
   close(): Promise<void>;
 }

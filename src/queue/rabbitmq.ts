@@ -65,7 +65,7 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
   return {
     deadLetters: createDeadLetters({ topology, publisher, openChannel }),
     get connected() {
-      return publisher.connected && (!consuming.used || consuming.get().current !== undefined);
+      return publisher.connected;
     },
     system: "rabbitmq",
     publish: async (routingKey, job, { signal } = {}) =>

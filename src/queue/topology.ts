@@ -1,4 +1,5 @@
 import type { Channel, Options } from "amqplib";
+import { inTime } from "./in-time.js";
 
 /** How long a message may wait in a retry queue, in milliseconds, shortest first. */
 export const RETRY_DELAYS_MS: readonly number[] = [5_000, 30_000, 120_000];
@@ -11,6 +12,9 @@ export const DELIVERY_LIMIT = 50;
 
 /** Delay of a delivery whose handler threw, in milliseconds. */
 export const HANDLER_FAILED_DELAY_MS = 5_000;
+
+/** Longest wait for another channel's first declaration of a queue, in milliseconds. */
+const FIRST_DECLARATION_MS = 2_000;
 
 /** Buried messages kept for inspection; the oldest go first. */
 const DEAD_QUEUE_LENGTH = 100_000;
@@ -32,6 +36,8 @@ export interface Topology {
   jobQueue(routingKey: string): string;
   /** Fanout exchange and queue of one retry delay share this name. */
   retryQueue(delayMs: number): string;
+  /** First declaration of each job queue by this process, by the queue's name. */
+  readonly declared: Map<string, Promise<unknown>>;
 }
 
 export function createTopology(options: TopologyOptions = {}): Topology {
@@ -43,6 +49,7 @@ export function createTopology(options: TopologyOptions = {}): Topology {
     retryDelaysMs: [...(options.retryDelaysMs ?? RETRY_DELAYS_MS)].toSorted((a, b) => a - b),
     jobQueue: (routingKey) => `${prefix}jobs.${routingKey}`,
     retryQueue: (delayMs) => `${prefix}jobs.retry.${delayMs}ms`,
+    declared: new Map(),
   };
 }
 
@@ -65,12 +72,41 @@ export async function assertTopology(channel: Channel, topology: Topology): Prom
   }
 }
 
-/** Declares the queue of one routing key and says what is in it. Idempotent. */
+interface Found {
+  readonly ready: number;
+  readonly consumers: number;
+}
+
+/**
+ * Declares the queue of one routing key and says what is in it. Idempotent. Channels of one process
+ * wait for the first declaration: RabbitMQ (3.10.8, and 4.x by github.com/wagslane/go-rabbitmq/issues/200)
+ * calls a quorum queue declared before it has a leader, and whoever consumes from it then loses the
+ * whole connection (541).
+ */
 export async function assertJobQueue(
   channel: Channel,
   topology: Topology,
   routingKey: string,
-): Promise<{ readonly ready: number; readonly consumers: number }> {
+): Promise<Found> {
+  const { declared } = topology;
+  const name = topology.jobQueue(routingKey);
+  const first = declared.get(name);
+  if (first !== undefined) {
+    // Failed or late, it is no reason not to try.
+    await inTime(first, FIRST_DECLARATION_MS, `declaring ${name}`).catch(() => undefined);
+    return await declareJobQueue(channel, topology, routingKey);
+  }
+  const declaring = declareJobQueue(channel, topology, routingKey);
+  declared.set(name, declaring);
+  declaring.catch(() => declared.delete(name));
+  return await declaring;
+}
+
+async function declareJobQueue(
+  channel: Channel,
+  topology: Topology,
+  routingKey: string,
+): Promise<Found> {
   const name = topology.jobQueue(routingKey);
   const found = await channel.assertQueue(name, jobQueueOptions(topology));
   await channel.bindQueue(name, topology.jobsExchange, routingKey);

@@ -14,9 +14,10 @@ const RETRY_DELAYS_MS = [300, 900];
 const ack: Settlement = { type: "ack" };
 
 describe.each([
-  { name: "in-process", amqpUrl: () => undefined },
-  { name: "RabbitMQ", amqpUrl: getAmqpUrl },
-])("$name broker", ({ amqpUrl }) => {
+  // While it is full a consumer is passed over in-process, and leaves its queues on RabbitMQ.
+  { name: "in-process", amqpUrl: () => undefined, consumersWhileFull: 1 },
+  { name: "RabbitMQ", amqpUrl: getAmqpUrl, consumersWhileFull: 0 },
+])("$name broker", ({ amqpUrl, consumersWhileFull }) => {
   let broker: Broker;
 
   beforeAll(async () => {
@@ -147,6 +148,7 @@ describe.each([
     );
     await broker.publish(busyKey, createJob());
     await until(async () => (await broker.depth(busyKey)).ready === 0);
+    await until(async () => (await broker.depth(freeKey)).consumers === consumersWhileFull);
     await broker.publish(freeKey, createJob());
     const { deliveries, subscription } = await collect(freeKey);
     await until(() => deliveries.length === 1);
@@ -266,14 +268,41 @@ describe.each([
 describe.each([
   { name: "in-process", amqpUrl: () => undefined },
   { name: "RabbitMQ", amqpUrl: getAmqpUrl },
-])("closed $name broker", ({ amqpUrl }) => {
-  test("refuses to publish and is not connected", async () => {
+])("a $name broker of its own", ({ amqpUrl }) => {
+  test("refuses to publish and is not connected once closed", async () => {
     const broker = await openBroker({ amqpUrl: amqpUrl(), namePrefix: createNamePrefix() });
     await broker.close();
     expect(broker.connected).toBe(false);
     await expect(broker.publish(createRoutingKey(), createJob())).rejects.toMatchObject({
       code: "service_unavailable",
     });
+  });
+
+  test("takes jobs while it opens what it consumes with", async () => {
+    const broker = await openBroker({ amqpUrl: amqpUrl(), namePrefix: createNamePrefix() });
+    const key = createRoutingKey();
+    const subscription = await broker.consume({ routingKeys: [key], prefetch: 1 }, async () => ack);
+    expect(broker.connected).toBe(true);
+    await broker.publish(key, createJob());
+    await subscription.stop();
+    await broker.close();
+  });
+
+  test("loses no connection when many begin at once on queues that nobody has declared", async () => {
+    const events: string[] = [];
+    const broker = await openBroker({
+      amqpUrl: amqpUrl(),
+      namePrefix: createNamePrefix(),
+      onEvent: ({ type }) => events.push(type),
+    });
+    for (const key of Array.from({ length: 10 }, createRoutingKey)) {
+      const consume = () => broker.consume({ routingKeys: [key], prefetch: 1 }, async () => ack);
+      const subscriptions = await Promise.all([consume(), consume(), consume()]);
+      await until(async () => (await broker.depth(key)).consumers === 3);
+      await Promise.all(subscriptions.map((subscription) => subscription.stop()));
+    }
+    expect(events).not.toContain("connection-lost");
+    await broker.close();
   });
 
   test("retries a job whose handler threw", async () => {
