@@ -1,13 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Sends request `index` and waits for its end; rejects where it failed. */
+/**
+ * Sends request `index` and waits for its end. Rejects with `Refused` where the service asked to come
+ * again later, and with anything else where the request failed.
+ */
 export type Send = (index: number, signal: AbortSignal) => Promise<unknown>;
+
+/** A service said "not now" (429, 503): it is full, not broken. */
+export class Refused extends Error {}
+
+/** `unended`: given up when the loop's signal aborted. */
+export type End = "answered" | "refused" | "failed" | "unended";
 
 /** What became of one request. */
 export interface Outcome {
-  /** From when it should have been sent to its end, however it ended. */
+  /** From when it should have been sent to its end, or until it was given up. */
   readonly latencyMs: number;
-  readonly isAnswered: boolean;
+  readonly end: End;
+  /** Why it was not answered. */
+  readonly reason?: string;
 }
 
 export interface Drive {
@@ -18,23 +29,23 @@ export interface Drive {
 
 export interface ClosedLoop {
   readonly clients: number;
-  /** Most requests. */
-  readonly count: number;
-  /** Nothing is sent any more after so long; what was sent is waited for. */
-  readonly windowMs: number;
+  /** Most requests; no limit where absent. */
+  readonly count?: number;
+  /** Nothing is sent any more after so long; what was sent is waited for. No limit where absent. */
+  readonly windowMs?: number;
 }
 
 /** Clients that each send their next request when the last one has ended. */
 export async function closedLoop(
   send: Send,
-  { clients, count, windowMs }: ClosedLoop,
+  { clients, count = Infinity, windowMs = Infinity }: ClosedLoop,
   signal: AbortSignal,
 ): Promise<Drive> {
   const startedAt = performance.now();
   const outcomes: Outcome[] = [];
   let sent = 0;
   const client = async () => {
-    while (sent < count && performance.now() - startedAt < windowMs) {
+    while (sent < count && performance.now() - startedAt < windowMs && !signal.aborted) {
       const request = { index: sent++, dueAt: performance.now() };
       outcomes.push(await outcomeOf(send, request, signal));
     }
@@ -68,9 +79,18 @@ async function outcomeOf(
   { index, dueAt }: { readonly index: number; readonly dueAt: number },
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const isAnswered = await send(index, signal).then(
-    () => true,
-    () => false,
+  const ended = await send(index, signal).then(
+    () => ({ end: "answered" as const }),
+    (thrown: unknown) => ({ end: endOf(thrown, signal), reason: reasonOf(thrown) }),
   );
-  return { latencyMs: performance.now() - dueAt, isAnswered };
+  return { latencyMs: performance.now() - dueAt, ...ended };
+}
+
+function endOf(thrown: unknown, signal: AbortSignal): End {
+  if (thrown instanceof Refused) return "refused";
+  return signal.aborted ? "unended" : "failed";
+}
+
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { timed } from "./measure.js";
+import { closedLoop, type Send } from "./drive.js";
 
 export interface JobService {
   /** Includes `/v1`. */
@@ -29,22 +29,17 @@ export interface LoadResult {
 export async function runLoad(service: JobService, plan: LoadPlan): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: plan.inFlight });
   const text = JSON.stringify(plan.body);
-  const latencies: number[] = [];
-  let left = plan.count;
+  const { count, inFlight: clients } = plan;
   let refused = 0;
-  const client = async () => {
-    while (left > 0) {
-      left -= 1;
-      const startedAt = performance.now();
-      while (!(await post(agent, service, plan.path, text))) refused += 1;
-      latencies.push(performance.now() - startedAt);
-    }
+  const send: Send = async () => {
+    while (!(await post(agent, service, plan.path, text))) refused += 1;
   };
   try {
-    const { seconds } = await timed(() =>
-      Promise.all(Array.from({ length: plan.inFlight }, client)),
-    );
-    return { seconds, latencies, refused };
+    const { signal } = new AbortController();
+    const { outcomes, seconds } = await closedLoop(send, { clients, count }, signal);
+    const failed = outcomes.find(({ end }) => end !== "answered");
+    if (failed !== undefined) throw new Error(failed.reason);
+    return { seconds, latencies: outcomes.map(({ latencyMs }) => latencyMs), refused };
   } finally {
     agent.destroy();
   }

@@ -1,33 +1,44 @@
 import { setMaxListeners } from "node:events";
-import { poissonArrivals } from "./arrivals.js";
+import { arrivalsWithin } from "./arrivals.js";
 import { closedLoop, type Drive, openLoop, type Send } from "./drive.js";
 import {
-  type BenchResult,
-  type BenchRow,
-  type Distribution,
-  distribute,
-  machine,
-  round,
-  type Series,
-} from "./measure.js";
+  countOf,
+  countsOf,
+  distributionsOf,
+  type Level,
+  rowsOf,
+  seriesOf,
+  troublesOf,
+} from "./load-tables.js";
+import { type BenchResult, machine, round, type Unmeasured } from "./measure.js";
 
 /** One kind of request that the service is loaded with. */
 export interface LoadKind {
   readonly name: string;
   readonly send: Send;
+  /** Lets go of what was given up, until the service has nothing in its hands. */
+  readonly settle: () => Promise<void>;
   /** How long each job of this kind was queued that was accepted since then, in milliseconds. */
   readonly waitsMs: (sinceUnixMs: number, atMost: number) => Promise<readonly number[]>;
   /** Seconds within which a request should end. */
   readonly objectiveSeconds: number;
-  /** Numbers of clients of the closed loop; the last one's throughput counts as the capacity. */
-  readonly clients: readonly number[];
-  /** Rates of the open loop as shares of that capacity. */
-  readonly rates: readonly number[];
-  /** For how long each level sends, and how many requests at most. */
-  readonly windowMs: number;
-  readonly count: number;
-  /** What has not ended so long after the window counts as failed, in milliseconds. */
+  readonly closed: ClosedLevels;
+  readonly open: OpenLevels;
+  /** How long after the last one may be sent answers are waited for, in milliseconds. */
   readonly graceMs: number;
+}
+
+export interface ClosedLevels {
+  /** Numbers of clients; the last one's throughput counts as the capacity. */
+  readonly clients: readonly number[];
+  /** For how long each level sends. */
+  readonly windowMs: number;
+}
+
+export interface OpenLevels {
+  /** Rates as shares of the capacity. */
+  readonly rates: readonly number[];
+  readonly windowMs: number;
 }
 
 export interface LoadSetup {
@@ -35,136 +46,119 @@ export interface LoadSetup {
   /** Names of broker and database. */
   readonly parts: string;
   readonly seed: number;
+  /** Hears what is about to be measured, and how many levels are behind. */
+  readonly onLevel: (name: string, done: number) => void;
 }
 
-/** One rate or number of clients, measured. */
-interface Level extends Drive {
+interface LevelSpec {
   readonly name: string;
   readonly offered: number | null;
-  readonly waitsMs: readonly number[];
+  readonly windowMs: number;
+  readonly drive: (signal: AbortSignal) => Promise<Drive>;
 }
 
-/** The whole service over HTTP under clients that wait for their answers, then under Poisson arrivals. */
-export async function benchLoad({ kinds, parts, seed }: LoadSetup): Promise<BenchResult> {
-  const rows: BenchRow[] = [];
-  const distributions: Distribution[] = [];
-  const series: Series[] = [];
-  for (const kind of kinds) {
-    const levels = await measureKind(kind, seed);
-    rows.push(...levels.flatMap((level) => rowsOf(kind, level)));
-    distributions.push(...levels.flatMap(distributionsOf));
-    series.push(...seriesOf(kind, levels));
-  }
-  const objectives = Object.fromEntries(
-    kinds.map(({ name, objectiveSeconds }) => [`objective of ${name}`, `${objectiveSeconds} s`]),
-  );
+/** How many levels a run has, and how long sending and waiting take at most, in milliseconds. */
+export function planOf(kinds: readonly LoadKind[]): { levels: number; mostMs: number } {
+  const windows = kinds.flatMap(({ closed, open, graceMs }) => [
+    ...closed.clients.map(() => closed.windowMs + graceMs),
+    ...open.rates.map(() => open.windowMs + graceMs),
+  ]);
+  return { levels: windows.length, mostMs: windows.reduce((sum, ms) => sum + ms, 0) };
+}
+
+/**
+ * The whole service over HTTP under clients that wait for their answers, then under Poisson arrivals at
+ * shares of what those clients got. What is refused, fails or does not end is counted, and stops nothing.
+ */
+export async function benchLoad(setup: LoadSetup): Promise<BenchResult> {
+  const { kinds, parts, seed } = setup;
+  let done = 0;
+  const onLevel = (name: string) => setup.onLevel(name, done++);
+  const measured: Measured[] = [];
+  for (const kind of kinds) measured.push(await measureKind(kind, seed, onLevel));
   const conditions = { ...machine(), parts, "client, front and worker": "one machine", seed };
   return {
     suite: "load",
-    conditions: { ...conditions, ...objectives },
-    rows,
-    distributions,
-    series,
+    conditions: { ...conditions, ...objectivesOf(kinds) },
+    rows: measured.flatMap(({ kind, levels }) => levels.flatMap((level) => rowsOf(kind, level))),
+    counts: measured.flatMap(({ kind, levels }) => levels.map((level) => countsOf(kind, level))),
+    distributions: measured.flatMap(({ levels }) => levels.flatMap(distributionsOf)),
+    series: measured.flatMap(({ kind, levels }) => seriesOf(kind, levels)),
+    unmeasured: measured.flatMap(({ unmeasured }) => unmeasured),
   };
 }
 
-async function measureKind(kind: LoadKind, seed: number): Promise<Level[]> {
-  const { name, count, clients, rates, windowMs } = kind;
-  await kind.send(0, AbortSignal.timeout(kind.graceMs));
+function objectivesOf(kinds: readonly LoadKind[]): Record<string, string> {
+  return Object.fromEntries(
+    kinds.map(({ name, objectiveSeconds }) => [`objective of ${name}`, `${objectiveSeconds} s`]),
+  );
+}
+
+interface Measured {
+  readonly kind: LoadKind;
+  readonly levels: readonly Level[];
+  readonly unmeasured: readonly Unmeasured[];
+}
+
+async function measureKind(
+  kind: LoadKind,
+  seed: number,
+  onLevel: (name: string) => void,
+): Promise<Measured> {
+  const measure = async (spec: LevelSpec): Promise<Level> => {
+    onLevel(spec.name);
+    return await measureLevel(kind, spec);
+  };
+  // The first one opens connections and compiles code; the loops see whether it works.
+  await closedLoop(kind.send, { clients: 1, count: 1 }, AbortSignal.timeout(kind.graceMs));
   const levels: Level[] = [];
-  let capacity = 0;
-  for (const many of clients) {
-    const level = await measureLevel(kind, `${name}, ${many} clients`, null, (signal) =>
-      closedLoop(kind.send, { clients: many, count, windowMs }, signal),
-    );
-    levels.push(level);
-    capacity = level.outcomes.filter(({ isAnswered }) => isAnswered).length / level.seconds;
-  }
-  if (capacity === 0) throw new Error(`${name}: no request of the closed loop was answered`);
-  for (const share of rates) {
-    const offered = round(share * capacity);
-    const [first = 0, ...others] = poissonArrivals(offered, count, seed);
-    const arrivals = [0, ...others.map((atMs) => atMs - first).filter((atMs) => atMs <= windowMs)];
-    levels.push(
-      await measureLevel(kind, `${name}, ${offered}/s offered`, offered, (signal) =>
-        openLoop(kind.send, arrivals, signal),
-      ),
-    );
-  }
-  return levels;
+  for (const spec of closedSpecs(kind)) levels.push(await measure(spec));
+  const capacity = throughputOf(levels.at(-1));
+  const rates = capacity > 0 ? kind.open.rates.map((share) => share * capacity) : [];
+  for (const rate of rates) levels.push(await measure(openSpec(kind, rate, seed)));
+  const why = "no request of the closed loop was answered";
+  const unknown = capacity > 0 ? [] : [{ what: `${kind.name}, open loop`, why }];
+  return { kind, levels, unmeasured: [...unknown, ...levels.flatMap(troublesOf)] };
+}
+
+function closedSpecs({ name, send, closed: { clients, windowMs } }: LoadKind): LevelSpec[] {
+  return clients.map((many) => ({
+    name: `${name}, ${many} ${many === 1 ? "client" : "clients"}`,
+    offered: null,
+    windowMs,
+    drive: (signal) => closedLoop(send, { clients: many, windowMs }, signal),
+  }));
+}
+
+function openSpec({ name, send, open }: LoadKind, perSecond: number, seed: number): LevelSpec {
+  const { windowMs } = open;
+  const arrivals = arrivalsWithin(perSecond, windowMs, seed);
+  const offered = round((arrivals.length * 1_000) / windowMs);
+  return {
+    name: `${name}, ${offered}/s offered`,
+    offered,
+    windowMs,
+    async drive(signal) {
+      const { outcomes } = await openLoop(send, arrivals, signal);
+      // A rate is by the time in which requests were due, not by that and the wait for the last one.
+      return { outcomes, seconds: windowMs / 1_000 };
+    },
+  };
 }
 
 async function measureLevel(
-  kind: LoadKind,
-  name: string,
-  offered: number | null,
-  drive: (signal: AbortSignal) => Promise<Drive>,
+  { graceMs, settle, waitsMs }: LoadKind,
+  { name, offered, windowMs, drive }: LevelSpec,
 ): Promise<Level> {
   const since = Date.now();
-  const signal = AbortSignal.timeout(kind.windowMs + kind.graceMs);
+  const signal = AbortSignal.timeout(windowMs + graceMs);
   setMaxListeners(0, signal);
   const driven = await drive(signal);
-  const waitsMs = await kind.waitsMs(since, driven.outcomes.length);
-  return { name, offered, ...driven, waitsMs };
+  await settle();
+  return { name, offered, ...driven, waitsMs: await waitsMs(since, driven.outcomes.length) };
 }
 
-/** Throughput, and goodput: what ended well within the objective. */
-function rowsOf({ objectiveSeconds }: LoadKind, level: Level): BenchRow[] {
-  const { name, outcomes, seconds } = level;
-  const answered = outcomes.filter(({ isAnswered }) => isAnswered);
-  const good = goodOf(level, objectiveSeconds);
-  const row = (what: string, ours: number, against: number) => ({
-    what: `${name}: ${what}`,
-    ours: round(ours / seconds),
-    against: round(against / seconds),
-    unit: "1/s",
-    ratio: round(ours / against),
-    target: null,
-    noise: null,
-  });
-  return [
-    row("answered / sent", answered.length, outcomes.length),
-    row(`goodput within ${objectiveSeconds} s / sent`, good, outcomes.length),
-  ];
-}
-
-function goodOf({ outcomes }: Drive, objectiveSeconds: number): number {
-  return outcomes.filter(
-    ({ isAnswered, latencyMs }) => isAnswered && latencyMs <= objectiveSeconds * 1_000,
-  ).length;
-}
-
-function latencies({ outcomes }: Drive): number[] {
-  return outcomes.filter(({ isAnswered }) => isAnswered).map(({ latencyMs }) => latencyMs);
-}
-
-function distributionsOf(level: Level): Distribution[] {
-  const { name, waitsMs } = level;
-  return [
-    distribute({ what: `${name}: queued until started`, unit: "ms" }, waitsMs),
-    distribute({ what: `${name}: end to end`, unit: "ms" }, latencies(level)),
-  ].filter(({ count }) => count > 0);
-}
-
-/** Latency and goodput over the offered rate. */
-function seriesOf({ name, objectiveSeconds }: LoadKind, levels: readonly Level[]): Series[] {
-  const open = levels.flatMap((level) => {
-    if (level.offered === null || latencies(level).length === 0) return [];
-    const { p50, p99 } = distribute({ what: "", unit: "ms" }, latencies(level));
-    const share = goodOf(level, objectiveSeconds) / level.outcomes.length;
-    return [{ offered: level.offered, p50, p99, share }];
-  });
-  const xLabel = `${name} offered, 1/s`;
-  const line = (label: string, yLabel: string, pick: (level: (typeof open)[number]) => number) => ({
-    name: label,
-    xLabel,
-    yLabel,
-    points: open.map((level) => [level.offered, pick(level)] as const),
-  });
-  const latency = `${name} from due to done, ms`;
-  return [
-    line("p50", latency, ({ p50 }) => p50),
-    line("p99", latency, ({ p99 }) => p99),
-    line(`within ${objectiveSeconds} s`, "share of what was sent", ({ share }) => share),
-  ];
+/** Requests a second that were answered. */
+function throughputOf(level: Level | undefined): number {
+  return level === undefined ? 0 : countOf(level, "answered") / level.seconds;
 }

@@ -6,6 +6,8 @@ export interface BenchResult {
   readonly suite: string;
   readonly conditions: Readonly<Record<string, string | number>>;
   readonly rows: readonly BenchRow[];
+  /** What became of what was sent, where something was. */
+  readonly counts?: readonly TableRow[];
   /** How single measurements are spread: stages, waits, latencies. */
   readonly distributions?: readonly Distribution[];
   /** What the suite's plot shows. */
@@ -13,6 +15,9 @@ export interface BenchResult {
   /** What could not be measured here. */
   readonly unmeasured?: readonly Unmeasured[];
 }
+
+/** Cells by heading; all rows of a table have the same headings. */
+export type TableRow = Readonly<Record<string, string | number>>;
 
 export interface Unmeasured {
   readonly what: string;

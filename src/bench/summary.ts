@@ -1,8 +1,5 @@
-import type { BenchResult, BenchRow, Distribution } from "./measure.js";
+import type { BenchResult, BenchRow, Distribution, TableRow } from "./measure.js";
 import { closingTable, limitOf, percent, type SuiteEnd, verdictOf } from "./verdict.js";
-
-/** Cells by heading; all rows of a table have the same headings. */
-export type TableRow = Readonly<Record<string, string | number>>;
 
 /** Ratio rows as a table shows them. */
 export function rowCells(row: BenchRow): TableRow {
@@ -35,13 +32,14 @@ export function toMarkdown(ends: readonly SuiteEnd[]): string {
 }
 
 function suiteSection(result: BenchResult): string[] {
-  const { suite, rows, distributions = [], series = [] } = result;
+  const { suite, rows, counts = [], distributions = [], series = [] } = result;
   return [
     `## ${suite}`,
     "",
     `${factsOf(result)}.`,
     "",
     ...markdownTable(rows.map(rowCells)),
+    ...markdownTable(counts),
     ...markdownTable(distributions.map(distributionCells)),
     ...(series.length > 0 ? [`![${suite}](${suite}.svg)`, ""] : []),
   ];

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadKind } from "../../bench/load.js";
 import type { BenchResult } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
@@ -5,47 +6,96 @@ import { createOperations } from "../../front/operations.js";
 import type { Stack } from "../stack.js";
 import { partsOf, withBenchStack } from "./bench-stack.js";
 import type { SuiteOptions } from "./bench-options.js";
+import { openProgress } from "./progress.js";
 
 const CLIP_MODEL = "service-motion-1";
 const EMBEDDINGS_MODEL = "service-embed-1";
 const SEED = 1;
 
-/** How much of each kind is sent; a quick run sends less. */
-const CLIPS = { clients: [1, 2], rates: [0.5, 0.8, 1.1], windowMs: 45_000 };
-const QUICK_CLIPS = { clients: [2], rates: [0.5, 0.9], windowMs: 12_000 };
-const EMBEDDINGS = { clients: [1, 8, 32], rates: [0.25, 0.5, 0.75, 1], windowMs: 8_000 };
-const QUICK_EMBEDDINGS = { clients: [32], rates: [0.4, 0.8], windowMs: 2_000 };
-const MOST = { count: 5_000, graceMs: 120_000 };
+type Levels = Pick<LoadKind, "closed" | "open">;
+
+/** How much of each kind is sent: with what is waited for, at most 4 minutes; quickly, one. */
+const CLIPS: Levels = {
+  closed: { clients: [1, 2], windowMs: 12_000 },
+  open: { rates: [0.5, 0.8, 1.1], windowMs: 28_000 },
+};
+const QUICK_CLIPS: Levels = {
+  closed: { clients: [2], windowMs: 6_000 },
+  open: { rates: [0.8], windowMs: 8_000 },
+};
+const EMBEDDINGS: Levels = {
+  closed: { clients: [1, 8, 32], windowMs: 4_000 },
+  open: { rates: [0.25, 0.5, 0.75, 1], windowMs: 4_000 },
+};
+const QUICK_EMBEDDINGS: Levels = {
+  closed: { clients: [32], windowMs: 1_500 },
+  open: { rates: [0.4, 0.8], windowMs: 1_500 },
+};
+/** Answers are waited for as long as they could be good ones, and at least so long. */
+const LEAST_GRACE_MS = 3_000;
+/** Longest wait for the worker to let go of what was cancelled, in milliseconds. */
+const SETTLE_MS = 10_000;
+const SETTLE_POLL_MS = 20;
 
 /** Clips and embeddings over HTTP, at rates that follow from what this machine does at most. */
 export async function runLoad(
   config: Config,
   _rounds: number,
-  { quick = false, objective = 15, replyObjective = 0.1 }: SuiteOptions,
+  options: SuiteOptions,
 ): Promise<BenchResult> {
-  const { benchLoad } = await import("../../bench/load.js");
-  const { sendClips, sendEmbeddings } = await import("../../bench/load-kinds.js");
+  const { benchLoad, planOf } = await import("../../bench/load.js");
   const models = [CLIP_MODEL, EMBEDDINGS_MODEL];
   return await withBenchStack({ ...config, models }, async (stack) => {
-    const clips: LoadKind = {
-      name: "clips",
-      send: sendClips(stack.endpoint),
-      waitsMs: waitsOf(stack, "video"),
-      objectiveSeconds: objective,
-      ...MOST,
-      ...(quick ? QUICK_CLIPS : CLIPS),
-    };
-    const embeddings: LoadKind = {
+    const kinds = await loadKinds(stack, options);
+    const { levels, mostMs } = planOf(kinds);
+    process.stderr.write(`load: ${levels} levels, at most ${Math.ceil(mostMs / 1_000)} s\n`);
+    const progress = openProgress();
+    const onLevel = (name: string, done: number) => progress.update((100 * done) / levels, name);
+    try {
+      return await benchLoad({ kinds, parts: partsOf(config, stack), seed: SEED, onLevel });
+    } finally {
+      progress.close();
+    }
+  });
+}
+
+async function loadKinds(
+  stack: Stack,
+  { quick = false, objective = 15, replyObjective = 0.1 }: SuiteOptions,
+): Promise<LoadKind[]> {
+  const { createClipSender, sendEmbeddings } = await import("../../bench/load-kinds.js");
+  const clips = createClipSender(stack.endpoint);
+  return [
+    {
       name: "embeddings",
       send: sendEmbeddings(stack.endpoint, EMBEDDINGS_MODEL),
+      settle: () => untilIdle(stack),
       waitsMs: waitsOf(stack, "embeddings"),
-      objectiveSeconds: replyObjective,
-      ...MOST,
+      ...waitingFor(replyObjective),
       ...(quick ? QUICK_EMBEDDINGS : EMBEDDINGS),
-    };
-    const parts = partsOf(config, stack);
-    return await benchLoad({ kinds: [embeddings, clips], parts, seed: SEED });
-  });
+    },
+    {
+      name: "clips",
+      send: clips.send,
+      async settle() {
+        await clips.cancelOpen();
+        await untilIdle(stack);
+      },
+      waitsMs: waitsOf(stack, "video"),
+      ...waitingFor(objective),
+      ...(quick ? QUICK_CLIPS : CLIPS),
+    },
+  ];
+}
+
+function waitingFor(objectiveSeconds: number): Pick<LoadKind, "objectiveSeconds" | "graceMs"> {
+  return { objectiveSeconds, graceMs: Math.max(objectiveSeconds * 1_000, LEAST_GRACE_MS) };
+}
+
+/** One level's leftovers must not count in the next. */
+async function untilIdle({ worker }: Stack): Promise<void> {
+  const until = performance.now() + SETTLE_MS;
+  while (worker.state !== "ready" && performance.now() < until) await sleep(SETTLE_POLL_MS);
 }
 
 /** From acceptance to the worker's claim, by the database's clock. */

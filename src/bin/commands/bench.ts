@@ -1,15 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { changeOf, type EarlierRow, readEarlier } from "../../bench/compare-runs.js";
-import type { BenchResult, BenchRow } from "../../bench/measure.js";
+import type { BenchResult, BenchRow, TableRow } from "../../bench/measure.js";
 import { drawPlot, drawVerdicts } from "../../bench/plot.js";
-import {
-  distributionCells,
-  factsOf,
-  rowCells,
-  type TableRow,
-  toMarkdown,
-} from "../../bench/summary.js";
+import { distributionCells, factsOf, rowCells, toMarkdown } from "../../bench/summary.js";
 import { closingTable, type SuiteEnd } from "../../bench/verdict.js";
 import type { Config } from "../../config.js";
 import { UsageError } from "../usage-error.js";
@@ -89,12 +83,14 @@ async function report({ suite, result, failure }: SuiteEnd, options: BenchOption
 }
 
 async function print(result: BenchResult, earlier: string | undefined): Promise<void> {
-  const { suite, rows, distributions = [], unmeasured = [] } = result;
+  const { suite, rows, counts = [], distributions = [], unmeasured = [] } = result;
   const before = earlier === undefined ? [] : await readEarlier(earlier, suite);
   process.stdout.write(`\n${suite} (${factsOf(result)})\n`);
   printTable(rows.map((row) => cellsBeside(row, before)));
-  if (distributions.length > 0) process.stdout.write("\n");
-  printTable(distributions.map(distributionCells));
+  for (const table of [counts, distributions.map(distributionCells)]) {
+    if (table.length > 0) process.stdout.write("\n");
+    printTable(table);
+  }
   for (const { what, why } of unmeasured) process.stdout.write(`${what}: not measured, ${why}\n`);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { closedLoop, openLoop } from "#framemill/bench/drive.js";
+import { closedLoop, openLoop, Refused } from "#framemill/bench/drive.js";
 
 const never = new AbortController().signal;
 
@@ -17,16 +17,23 @@ describe("an open loop", () => {
     expect(outcomes[1]?.latencyMs).toBeGreaterThanOrEqual(busyMs - 10);
   });
 
-  test("counts what failed or had not ended in time as not answered", async () => {
+  test("tells what was refused from what failed and from what had not ended in time", async () => {
     const end = new AbortController();
     const send = async (index: number, signal: AbortSignal) => {
-      if (index === 0) throw new Error("refused");
-      if (index === 1) return;
+      if (index === 0) throw new Error("broken");
+      if (index === 1) throw new Refused("full");
+      if (index === 2) return;
       end.abort();
       signal.throwIfAborted();
     };
-    const { outcomes } = await openLoop(send, [0, 1, 2], end.signal);
-    expect(outcomes.map(({ isAnswered }) => isAnswered)).toEqual([false, true, false]);
+    const { outcomes } = await openLoop(send, [0, 1, 2, 3], end.signal);
+    expect(outcomes.map((outcome) => outcome.end)).toEqual([
+      "failed",
+      "refused",
+      "answered",
+      "unended",
+    ]);
+    expect(outcomes.map(({ reason }) => reason).slice(0, 3)).toEqual(["broken", "full", undefined]);
   });
 });
 
