@@ -72,10 +72,16 @@ function alternatives(places: readonly Place[]): string {
     .join("|");
 }
 
+/** Branches of a shell's `case` on the path and the option before: `answer` takes the option's values. */
+function valueCases(places: readonly Place[], answer: (words: string) => string): string {
+  return places
+    .flatMap(({ path, values }) =>
+      values.map(({ option, words }) => `    "${path}:${option}") ${answer(words.join(" "))} ;;`),
+    )
+    .join("\n");
+}
+
 function bash(name: string, places: readonly Place[]): string {
-  const values = places.flatMap(({ path, values: known }) =>
-    known.map(({ option, words }) => `    "${path}:${option}") words="${words.join(" ")}" ;;`),
-  );
   return `# bash completion of ${name}: eval "$(${name} completion bash)"
 _${name}() {
   local word path="" words="" next
@@ -86,7 +92,7 @@ _${name}() {
     esac
   done
   case "$path:\${COMP_WORDS[COMP_CWORD-1]}" in
-${values.join("\n")}
+${valueCases(places, (words) => `words="${words}"`)}
     *) case "$path" in
 ${places.map((place) => `      "${place.path}") words="${wordsOf(place).join(" ")}" ;;`).join("\n")}
     esac ;;
@@ -104,9 +110,6 @@ function zsh(name: string, places: readonly Place[]): string {
     const words = [...place.commands, ...place.argumentWords.map((word) => toWord(word, ""))];
     return `      "${place.path}") answers=(${[...words, ...place.options].map(described).join(" ")}) ;;`;
   });
-  const values = places.flatMap(({ path, values: known }) =>
-    known.map(({ option, words }) => `    "${path}:${option}") answers=(${words.join(" ")}) ;;`),
-  );
   return `#compdef ${name}
 # zsh completion of ${name}: eval "$(${name} completion zsh)"
 _${name}() {
@@ -120,7 +123,7 @@ _${name}() {
     esac
   done
   case "$place:\${before[-1]}" in
-${values.join("\n")}
+${valueCases(places, (words) => `answers=(${words})`)}
     *) case "$place" in
 ${cases.join("\n")}
     esac ;;

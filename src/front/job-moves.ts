@@ -11,6 +11,11 @@ export const OPEN = sql`state IN ('queued', 'in_progress')`;
  * through all open jobs than look up some ids where it takes those to be few.
  */
 export const NOT_ENDED = sql`ended_at IS NULL`;
+/** Of jobs: how many run. */
+export const RUNNING_COUNT = sql`count(*) FILTER (WHERE state = 'in_progress')::int`;
+/** Of jobs: for how many seconds the oldest queued one has waited; null where none waits. */
+export const OLDEST_SECONDS = sql`extract(epoch FROM
+  now() - min(created_at) FILTER (WHERE state = 'queued'))::double precision`;
 /** Of a failed job: its caller ended it. */
 export const CANCELLED = sql`failure ->> 'code' = 'cancelled'`;
 /** Nobody holds it, or no longer. */

@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { listModalities } from "../modalities/registry.js";
 import type { Estimates } from "./estimates.js";
-import { CANCELLED, OPEN } from "./job-moves.js";
+import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "./job-moves.js";
 import { MONTH_START } from "./ledger.js";
 import type { Tables } from "./tables.js";
 
@@ -105,9 +105,7 @@ async function readQueues(
 ): Promise<Omit<OpenQueue, "outstandingSeconds">[]> {
   const { rows } = await sql<Omit<OpenQueue, "outstandingSeconds">>`
     SELECT modality, model, count(*) FILTER (WHERE state = 'queued')::int AS queued,
-      count(*) FILTER (WHERE state = 'in_progress')::int AS running,
-      extract(epoch FROM now() - min(created_at) FILTER (WHERE state = 'queued'))
-        ::double precision AS "oldestSeconds"
+      ${RUNNING_COUNT} AS running, ${OLDEST_SECONDS} AS "oldestSeconds"
     FROM jobs WHERE ${OPEN}
     GROUP BY modality, model ORDER BY queued DESC, model`.execute(kysely);
   return rows;
@@ -178,7 +176,7 @@ async function readSpending(kysely: Kysely<Tables>): Promise<SpendingSummary[]> 
     SELECT projects.id AS "projectId", name, monthly_limit_micro_usd AS "monthlyLimitMicroUsd",
       month.amount AS "monthMicroUsd", month.today AS "todayMicroUsd", month.jobs AS "jobsThisMonth",
       (SELECT coalesce(sum(amount_micro_usd), 0)::bigint FROM jobs
-        WHERE project_id = projects.id AND state IN ('queued', 'in_progress')) AS "reservedMicroUsd"
+        WHERE project_id = projects.id AND ${OPEN}) AS "reservedMicroUsd"
     FROM projects, LATERAL (
       SELECT coalesce(sum(amount_micro_usd), 0)::bigint AS amount, count(*)::int AS jobs,
         coalesce(sum(amount_micro_usd) FILTER (WHERE created_at >=

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import { CANCELLED } from "./job-moves.js";
+import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "./job-moves.js";
 import type { Tables } from "./tables.js";
 
 /** The jobs of one model, as they wait, run and end. */
@@ -28,7 +28,7 @@ export async function summariseQueues(db: Kysely<Tables>): Promise<QueueSummary[
   const { rows } = await sql<QueueSummary>`
     WITH seen AS (
       SELECT * FROM (
-        SELECT id FROM jobs WHERE state IN ('queued', 'in_progress')
+        SELECT id FROM jobs WHERE ${OPEN}
         UNION SELECT id FROM jobs WHERE kept AND ended_at > now() - interval '5 minutes'
         UNION SELECT id FROM jobs WHERE NOT kept AND ended_at > now() - interval '5 minutes'
       ) recent JOIN jobs USING (id)
@@ -44,9 +44,7 @@ export async function summariseQueues(db: Kysely<Tables>): Promise<QueueSummary[
     SELECT modality, model,
       count(*) FILTER (WHERE state = 'queued' AND released_at IS NOT NULL)::int AS queued,
       count(*) FILTER (WHERE state = 'queued' AND released_at IS NULL)::int AS "waitingForTurn",
-      count(*) FILTER (WHERE state = 'in_progress')::int AS running,
-      coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE state = 'queued')), 0)
-        ::double precision AS "oldestSeconds",
+      ${RUNNING_COUNT} AS running, coalesce(${OLDEST_SECONDS}, 0) AS "oldestSeconds",
       count(*) FILTER (WHERE state = 'completed' AND ${LAST_MINUTE})::int AS completed,
       count(*) FILTER (WHERE state = 'failed' AND NOT ${CANCELLED} AND ${LAST_MINUTE})::int
         AS failed,

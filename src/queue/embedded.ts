@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { unixMs } from "../core/clock.js";
 import { JobError } from "../core/errors.js";
 import type {
@@ -67,6 +68,8 @@ class InProcessBroker implements Broker {
   constructor(options: EmbeddedOptions) {
     this.#retryDelaysMs = options.retryDelaysMs ?? RETRY_DELAYS_MS;
     this.#onEvent = options.onEvent ?? (() => undefined);
+    // Every delivery in flight listens.
+    setMaxListeners(0, this.#closed.signal);
   }
 
   get connected(): boolean {

@@ -23,6 +23,19 @@ const SEEK = `(async (element) => {
   await done;
   return [element.duration, element.currentTime, element.videoWidth];
 })(${VIDEO})`;
+/** Remembers what the page holds by object URLs; runs in the browser before the page's own code. */
+const WATCH_HELD = `
+  globalThis.held = new Set();
+  const { createObjectURL, revokeObjectURL } = URL;
+  URL.createObjectURL = (file) => {
+    const url = createObjectURL.call(URL, file);
+    held.add(url);
+    return url;
+  };
+  URL.revokeObjectURL = (url) => {
+    held.delete(url);
+    revokeObjectURL.call(URL, url);
+  };`;
 /** Where pictures of the pages go, where somebody wants them. */
 const SHOTS = process.env["PAGES_SHOTS"];
 
@@ -55,6 +68,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
       if (/content security policy/i.test(message.text())) refused.push(message.text());
     });
     context.on("weberror", (error) => refused.push(error.error().message));
+    await context.addInitScript(WATCH_HELD);
     page = await context.newPage();
   });
   afterAll(async () => {
@@ -118,6 +132,8 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     expect(seen).toEqual([4, 3, 1280]);
     expect(parts).toContain(206);
     await expect.poll(() => page.locator(".status").textContent(), WAIT).toContain("cost $0.72");
+    // Of all previews the last one is kept, as the clip's poster.
+    expect(await page.evaluate("held.size")).toBe(1);
     await look("playground");
   });
 
@@ -130,6 +146,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
 
   it("streams a chat, and gives code that the stock client runs to the same end", async () => {
     await page.getByRole("link", { name: "Chat" }).click();
+    await expect.poll(() => page.evaluate("held.size"), WAIT).toBe(0);
     await page.getByLabel("Messages").fill("What is 2 + 3?");
     await run();
     await expect.poll(state, WAIT).toBe("done");

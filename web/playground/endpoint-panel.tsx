@@ -54,6 +54,8 @@ function useRun(endpoint: Endpoint, key: string) {
   const [run, setRun] = useState<Run>();
   const current = useRef<AbortController>(undefined);
   useEffect(() => () => current.current?.abort(), []);
+  useFreed(run?.preview);
+  useFreed(run?.media?.url);
   const start = (request: Values) => {
     const abort = new AbortController();
     current.current?.abort();
@@ -74,4 +76,14 @@ function useRun(endpoint: Endpoint, key: string) {
     cancelJob(endpoint, key, jobId).catch((thrown: unknown) => fail(messageOf(thrown)));
   };
   return { run, start, cancel, fail };
+}
+
+/** Lets the browser forget what an object URL holds when the address is no longer shown. */
+function useFreed(url: string | undefined) {
+  useEffect(
+    () => () => {
+      if (url?.startsWith("blob:") === true) URL.revokeObjectURL(url);
+    },
+    [url],
+  );
 }

@@ -97,8 +97,10 @@ async function followJob(context: RunContext): Promise<void> {
 /** A picture that is not there (yet) is nothing to tell of. */
 async function showPreview({ endpoint, key, signal, onChange }: RunContext, id: string) {
   const url = `${endpoint.path}/${id}/preview`;
-  const picture = await call(url, { key, signal }).catch(() => undefined);
-  if (picture?.status === 200) onChange({ preview: URL.createObjectURL(await picture.blob()) });
+  const picture = await call(url, { key, signal })
+    .then(async (response) => (response.status === 200 ? await response.blob() : undefined))
+    .catch(() => undefined);
+  if (picture !== undefined && !signal.aborted) onChange({ preview: URL.createObjectURL(picture) });
 }
 
 interface Link {
