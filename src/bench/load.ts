@@ -111,6 +111,7 @@ async function measureKind(
   };
   // The first one opens connections and compiles code; the loops see whether it works.
   await closedLoop(kind.send, { clients: 1, count: 1 }, AbortSignal.timeout(kind.graceMs));
+  await kind.settle();
   const levels: Level[] = [];
   for (const spec of closedSpecs(kind)) levels.push(await measure(spec));
   const capacity = throughputOf(levels.at(-1));
