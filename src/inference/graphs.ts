@@ -1,6 +1,7 @@
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { createDeviceReader, type DeviceReader, outputPlaces } from "./device-tensors.js";
 import { findKeptGraph, type KeptGraph } from "./graph-cache.js";
+import { createKeptTensors } from "./kept-tensors.js";
 import {
   castTensor,
   type GraphInfo,
@@ -49,6 +50,8 @@ export interface Graphs {
   /** Keeps a tensor under a name, in place of what was there. */
   put(name: string, tensor: Tensor): void;
   drop(names: Iterable<string>): void;
+  /** Drops tensors that nobody else holds, and frees their memory on the host at once. */
+  free(names: Iterable<string>): void;
   close(): Promise<void>;
 }
 
@@ -90,6 +93,8 @@ function sessionOptions({ providers, threads }: GraphsSetup): InferenceSession.S
     logSeverityLevel: 3,
     interOpNumThreads: 1,
     graphOptimizationLevel: "all",
+    // A plan of one block of memory for each shape of inputs ever seen: the arena grows for every one.
+    enableMemPattern: false,
   };
 }
 
@@ -118,22 +123,7 @@ function createGraphs(
   info: Readonly<Record<string, GraphInfo>>,
   reader: DeviceReader,
 ): Graphs {
-  const kept = new Map<string, OrtTensor>();
-  const take = (name: string): OrtTensor => {
-    const tensor = kept.get(name);
-    if (tensor === undefined) throw new Error(`no tensor is kept as ${name}`);
-    return tensor;
-  };
-  const put = (name: string, tensor: OrtTensor) => {
-    kept.get(name)?.dispose();
-    kept.set(name, tensor);
-  };
-  const drop = (names: Iterable<string>) => {
-    for (const name of names) {
-      kept.get(name)?.dispose();
-      kept.delete(name);
-    }
-  };
+  const kept = createKeptTensors();
   return {
     info,
     async run(role, feeds, { keep = {}, fetch, quiet = false } = {}) {
@@ -144,7 +134,7 @@ function createGraphs(
       const inputs = gatherInputs(role, graph, (name, type) => {
         const feed = feeds[name];
         if (feed === undefined) return undefined;
-        return "kept" in feed ? take(feed.kept) : toOrt(castTensor(feed, type));
+        return "kept" in feed ? kept.take(feed.kept) : toOrt(castTensor(feed, type));
       });
       const wanted =
         fetch ?? graph.outputs.map(({ name }) => name).filter((name) => !(name in keep));
@@ -158,16 +148,17 @@ function createGraphs(
       for (const [name, as] of Object.entries(keep)) {
         const result = results[name];
         if (result === undefined) throw new Error(`the graph ${role} has no output ${name}`);
-        put(as, result);
+        kept.put(as, result);
       }
       return outputs;
     },
-    kept: async (name) => fromOrt(await reader.read(take(name))),
-    put: (name, tensor) => put(name, toOrt(tensor)),
-    drop,
+    kept: async (name) => fromOrt(await reader.read(kept.take(name))),
+    put: (name, tensor) => kept.put(name, toOrt(tensor)),
+    drop: kept.drop,
+    free: kept.free,
     async close() {
       // A process that ends with tensors on a WebGPU device aborts.
-      drop([...kept.keys()]);
+      kept.dropAll();
       await reader.close();
       for (const session of sessions.values()) await session.release();
     },

@@ -1,7 +1,8 @@
 /** The thread side of `session.ts`: holds ONNX graphs and runs them, one run at a time. */
 import { parentPort, workerData } from "node:worker_threads";
 import { unixMs } from "../core/clock.js";
-import { openGraphs, type Graphs, type GraphsSetup } from "./graphs.js";
+import { freeMemory } from "./free-memory.js";
+import { type Feeds, openGraphs, type Graphs, type GraphsSetup } from "./graphs.js";
 import type { ThreadReply, ThreadRequest } from "./session.js";
 import type { Tensors } from "./tensor.js";
 
@@ -31,7 +32,7 @@ async function serve(request: ThreadRequest): Promise<void> {
   const graphs = await opening;
   if (request.type === "run") await run(request, graphs);
   else if (request.type === "put") put(request.tensors, graphs);
-  else if (request.type === "drop") graphs?.drop(request.names);
+  else if (request.type === "drop") graphs?.free(request.names);
   else {
     await graphs?.close();
     port?.close();
@@ -51,7 +52,18 @@ async function run(
     reply({ type: "ran", id, outputs, run: timing }, buffersOf(outputs));
   } catch (thrown) {
     reply({ type: "run-failed", id, message: messageOf(thrown) });
+  } finally {
+    freeFeeds(feeds);
   }
+}
+
+/** Below it freeing at once takes longer than it is worth. */
+const LARGE_BYTES = 65_536;
+
+/** What came by value is this thread's own, which may be idle for long before it collects garbage. */
+function freeFeeds(feeds: Feeds): void {
+  for (const feed of Object.values(feeds))
+    if (!("kept" in feed) && feed.data.byteLength >= LARGE_BYTES) freeMemory(feed.data);
 }
 
 /** What cannot be kept is missed by the run that wants it, which can say so. */

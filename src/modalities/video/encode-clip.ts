@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
+import { freeMemory } from "../../inference/free-memory.js";
 import { type Encoder, openEncoder } from "../../media/encoder.js";
 import { startProbe, type StartedProbe } from "../../media/probe.js";
 import { type DenoiseState, leave } from "./checkpoint.js";
@@ -101,6 +102,7 @@ async function* writeFrames(
   yield { type: "progress", stage: "frames", fraction: denoisedFraction };
   for await (const window of windows) {
     await Promise.all([encoder.write(window.frames), previews.add(window)]);
+    freeMemory(window.frames);
     const decoded = (window.firstFrame + window.count) / format.frameCount;
     const fraction = denoisedFraction + decoded * (DECODED_FRACTION - denoisedFraction);
     yield* previews.takeNewest();

@@ -28,4 +28,12 @@ describe("a slope", () => {
     expect(slopeOf(step)).toBeCloseTo(0, 2);
     expect(slopeOf(line(0.2, 200))).toBeGreaterThan(0.1);
   });
+
+  test("finds a leak below the steps of kinds that come round, and none where there is none", () => {
+    // Each kind leaves another level, and garbage goes now and then.
+    const soak = (leak: number) =>
+      slopeOf(line(leak, 200).map(([x, y]) => [x, y + (((x % 23) * 17) % 40) + (x % 61)] as const));
+    expect(Math.abs(soak(0))).toBeLessThan(0.1);
+    expect(soak(0.2)).toBeGreaterThan(0.1);
+  });
 });

@@ -50,6 +50,9 @@ export const POISON = 255;
 /** Kept tensors of a decoder without graphs. */
 export function createKeptTensors(): Graphs & { readonly names: ReadonlyMap<string, Tensor> } {
   const names = new Map<string, Tensor>();
+  const drop = (list: Iterable<string>) => {
+    for (const name of list) names.delete(name);
+  };
   return {
     names,
     info: {},
@@ -60,9 +63,8 @@ export function createKeptTensors(): Graphs & { readonly names: ReadonlyMap<stri
       return tensor;
     },
     put: (name, tensor) => void names.set(name, tensor),
-    drop(list) {
-      for (const name of list) names.delete(name);
-    },
+    drop,
+    free: drop,
     close: () => Promise.resolve(),
   };
 }
