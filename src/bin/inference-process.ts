@@ -1,7 +1,12 @@
-import { serveInference } from "../inference/serve.js";
-import { findModality } from "../modalities/registry.js";
-import { openTracing } from "../tracing/open-tracing.js";
+import { startSpareThread } from "../inference/session.js";
 
+// While this thread reads the modules below, that one loads ONNX Runtime.
+startSpareThread();
+const [{ serveInference }, { findModality }, { openTracing }] = await Promise.all([
+  import("../inference/serve.js"),
+  import("../modalities/registry.js"),
+  import("../tracing/open-tracing.js"),
+]);
 await serveInference(findModality, (settings) =>
   openTracing(settings, {
     service: "framemill-inference",

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { chmod, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { getEnvironmentData, setEnvironmentData, threadId } from "node:worker_threads";
+import { threadId } from "node:worker_threads";
 import { env } from "onnxruntime-node";
+import { graphCacheFolder } from "./graph-cache-folder.js";
 import { readOnnxOutline } from "./onnx-outline.js";
 
 /** A graph that is opened from its file, and whose optimised form may be kept. */
@@ -17,15 +18,9 @@ const MAX_GRAPH_BYTES = 64 * 2 ** 20;
 /** Of all kept graphs together; those that were not used for the longest go first. */
 const MAX_FOLDER_BYTES = 2 * 2 ** 30;
 const STALE_DRAFT_MS = 3_600_000;
-const FOLDER = "framemill-graph-cache";
 const DRAFT = ".draft.onnx";
 /** The level of optimisation that `graphs.ts` asks for. */
 const LEVEL = "all";
-
-/** Threads that are started from now on keep optimised graphs in this folder; undefined = nowhere. */
-export function useGraphCache(folder: string | undefined): void {
-  setEnvironmentData(FOLDER, folder);
-}
 
 /** A graph's optimised form on disk. */
 export interface KeptGraph {
@@ -42,9 +37,8 @@ export interface KeptGraph {
  * weights lie beside it and are mapped.
  */
 export async function findKeptGraph(graph: CacheableGraph): Promise<KeptGraph | undefined> {
-  const folder = getEnvironmentData(FOLDER);
-  if (typeof folder !== "string" || graph.providers.some((name) => name !== "cpu"))
-    return undefined;
+  const folder = graphCacheFolder();
+  if (folder === undefined || graph.providers.some((name) => name !== "cpu")) return undefined;
   const { size } = await stat(graph.path);
   if (size > MAX_GRAPH_BYTES || readOnnxOutline(graph.path).externalTensors.length > 0)
     return undefined;

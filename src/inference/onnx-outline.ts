@@ -18,6 +18,8 @@ export interface OnnxValue {
 
 export interface ExternalTensor {
   readonly name: string;
+  /** ONNX's number, as in `OnnxValue`. */
+  readonly elementType: number;
   /** As the file says it, relative to the file's folder. */
   readonly location: string;
   readonly offset: number;
@@ -98,9 +100,11 @@ const EXTERNAL = 1;
 
 function readTensor(cursor: Cursor, end: number) {
   let name = "";
+  let elementType = 0;
   let isExternal = false;
   const entries = new Map<string, string>();
   readMessage(cursor, end, {
+    2: (type) => (elementType = type),
     8: (textEnd) => (name = cursor.text(textEnd)),
     13: (entryEnd) => {
       let [key, value] = ["", ""];
@@ -112,17 +116,16 @@ function readTensor(cursor: Cursor, end: number) {
     },
     14: (location) => (isExternal = location === EXTERNAL),
   });
-  return { name, external: isExternal ? externalTensor(name, entries) : undefined };
-}
-
-function externalTensor(name: string, entries: ReadonlyMap<string, string>): ExternalTensor {
+  if (!isExternal) return { name, external: undefined };
   const length = entries.get("length");
-  return {
+  const external: ExternalTensor = {
     name,
+    elementType,
     location: entries.get("location") ?? "",
     offset: Number(entries.get("offset") ?? 0),
     ...(length !== undefined && { byteLength: Number(length) }),
   };
+  return { name, external };
 }
 
 /** ValueInfoProto → TypeProto → TypeProto.Tensor → TensorShapeProto. */

@@ -1,11 +1,10 @@
 /** The models of an inference process, loaded within its memory budget. */
 import type { Modality, Pipeline, PipelineSetup } from "../core/modality.js";
 import { createFileChecker, type FileChecker, openCacheFolder } from "./checked-files.js";
-import { useGraphCache } from "./graph-cache.js";
+import { useGraphCache } from "./graph-cache-folder.js";
 import { inParallel } from "./in-parallel.js";
 import { loadModelPackage, type ModelPackage, statedFiles, workingBytes } from "./model-package.js";
 import type { InferenceReply, InferenceSetup } from "./protocol.js";
-import { chooseProviders } from "./providers.js";
 import {
   createResidentModels,
   type ResidentModel,
@@ -37,7 +36,7 @@ export interface OpenModels {
 export async function openModels(options: OpenModelsOptions): Promise<OpenModels> {
   const { setup, findModality } = options;
   const { cacheDir, modelMemoryBytes: budgetBytes = Number.POSITIVE_INFINITY } = setup;
-  const providers = setup.providers && (await chooseProviders(setup.providers));
+  const providers = setup.providers && (await choose(setup.providers));
   if (cacheDir !== undefined) await openCacheFolder(cacheDir);
   useGraphCache(cacheDir);
   const checker = await createFileChecker(cacheDir);
@@ -62,6 +61,12 @@ export async function openModels(options: OpenModelsOptions): Promise<OpenModels
   await checker.save();
   const used = packages.flatMap(({ model }) => model.execution.providers);
   return { models, providers: [...new Set(providers ?? used)] };
+}
+
+/** ONNX Runtime is loaded here for this alone: it is the threads' that open graphs, which load it meanwhile. */
+async function choose(wanted: readonly string[]): Promise<readonly string[]> {
+  const { chooseProviders } = await import("./providers.js");
+  return await chooseProviders(wanted);
 }
 
 interface Served {

@@ -9,6 +9,7 @@ import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../core
 import { deviceName } from "./device-name.js";
 import { type FindModality, openModels, type OpenModels } from "./open-models.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
+import { endSpareThread, threadsStarted } from "./session.js";
 import { traceRun } from "./trace-run.js";
 
 type Models = OpenModels["models"];
@@ -83,7 +84,7 @@ export async function serveInference(
   });
   await once(process, "disconnect");
   for (const { abort } of running.values()) abort.abort();
-  await tracing?.close();
+  await Promise.all([tracing?.close(), threadsStarted()]);
 }
 
 type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
@@ -95,6 +96,7 @@ async function setUp(request: Setup, findModality: FindModality): Promise<Models
     const { models, providers } = await openModels({ setup, proves, findModality, send });
     const loadMs = performance.now() - startedAt;
     send({ type: "ready", loadMs, providers, device: await deviceName(providers) });
+    void endLoading();
     return models;
   } catch (thrown) {
     send({
@@ -103,6 +105,13 @@ async function setUp(request: Setup, findModality: FindModality): Promise<Models
     });
     return undefined;
   }
+}
+
+/** What can wait until the models serve. Never rejects. */
+async function endLoading(): Promise<void> {
+  endSpareThread();
+  // Loaded here, too, ONNX Runtime stays: with the last thread that has it, Node would unload the library.
+  await import("onnxruntime-node").catch(() => {});
 }
 
 interface JobRun {

@@ -1,37 +1,36 @@
 /** The thread side of `session.ts`: holds ONNX graphs and runs them, one run at a time. */
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { unixMs } from "../core/clock.js";
 import { freeMemory } from "./free-memory.js";
+import { useGraphCache } from "./graph-cache-folder.js";
 import { type Feeds, openGraphs, type Graphs, type GraphsSetup } from "./graphs.js";
 import type { ThreadReply, ThreadRequest } from "./session.js";
 import type { Tensors } from "./tensor.js";
 
 const port = parentPort;
 if (port === null) throw new Error("session-thread.js runs inside a worker thread only");
-// session.ts starts this thread and gives it nothing else.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const opening = open(workerData as GraphsSetup);
-let queue: Promise<unknown> = opening;
+let graphs: Graphs | undefined;
+let queue = Promise.resolve();
 
 port.on("message", (request: ThreadRequest) => {
   queue = queue.then(() => serve(request));
 });
 
-async function open(setup: GraphsSetup): Promise<Graphs | undefined> {
+async function open(setup: GraphsSetup): Promise<void> {
   try {
-    const graphs = await openGraphs(setup);
+    graphs = await openGraphs(setup);
     reply({ type: "ready", info: graphs.info });
-    return graphs;
   } catch (thrown) {
     reply({ type: "open-failed", message: messageOf(thrown) });
-    return undefined;
   }
 }
 
 async function serve(request: ThreadRequest): Promise<void> {
-  const graphs = await opening;
-  if (request.type === "run") await run(request, graphs);
-  else if (request.type === "put") put(request.tensors, graphs);
+  if (request.type === "open") {
+    useGraphCache(request.cacheFolder);
+    await open(request.setup);
+  } else if (request.type === "run") await run(request);
+  else if (request.type === "put") put(request.tensors);
   else if (request.type === "drop") graphs?.free(request.names);
   else {
     await graphs?.close();
@@ -39,10 +38,7 @@ async function serve(request: ThreadRequest): Promise<void> {
   }
 }
 
-async function run(
-  request: Extract<ThreadRequest, { type: "run" }>,
-  graphs: Graphs | undefined,
-): Promise<void> {
+async function run(request: Extract<ThreadRequest, { type: "run" }>): Promise<void> {
   const { id, role, feeds, options } = request;
   try {
     if (graphs === undefined) throw new Error("the graphs are not open");
@@ -67,7 +63,7 @@ function freeFeeds(feeds: Feeds): void {
 }
 
 /** What cannot be kept is missed by the run that wants it, which can say so. */
-function put(tensors: Tensors, graphs: Graphs | undefined): void {
+function put(tensors: Tensors): void {
   for (const [name, tensor] of Object.entries(tensors)) {
     try {
       graphs?.put(name, tensor);

@@ -2,11 +2,18 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { JobError } from "../core/errors.js";
 import type { GraphRun } from "../core/modality.js";
+import { graphCacheFolder } from "./graph-cache-folder.js";
 import type { Feeds, GraphsSetup, RunOptions } from "./graphs.js";
 import { toRunError } from "./run-error.js";
 import type { GraphInfo, Tensors } from "./tensor.js";
 
 export type ThreadRequest =
+  | {
+      readonly type: "open";
+      readonly setup: GraphsSetup;
+      /** Where optimised graphs are kept; undefined = nowhere. */
+      readonly cacheFolder: string | undefined;
+    }
   | {
       readonly type: "run";
       readonly id: number;
@@ -51,17 +58,64 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
+let spare: Worker | undefined;
+const starting = new Set<Promise<unknown>>();
+
+/** Starts a thread whose graphs are not known yet: it loads ONNX Runtime while the process finds them out. */
+export function startSpareThread(): void {
+  const thread = startThread();
+  spare = thread;
+  // What kept it from starting is told by the thread that is started in its place.
+  thread.once("error", () => {
+    if (spare === thread) spare = undefined;
+  });
+}
+
+/** Ends the spare thread where no graphs have taken it, once it has loaded what it loads. */
+export function endSpareThread(): void {
+  if (spare === undefined) return;
+  // It replies nothing and ends.
+  firstReply(spare).catch(() => {});
+  spare.postMessage({ type: "close" } satisfies ThreadRequest);
+  spare = undefined;
+}
+
+function takeThread(): Worker {
+  const thread = spare ?? startThread();
+  spare = undefined;
+  return thread;
+}
+
+/** Resolves when no thread loads or opens anything: a process that exits amid that aborts. */
+export async function threadsStarted(): Promise<void> {
+  await Promise.all(starting);
+}
+
+function startThread(): Worker {
+  return new Worker(new URL("./session-thread.js", import.meta.url));
+}
+
+/** Its first reply, or why there is none. */
+function firstReply(thread: Worker): Promise<ThreadReply> {
+  const replied = new Promise<ThreadReply>((resolve, reject) => {
+    thread.once("message", resolve);
+    thread.once("error", reject);
+    thread.once("exit", (code) => reject(new Error(`the session thread ended (${code})`)));
+  });
+  const settled = replied.catch(() => {}).finally(() => starting.delete(settled));
+  starting.add(settled);
+  return replied;
+}
+
 /** Opens the graphs; rejects with the loader's sentence when one cannot be used. */
 export async function openSessions(
   setup: GraphsSetup,
   onRun?: (run: GraphRun) => void,
 ): Promise<KeepingThread> {
-  const thread = new Worker(new URL("./session-thread.js", import.meta.url), { workerData: setup });
-  const first = await new Promise<ThreadReply>((resolve, reject) => {
-    thread.once("message", resolve);
-    thread.once("error", reject);
-    thread.once("exit", (code) => reject(new Error(`the session thread ended (${code})`)));
-  });
+  const thread = takeThread();
+  const cacheFolder = graphCacheFolder();
+  thread.postMessage({ type: "open", setup, cacheFolder } satisfies ThreadRequest);
+  const first = await firstReply(thread);
   if (first.type !== "ready") {
     await thread.terminate();
     const reason = first.type === "open-failed" ? first.message : "unexpected reply";

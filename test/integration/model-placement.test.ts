@@ -1,4 +1,5 @@
 import { randomFillSync } from "node:crypto";
+import { once } from "node:events";
 import {
   copyFileSync,
   mkdtempSync,
@@ -16,10 +17,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { createFileChecker, hashFile } from "#framemill/inference/checked-files.js";
 import { externaliseWeights } from "#framemill/inference/externalise.js";
-import { useGraphCache } from "#framemill/inference/graph-cache.js";
+import { useGraphCache } from "#framemill/inference/graph-cache-folder.js";
 import { openGraphs } from "#framemill/inference/graphs.js";
 import { readOnnxOutline } from "#framemill/inference/onnx-outline.js";
 import { createInferenceProcess } from "#framemill/inference/process.js";
+import { openSessionLanes } from "#framemill/inference/session-lanes.js";
 import { writeOnnx } from "../onnx-file.js";
 
 const root = mkdtempSync(join(tmpdir(), "model-placement-"));
@@ -27,25 +29,27 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const folder = () => mkdtempSync(join(root, "case-"));
 
 const SIDE = 64;
+/** Two matrices of 64 × this, float32, are 70 MB. */
+const WIDE = 137_000;
 const input = {
   type: "float32",
   data: Float32Array.from({ length: 2 * SIDE }, (_, at) => Math.sin(at)),
   dims: [2, SIDE],
 } as const;
 
-/** y = tanh(x · w) · v with random weights, 16 KiB each. */
-function writeNetwork(path: string): void {
-  const weights = (name: string) => {
-    const data = new Float32Array(SIDE * SIDE);
+/** y = tanh(x · w) · v with random weights, of `width` × 256 bytes each. */
+function writeNetwork(path: string, width = SIDE): void {
+  const weights = (name: string, ...dims: readonly [number, number]) => {
+    const data = new Float32Array(dims[0] * dims[1]);
     const bytes = randomFillSync(new Uint8Array(data.length));
     bytes.forEach((byte, at) => (data[at] = byte / 1_000 - 0.1));
-    return { name, dims: [SIDE, SIDE], data_type: 1, raw_data: Buffer.from(data.buffer) };
+    return { name, dims, data_type: 1, raw_data: Buffer.from(data.buffer) };
   };
   const dim = [{ dim_param: "batch" }, { dim_value: SIDE }];
   writeOnnx(path, {
     outputs: [],
     inputType: { tensor_type: { elem_type: 1, shape: { dim } } },
-    initializers: [weights("w"), weights("v")],
+    initializers: [weights("w", SIDE, width), weights("v", width, SIDE)],
     nodes: [
       { input: ["x", "w"], output: ["a"], op_type: "MatMul" },
       { input: ["a"], output: ["b"], op_type: "Tanh" },
@@ -84,6 +88,48 @@ test("weights that were put beside a graph give the same numbers, bit for bit", 
   const numbers = await runNetwork(inline);
   expect([...(numbers ?? [])].every((number) => Math.abs(Number(number)) > 0)).toBe(true);
   expect(await runNetwork(graph)).toEqual(numbers);
+});
+
+describe("a graph whose weights are large and lie beside it", () => {
+  const names = ["net.onnx", "net.onnx.data"] as const;
+  const write = () => {
+    const at = folder();
+    writeNetwork(join(at, "inline.onnx"), WIDE);
+    externaliseWeights(join(at, "inline.onnx"), join(at, names[0]), join(at, names[1]));
+    rmSync(join(at, "inline.onnx"));
+    return at;
+  };
+  const open = (at: string) =>
+    openSessionLanes({ graphs: { net: join(at, names[0]) }, threads: 1, providers: ["cpu"] }, 1);
+  const numbersOf = async (lanes: Awaited<ReturnType<typeof open>>) =>
+    Array.from((await lanes.run("net", { x: input }))["y"]?.data ?? [], Number);
+  const distance = (ours: readonly number[], theirs: readonly number[]) =>
+    Math.max(...ours.map((number, at) => Math.abs(number - (theirs[at] ?? Number.NaN))));
+
+  test("serves at once, and then from packed weights", async () => {
+    const [at, other] = [write(), write()];
+    const lanes = await open(at);
+    // What opens from now on is another graph: its numbers tell who answers.
+    for (const name of names) renameSync(join(other, name), join(at, name));
+    const first = await numbersOf(lanes);
+    let later = first;
+    while (distance(later, first) === 0) later = await numbersOf(lanes);
+    await lanes.close();
+    const second = await open(at);
+    expect(distance(await numbersOf(second), later)).toBeLessThan(1e-3);
+    await second.close();
+  });
+
+  test("goes on serving where packing fails, and says so", async () => {
+    const at = write();
+    const lanes = await open(at);
+    for (const name of names) rmSync(join(at, name));
+    const warned = once(process, "warning");
+    const first = await numbersOf(lanes);
+    expect(String((await warned)[0])).toMatch(/without packed weights: .*net\.onnx does not open/);
+    expect(await numbersOf(lanes)).toEqual(first);
+    await lanes.close();
+  });
 });
 
 test("an optimised graph is kept, used, and made again where its bytes are not what they were", async () => {

@@ -43,16 +43,18 @@ export async function openEncoder(
   { threads, onRun }: EncoderSetup,
   chooseReader: (info: GraphInfo) => RowReader,
 ): Promise<OpenEncoder> {
-  const [config, tokens] = await Promise.all([
-    readEncoderConfig(model),
-    openSequenceTokenizer(model),
-  ]);
   const { providers } = model.execution;
   const each = threadsFor(model, ROLE, threads);
   const lanes = Math.floor(threads / each);
   const setup = { graphs: graphPaths(model, [ROLE]), threads: each, providers };
-  const session = await openSessionLanes(setup, lanes, onRun);
+  // The graph opens in its threads while the tokenizer is read here.
+  const opening = openSessionLanes(setup, lanes, onRun);
+  opening.catch(() => {});
+  const reading = Promise.all([readEncoderConfig(model), openSequenceTokenizer(model)]);
+  reading.catch(() => {});
+  const session = await opening;
   try {
+    const [config, tokens] = await reading;
     return await createEncoder({ model, config, tokens, session, lanes, chooseReader });
   } catch (thrown) {
     await session.close();
