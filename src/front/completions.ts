@@ -46,7 +46,8 @@ async function completeEach(
         artifacts = report.artifacts, usage = report.usage,
         output = coalesce(report.output, 'null'::jsonb)
       FROM report
-      WHERE id = ANY(${ids}::text[]) AND id = job_id AND jobs.token = report.token AND ${NOT_ENDED}
+      WHERE id = ANY(${ids}::text[]) AND id = job_id AND jobs.token = report.token AND state <> 'queued'
+        AND ${NOT_ENDED}
       RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
         project_id, modality, model, prices, job_id, units, amount, gpu_ms, is_awaited
     ), charged AS (
