@@ -100,7 +100,7 @@ describe.each(ENGINES)("webhooks over %s", (engine) => {
     await expect.poll(() => received.length, { timeout: 5_000 }).toBe(1);
     await hurry();
     await expect.poll(() => received.length, { timeout: 5_000 }).toBe(2);
-    await expect.poll(async () => (await due())?.seconds).toBeGreaterThan(120);
+    await expect.poll(async () => (await due())?.seconds, { timeout: 5_000 }).toBeGreaterThan(120);
     await hurry();
     await expect.poll(async () => (await due())?.seconds, { timeout: 5_000 }).toBeNull();
     expect(await due()).toEqual({ attempts: 3, seconds: null });
