@@ -24,6 +24,11 @@ export interface GraphsSetup {
    */
   readonly packs?: boolean;
   /**
+   * Whether memory is planned for each shape of inputs and kept for it, false where absent: for small
+   * runs, of which each allocation is a part that counts.
+   */
+  readonly plans?: boolean;
+  /**
    * Role → how the names of the outputs begin that its runs keep. Where the first provider is WebGPU they
    * stay on the device; without this a kept output goes to the host and back with every run.
    */
@@ -91,7 +96,7 @@ async function openSession(
 }
 
 function sessionOptions(setup: GraphsSetup): InferenceSession.SessionOptions {
-  const { providers, threads, packs = true } = setup;
+  const { providers, threads, packs = true, plans = false } = setup;
   return {
     executionProviders: [...providers],
     intraOpNumThreads: threads,
@@ -99,8 +104,8 @@ function sessionOptions(setup: GraphsSetup): InferenceSession.SessionOptions {
     logSeverityLevel: 3,
     interOpNumThreads: 1,
     graphOptimizationLevel: "all",
-    // A plan of one block of memory for each shape of inputs ever seen: the arena grows for every one.
-    enableMemPattern: false,
+    // One block of memory for each shape of inputs ever seen: the arena grows for every one.
+    enableMemPattern: plans,
     ...(!packs && { extra: { session: { disable_prepacking: "1" } } }),
   };
 }

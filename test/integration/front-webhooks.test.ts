@@ -98,9 +98,11 @@ describe.each(ENGINES)("webhooks over %s", (engine) => {
       sql`UPDATE jobs SET webhook_at = now() WHERE id = ${id}`.execute(harness.database.kysely);
     await expect.poll(async () => (await due())?.seconds, { timeout: 5_000 }).toBeLessThan(6);
     await expect.poll(() => received.length, { timeout: 5_000 }).toBe(1);
+    // Or the note of the first call would come over the hurry.
+    await expect.poll(async () => (await due())?.attempts).toBe(1);
     await hurry();
     await expect.poll(() => received.length, { timeout: 5_000 }).toBe(2);
-    await expect.poll(async () => (await due())?.seconds, { timeout: 5_000 }).toBeGreaterThan(120);
+    await expect.poll(async () => (await due())?.seconds).toBeGreaterThan(120);
     await hurry();
     await expect.poll(async () => (await due())?.seconds, { timeout: 5_000 }).toBeNull();
     expect(await due()).toEqual({ attempts: 3, seconds: null });

@@ -46,7 +46,7 @@ export async function openEncoder(
   const { providers } = model.execution;
   const each = threadsFor(model, ROLE, threads);
   const lanes = Math.floor(threads / each);
-  const setup = { graphs: graphPaths(model, [ROLE]), threads: each, providers };
+  const setup = { graphs: graphPaths(model, [ROLE]), threads: each, providers, plans: true };
   // The graph opens in its threads while the tokenizer is read here.
   const opening = openSessionLanes(setup, lanes, onRun);
   opening.catch(() => {});

@@ -35,6 +35,7 @@ export async function openTextBatch(
     graphs: graphPaths(model, [DECODER]),
     threads: threadsFor(model, DECODER, threads),
     providers,
+    plans: true,
     keeps: { [DECODER]: cacheBeginnings(config.names) },
   });
   const graph = graphs.info[DECODER];
