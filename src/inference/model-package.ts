@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { parseSettings } from "./parse-settings.js";
 import type { ModelInfo } from "../core/modality.js";
 import { TIER_NAMES } from "../core/tiers.js";
 import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
@@ -65,14 +66,11 @@ export async function loadModelPackage(
   providers?: readonly string[],
 ): Promise<ModelPackage> {
   const manifestPath = join(path, "model.json");
-  const parsed = manifest.safeParse(parseJson(manifestPath, await readFile(manifestPath, "utf8")));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new Error(`${manifestPath}: ${issue?.path.join(".")} ${issue?.message}`);
-  }
-  const { execution } = parsed.data;
+  const json = parseJson(manifestPath, await readFile(manifestPath, "utf8"));
+  const stated = parseSettings(manifest, json, manifestPath);
+  const { execution } = stated;
   const chosen = providers === undefined ? execution.providers : [...providers];
-  return { ...parsed.data, execution: { ...execution, providers: chosen }, path };
+  return { ...stated, execution: { ...execution, providers: chosen }, path };
 }
 
 function parseJson(path: string, text: string): unknown {

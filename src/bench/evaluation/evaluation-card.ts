@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { parseSettings } from "../../inference/parse-settings.js";
 import type { Measures } from "./evaluator.js";
 
 const metric = z.object({
@@ -31,10 +32,7 @@ export async function readEvaluationCard(modelPath: string): Promise<EvaluationC
   const path = join(modelPath, EVALUATION_FOLDER, CARD_FILE);
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  const parsed = card.safeParse(JSON.parse(text));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${path}: ${issue?.path.join(".")} ${issue?.message}`);
+  return parseSettings(card, JSON.parse(text), path);
 }
 
 /** One line of the table. */

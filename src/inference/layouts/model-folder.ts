@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import type { z } from "zod";
+import { parseSettings } from "../parse-settings.js";
 import { type OnnxOutline, readOnnxOutline } from "../onnx-outline.js";
 import { chooseForm, findForms, type GraphForm } from "./graph-forms.js";
 
@@ -105,10 +106,7 @@ function parseJson<T>(path: string, text: string, schema: z.ZodType<T>): T {
   } catch (cause) {
     throw new Error(`${path} is not JSON`, { cause });
   }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${path}: ${issue?.path.join(".")} ${issue?.message}`);
+  return parseSettings(schema, value, path);
 }
 
 /** Files below a folder, links followed, hidden folders left out. */

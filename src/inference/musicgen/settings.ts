@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseSettings } from "../parse-settings.js";
 
 /** The part of a MusicGen config.json that its loop must know. */
 const config = z.object({
@@ -65,8 +66,8 @@ export function parseMusicgenSettings(
   configJson: unknown,
   generationJson: unknown,
 ): MusicgenSettings {
-  const { decoder, audio_encoder: codec } = parseFile("config.json", config, configJson);
-  const chosen = parseFile("generation_config.json", generation, generationJson);
+  const { decoder, audio_encoder: codec } = parseSettings(config, configJson, "config.json");
+  const chosen = parseSettings(generation, generationJson, "generation_config.json");
   const frameSamples = codec.upsampling_ratios.reduce((product, ratio) => product * ratio, 1);
   const channels = decoder.audio_channels;
   if (decoder.num_codebooks % channels !== 0)
@@ -98,11 +99,4 @@ export function parseMusicgenSettings(
       temperature: chosen.temperature ?? REFERENCE.temperature,
     },
   };
-}
-
-function parseFile<T>(file: string, schema: z.ZodType<T>, json: unknown): T {
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${file}: ${issue?.path.join(".")} ${issue?.message}`);
 }

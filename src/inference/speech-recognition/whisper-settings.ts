@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseSettings } from "../parse-settings.js";
 import { type ModelPackage, readModelText } from "../model-package.js";
 import type { TextTokenizer } from "../text-tokenizer.js";
 
@@ -95,11 +96,9 @@ async function readSettings<T>(
   role: string,
   schema: z.ZodType<T>,
 ): Promise<T> {
-  const parsed = schema.safeParse(JSON.parse(await readModelText(model, role)));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
   const file = model.files[role]?.path ?? role;
-  throw new Error(`${model.path}/${file}: ${issue?.path.join(".")} ${issue?.message}`);
+  const json: unknown = JSON.parse(await readModelText(model, role));
+  return parseSettings(schema, json, `${model.path}/${file}`);
 }
 
 function findTokens(tokenizer: TextTokenizer, isMultilingual: boolean): WhisperTokens {

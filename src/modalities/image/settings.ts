@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { readModelText, type ModelPackage } from "../../inference/model-package.js";
+import { parseSettings } from "../../inference/parse-settings.js";
 
 const denoiserConfig = z.object({
   in_channels: z.int().positive().default(4),
@@ -49,10 +50,14 @@ export interface PackageSettings {
 
 /** Reads the configurations of a package. Throws a sentence that names the file and the field. */
 export async function readSettings(model: ModelPackage): Promise<PackageSettings> {
-  const own = check(packageSettings, model, `${model.path}/model.json`);
+  const own = parseSettings(packageSettings, model, `${model.path}/model.json`);
   return {
-    index: check(modelIndex, await readJson(model, "model-index"), "model_index.json"),
-    denoiser: check(denoiserConfig, await readJson(model, "denoiser-config"), "denoiser config"),
+    index: parseSettings(modelIndex, await readJson(model, "model-index"), "model_index.json"),
+    denoiser: parseSettings(
+      denoiserConfig,
+      await readJson(model, "denoiser-config"),
+      "denoiser config",
+    ),
     autoencoder: await readJson(model, "vae-decoder-config"),
     shapes: own.shapes,
     sampler: own.sampler ?? {},
@@ -63,11 +68,4 @@ export async function readSettings(model: ModelPackage): Promise<PackageSettings
 async function readJson(model: ModelPackage, role: string): Promise<unknown> {
   if (model.files[role] === undefined) return {};
   return JSON.parse(await readModelText(model, role));
-}
-
-function check<T>(schema: z.ZodType<T>, value: unknown, file: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${file}: ${issue?.path.join(".")} ${issue?.message}`);
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseSettings } from "../../inference/parse-settings.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import { graphPaths, type ModelPackage, readModelText } from "../../inference/model-package.js";
 import { openSessions, type SessionThread } from "../../inference/session.js";
@@ -34,17 +35,13 @@ export type PiperConfig = z.infer<typeof voiceConfig>;
 
 /** Throws a sentence that names the first field that cannot be used. */
 export function parsePiperConfig(text: string, path: string): PiperConfig {
-  const parsed = voiceConfig.safeParse(JSON.parse(text));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new Error(`${path}: ${issue?.path.join(".")} ${issue?.message}`);
-  }
-  const { phoneme_type: type, phoneme_id_map: ids } = parsed.data;
+  const config = parseSettings(voiceConfig, JSON.parse(text), path);
+  const { phoneme_type: type, phoneme_id_map: ids } = config;
   if (type !== "espeak" && type !== "text")
     throw new Error(`${path}: phoneme_type must be espeak or text, got ${type}`);
   for (const mark of MARKS)
     if (ids[mark] === undefined) throw new Error(`${path}: phoneme_id_map lacks ${mark}`);
-  return parsed.data;
+  return config;
 }
 
 /** A Piper voice (VITS): ids of sounds, three scales and a speaker to a waveform. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseSettings } from "../../parse-settings.js";
 
 const noiseSchedule = z.object({
   num_train_timesteps: z.int().positive().default(1_000),
@@ -86,8 +87,5 @@ export function readSchedulerConfig(text: string): SchedulerConfig {
 
 /** Throws a sentence that names the field. */
 export function parseSchedulerConfig(json: unknown): SchedulerConfig {
-  const parsed = schedulerConfig.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`scheduler_config.json: ${issue?.path.join(".")} ${issue?.message}`);
+  return parseSettings(schedulerConfig, json, "scheduler_config.json");
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseSettings } from "../../../../inference/parse-settings.js";
 import type { PipelineSetup } from "../../../../core/modality.js";
 import { createStepBatch, type StepBatch } from "../../../../inference/diffusion/step-batch.js";
 import { createLane, type Lane } from "../../../../inference/lane.js";
@@ -92,7 +93,7 @@ export interface MotionModel {
 export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel> {
   const { modelPath, threads, onRun } = setup;
   const model = await loadModelPackage(modelPath, setup.providers);
-  const settings = parseSettings(modelPath, model);
+  const settings = parseSettings(motionSettings, model, `${modelPath}/model.json`);
   const { providers } = settings.execution;
   const decoderCount = Math.min(threads, MAX_DECODERS);
   const decoderThreads = Math.max(1, Math.floor(threads / decoderCount));
@@ -125,11 +126,4 @@ function createBatch(graph: Denoising["graph"], clip: SessionThread): StepBatch 
   if (graph === "denoiser") return createStepBatch({ run: alone, maxRows: 2 * MAX_DENOISED });
   const run = graph === STEP_ROLE ? chainSteps(clip) : alone;
   return createStretchBatch({ run, maxRows: MAX_DENOISED, nowMs: () => performance.now() });
-}
-
-function parseSettings(modelPath: string, model: unknown): MotionSettings {
-  const parsed = motionSettings.safeParse(model);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${modelPath}/model.json: ${issue?.path.join(".")} ${issue?.message}`);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ModelPackage, readModelText } from "../../../../inference/model-package.js";
+import { parseSettings } from "../../../../inference/parse-settings.js";
 
 const guidance = z.union([z.number(), z.tuple([z.number(), z.number()])]);
 
@@ -66,9 +67,13 @@ const GUIDANCE = 5;
 /** Reads the settings of a package. Throws a sentence that names the file, the field and the value. */
 export async function readSettings(model: ModelPackage): Promise<WanSettings> {
   const manifest = `${model.path}/model.json`;
-  const { shapes, sampler } = check(packageSettings, { sampler: {}, ...model }, manifest);
-  const denoiser = check(denoiserConfig, await readJson(model, "denoiser-config"), "transformer");
-  const scale = check(
+  const { shapes, sampler } = parseSettings(packageSettings, { sampler: {}, ...model }, manifest);
+  const denoiser = parseSettings(
+    denoiserConfig,
+    await readJson(model, "denoiser-config"),
+    "transformer",
+  );
+  const scale = parseSettings(
     autoencoderConfig,
     await readJson(model, "vae-decoder-config"),
     "vae_decoder",
@@ -103,11 +108,4 @@ function settleSampler({ guidance: stated, ...sampler }: Sampler): WanSettings["
 
 async function readJson(model: ModelPackage, role: string): Promise<unknown> {
   return JSON.parse(await readModelText(model, role));
-}
-
-function check<T>(schema: z.ZodType<T>, value: unknown, file: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${file}: ${issue?.path.join(".")} ${issue?.message}`);
 }
