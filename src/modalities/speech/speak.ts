@@ -12,7 +12,7 @@ import type { SpeechModel } from "./speech-model.js";
 export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<SpeechOutput>> {
   const stop = new AbortController();
   const signal = AbortSignal.any([task.context.signal, stop.signal]);
-  const pieces = speakPieces({ ...task, context: { ...task.context, signal } });
+  const pieces = speakPieces({ ...task, context: { signal } });
   // The first sentence is made before the file is begun: what is wrong with it has a status of its own.
   const first = await pieces.next();
   if (first.done) {
