@@ -33,7 +33,7 @@ async function chaos(args) {
   await forgetVerdicts(folder);
   const code = await (
     await import("./test.mjs")
-  ).test(chosen.length > 0 ? chosen : ["test/chaos", "test/fuzz"]);
+  ).test(chosen.length > 0 ? chosen : ["test/deep/chaos", "test/deep/fuzz"]);
   return (await printVerdicts(folder, chosen.length === 0)) ? code : code || 1;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkLog, type Findings } from "../chaos/check-log.js";
-import { judgeLog } from "../chaos/judge-log.js";
-import type { LedgerRow, LogEvent } from "../chaos/event-log.js";
+import { checkLog, type Findings } from "../deep/chaos/check-log.js";
+import { judgeLog } from "../deep/chaos/judge-log.js";
+import type { LedgerRow, LogEvent } from "../deep/chaos/event-log.js";
 
 const CLEAN: Findings = {
   lost: 0,

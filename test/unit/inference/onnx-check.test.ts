@@ -9,8 +9,8 @@ import {
   explainOpenFailure,
 } from "#framemill/inference/onnx-check.js";
 import { readOnnxOutline } from "#framemill/inference/onnx-outline.js";
-import { createModelFolders } from "../../model-folders.js";
-import { externalTensor, type TestGraph, writeOnnx } from "../../onnx-file.js";
+import { createModelFolders } from "../../support/model-folders.js";
+import { externalTensor, type TestGraph, writeOnnx } from "../../support/onnx.js";
 
 const folders = createModelFolders();
 afterAll(() => folders.remove());

@@ -1,7 +1,7 @@
 import { coverRgb, decodeDataUrl, mediaTypeOf, readImage } from "#framemill/media/image.js";
 import { sharp } from "#framemill/media/safe-sharp.js";
 import { describe, expect, it } from "vitest";
-import { pngBomb } from "../../png-bomb.js";
+import { pngBomb } from "../../support/png-bomb.js";
 
 const param = "input_reference";
 const plain = (width: number, height: number) =>

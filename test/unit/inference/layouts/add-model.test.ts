@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { addModel } from "#framemill/inference/layouts/add-model.js";
 import { loadModelPackage, verifyModelPackage } from "#framemill/inference/model-package.js";
-import { CAUSAL, CHAT_FILES, createModelFolders } from "../../../model-folders.js";
-import { externalTensor } from "../../../onnx-file.js";
+import { CAUSAL, CHAT_FILES, createModelFolders } from "../../../support/model-folders.js";
+import { externalTensor } from "../../../support/onnx.js";
 
 const folders = createModelFolders();
 const { modelsDir } = folders;

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { openModelFolder } from "#framemill/inference/layouts/model-folder.js";
 import { recognise } from "#framemill/inference/layouts/layouts.js";
 import { findLicence } from "#framemill/inference/layouts/licence.js";
-import { CHAT_FILES, type Content, createModelFolders } from "../../../model-folders.js";
+import { CHAT_FILES, type Content, createModelFolders } from "../../../support/model-folders.js";
 
 const folders = createModelFolders();
 afterAll(() => folders.remove());

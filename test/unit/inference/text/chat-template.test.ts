@@ -5,7 +5,7 @@ import type {
   ConversationMessage,
   FunctionTool,
 } from "#framemill/inference/text/generation-request.js";
-import { describeWithModels, sharedModel } from "../../../shared-models.js";
+import { describeWithModels, publishedModel } from "../../../support/published-models.js";
 
 const weather: FunctionTool = {
   name: "weather",
@@ -26,7 +26,9 @@ const withCall: ConversationMessage[] = [
 ];
 
 function published(name: string): unknown {
-  return JSON.parse(readFileSync(sharedModel("tokenizers", name, "tokenizer_config.json"), "utf8"));
+  return JSON.parse(
+    readFileSync(publishedModel("tokenizers", name, "tokenizer_config.json"), "utf8"),
+  );
 }
 
 describeWithModels("the published template of", () => {

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createMaskFactory } from "#framemill/inference/text/grammar.js";
 import { createTextTokenizer } from "#framemill/inference/text-tokenizer.js";
-import { sampleMasked } from "../../../masked-sampling.js";
-import { describeWithModels, sharedModel } from "../../../shared-models.js";
+import { sampleMasked } from "../../../support/masked-sampling.js";
+import { describeWithModels, publishedModel } from "../../../support/published-models.js";
 
 const person = z.strictObject({
   name: z.string().min(1).max(40),
@@ -21,7 +21,7 @@ describeWithModels("under a mask over the tokens of", () => {
     ["tokenizers/phi-3", 32_064],
     ["tokenizers/whisper-multilingual", 51_865],
   ])("%s every answer is valid", async (name, vocabSize) => {
-    const path = sharedModel(name, "tokenizer.json");
+    const path = publishedModel(name, "tokenizer.json");
     const json = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
     const tokenizer = createTextTokenizer(json);
     const stopTokenId = 2;

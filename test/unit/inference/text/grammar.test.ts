@@ -9,8 +9,8 @@ import {
   LONG_TOKEN,
   SPECIAL_TOKEN,
   STOP_TOKEN,
-} from "../../../byte-tokenizer.js";
-import { allowedIds, sampleMasked } from "../../../masked-sampling.js";
+} from "../../../support/byte-tokenizer.js";
+import { allowedIds, sampleMasked } from "../../../support/masked-sampling.js";
 import { createTokenBytes } from "#framemill/inference/text/token-bytes.js";
 
 const json = byteTokenizerJson();

@@ -4,7 +4,7 @@ import type { SessionThread } from "#framemill/inference/session.js";
 import { float32, type Tensor } from "#framemill/inference/tensor.js";
 import { findFamily } from "#framemill/modalities/image/families/find-family.js";
 import { openHashedPrompts } from "#framemill/modalities/image/hashed-prompts.js";
-import { modelManifest } from "../../../model-manifest.js";
+import { modelManifest } from "../../../support/model-manifest.js";
 
 const tokenizer = { kind: "hashed-ngram", buckets: 8192, words: 4, idsPerWord: 10, gram: 4 };
 

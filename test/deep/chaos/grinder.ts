@@ -1,0 +1,15 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writeModelPackage } from "../../support/model-manifest.js";
+import { writeOnnx } from "../../support/onnx.js";
+
+export const MODEL = "grinder";
+
+/** The package of a model that is one tiny graph. */
+export async function writePackage(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, "grinder.onnx");
+  writeOnnx(path, { operator: "Neg" });
+  const grinder = ["grinder.onnx", await readFile(path)] as const;
+  writeModelPackage(folder, { id: MODEL, modality: "toil" }, { grinder });
+}

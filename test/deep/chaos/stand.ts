@@ -1,0 +1,226 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { buildWithModality } from "../../support/build-with-modality.js";
+import { createPostgres, dropPostgres } from "../../support/front-harness.js";
+import {
+  environmentOf,
+  type Running,
+  startProcess,
+  type Environment,
+} from "../../support/service-harness.js";
+import type { OwnHost } from "./own-host.js";
+import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
+import type { LedgerRow } from "./event-log.js";
+import { MODEL, writePackage } from "./grinder.js";
+import { ask, readLedger } from "./ledger.js";
+
+const PRICES = { toil: { videoSeconds: 100 } };
+
+/** One process of the stand, started anew as often as it is killed. */
+export interface Member {
+  readonly name: string;
+  running: Running;
+  /** All it printed, in all its lives. */
+  said(): string;
+  /** Starts it again once it has ended. */
+  restart(): Promise<void>;
+}
+
+/** A whole service in processes of its own, over a real broker and database. */
+export interface Stand {
+  readonly fronts: readonly Member[];
+  readonly workers: readonly Member[];
+  /** Between the workers and the broker. */
+  readonly brokerProxy: TcpProxy;
+  /** `rabbitmqctl` on the broker. */
+  control(...words: readonly string[]): Promise<void>;
+  /** Sends a request to the next front; undefined when that one is away. */
+  request(path: string, body?: object, idempotencyKey?: string): Promise<Reply | undefined>;
+  readLedger(): Promise<LedgerRow[]>;
+  /** Asks the database that the ledger is in. */
+  query<Row extends object>(question: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** gRPC address of each front. */
+  readonly grpcAddresses: readonly string[];
+  /** Keys of all files in the artifact store. */
+  listFiles(): Promise<string[]>;
+  readFile(key: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  // Bodies are checked by whoever reads them.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: any;
+}
+
+/** What makes a worker differ from the others. */
+export interface WorkerKind {
+  readonly environment?: Environment;
+  /** Changes a copy of the build, which the worker then runs. */
+  readonly rebuild?: (build: string) => Promise<void>;
+  /** Where it runs; this machine where absent. */
+  readonly host?: OwnHost;
+}
+
+export interface StandOptions {
+  readonly fronts: number;
+  readonly workers: readonly WorkerKind[];
+}
+
+export async function openStand(options: StandOptions): Promise<Stand> {
+  const folder = await mkdtemp(join(tmpdir(), "framemill-chaos-"));
+  const source = fileURLToPath(new URL("toil", import.meta.url));
+  const cliPath = await buildWithModality(folder, { name: "toil", source });
+  await writePackage(join(folder, "models", MODEL));
+  await writeFile(join(folder, "prices.json"), JSON.stringify(PRICES));
+  const brokerUrl = new URL(process.env["AMQP_URL"] ?? "");
+  const brokerProxy = await startTcpProxy(Number(brokerUrl.port), brokerUrl.hostname);
+  const throughProxy = new URL(brokerUrl);
+  throughProxy.port = String(brokerProxy.port);
+  const databaseUrl = await createPostgres();
+  const base: Environment = {
+    AMQP_URL: brokerUrl.href,
+    DATABASE_URL: databaseUrl,
+    MODELS_DIR: join(folder, "models"),
+    PRICES_FILE: join(folder, "prices.json"),
+    REQUESTS_PER_MINUTE: "100000",
+  };
+  const dataDir = join(folder, "data");
+  const grpcPorts = await freePorts(options.fronts);
+  const httpPorts = await freePorts(options.fronts);
+  const fronts = httpPorts.map((port, index) => {
+    const ports = { PORT: String(port), GRPC_PORT: String(grpcPorts[index]) };
+    const env = environmentOf(dataDir, { ...base, ...ports });
+    return member(`front ${index}`, () => startProcess("front", env, cliPath), /"baseUrl"/);
+  });
+  await Promise.all(fronts.map(({ ready }) => ready));
+  const builds = await Promise.all(
+    options.workers.map((kind, index) => buildOf(kind, cliPath, join(folder, `build-${index}`))),
+  );
+  const cables: TcpProxy[] = [];
+  const reach = async (url: URL, { nearAddress }: OwnHost): Promise<string> => {
+    const cable = await startTcpProxy(Number(url.port), url.hostname, nearAddress);
+    cables.push(cable);
+    return `${nearAddress}:${cable.port}`;
+  };
+  const reached = await Promise.all(
+    options.workers.map(async ({ host }, index) => {
+      const front = `127.0.0.1:${grpcPorts[index % grpcPorts.length]}`;
+      if (host === undefined) return { AMQP_URL: throughProxy.href, FRONT_ADDRESS: front };
+      const broker = new URL(brokerUrl);
+      broker.host = await reach(brokerUrl, host);
+      const address = await reach(new URL(`http://${front}`), host);
+      return { AMQP_URL: broker.href, FRONT_ADDRESS: address };
+    }),
+  );
+  const workers = options.workers.map(({ environment, host }, index) => {
+    const env = environmentOf(dataDir, {
+      ...base,
+      ...reached[index],
+      SCRATCH_DIR: join(folder, `scratch-${index}`),
+      WORKER_ID: `worker-${index}`,
+      THREADS: "1",
+      ...environment,
+    });
+    const start = () => startProcess("worker", env, builds[index], host?.within);
+    return member(`worker ${index}`, start, /worker ready/);
+  });
+  await Promise.all(workers.map(({ ready }) => ready));
+  const env = environmentOf(dataDir, base);
+  const { stdout } = await promisify(execFile)(process.execPath, [cliPath, "keys", "create"], {
+    env,
+  });
+  let turn = 0;
+  const artifacts = join(dataDir, "artifacts");
+  return {
+    fronts,
+    workers,
+    brokerProxy,
+    async control(...words) {
+      const [program = "", ...first] = (process.env["RABBITMQCTL"] ?? "").split(" ");
+      await promisify(execFile)(program, [...first, ...words]);
+    },
+    async request(path, body, idempotencyKey) {
+      turn += 1;
+      const url = `http://127.0.0.1:${httpPorts[turn % httpPorts.length]}/v1${path}`;
+      const once = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+      return await send(url, { authorization: `Bearer ${stdout.trim()}`, ...once }, body);
+    },
+    readLedger: () => readLedger(databaseUrl),
+    query: (question, values) => ask(databaseUrl, question, values),
+    grpcAddresses: grpcPorts.map((port) => `127.0.0.1:${port}`),
+    async listFiles() {
+      const entries = await readdir(artifacts, { recursive: true, withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(artifacts.length + 1));
+    },
+    readFile: (key) => readFile(join(artifacts, key), "utf8"),
+    async close() {
+      for (const { running } of [...workers, ...fronts]) await running.stop("SIGKILL");
+      await Promise.all([brokerProxy, ...cables].map((proxy) => proxy.close()));
+      await dropPostgres(databaseUrl);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Command line of the build that a worker of this kind runs. */
+async function buildOf({ rebuild }: WorkerKind, cliPath: string, copy: string): Promise<string> {
+  if (rebuild === undefined) return cliPath;
+  await cp(join(cliPath, "../../.."), copy, { recursive: true });
+  await rebuild(copy);
+  return join(copy, "dist/bin/framemill.js");
+}
+
+function member(name: string, start: () => Running, sign: RegExp) {
+  const own = { name, running: start() };
+  const ready = own.running.says(sign);
+  const before: string[] = [];
+  return Object.assign(own, {
+    ready,
+    said: () => [...before, own.running.output()].join(""),
+    async restart() {
+      before.push(own.running.output());
+      own.running = start();
+      await own.running.says(sign);
+    },
+  });
+}
+
+async function send(
+  url: string,
+  own: Readonly<Record<string, string>>,
+  body?: object,
+): Promise<Reply | undefined> {
+  const headers = { ...own, "content-type": "application/json" };
+  const signal = AbortSignal.timeout(5_000);
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  try {
+    const response = await fetch(url, { headers, signal, ...init });
+    return { status: response.status, headers: response.headers, json: await response.json() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ports that were free a moment ago; a restarted process keeps its own. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,238 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  accessibilityProblems,
+  hasChromium,
+  openChromium,
+  overflowPixels,
+} from "../support/chromium.js";
+import { type ServiceProcesses, startUp } from "../support/service-harness.js";
+
+const ADMIN_KEY = "an-admin-key-of-some-length";
+const PROMPT = "a red boat sails across the ocean at sunset";
+const PHONE = { width: 390, height: 844 };
+const DESK = { width: 1280, height: 860 };
+const WAIT = { timeout: 20_000 };
+const CLIP_MS = 120_000;
+const VIDEO = `document.querySelector("video")`;
+/** Goes to the third second and waits for its frame; runs in the browser. */
+const SEEK = `(async (element) => {
+  element.pause();
+  const done = new Promise((resolve) => element.addEventListener("seeked", resolve, { once: true }));
+  element.currentTime = 3;
+  await done;
+  return [element.duration, element.currentTime, element.videoWidth];
+})(${VIDEO})`;
+/** Remembers what the page holds by object URLs; runs in the browser before the page's own code. */
+const WATCH_HELD = `
+  globalThis.held = new Set();
+  const { createObjectURL, revokeObjectURL } = URL;
+  URL.createObjectURL = (file) => {
+    const url = createObjectURL.call(URL, file);
+    held.add(url);
+    return url;
+  };
+  URL.revokeObjectURL = (url) => {
+    held.delete(url);
+    revokeObjectURL.call(URL, url);
+  };`;
+/** Where pictures of the pages go, where somebody wants them. */
+const SHOTS = process.env["PAGES_SHOTS"];
+
+describe.skipIf(!hasChromium())("the pages in a browser", () => {
+  let folder = "";
+  let up: ServiceProcesses;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let origin = "";
+  /** Whatever any page asked for. */
+  const asked: string[] = [];
+  const refused: string[] = [];
+  /** Status of each answer that brought a file. */
+  const parts: number[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "framemill-pages-"));
+    if (SHOTS !== undefined) await mkdir(SHOTS, { recursive: true });
+    const models = "service-motion-1,service-chat-1,service-moderate-1,service-rerank-1";
+    const environment = { ADMIN_KEY, MODELS: models };
+    [up, browser] = await Promise.all([startUp(folder, { environment }), openChromium()]);
+    origin = new URL(up.baseUrl).origin;
+    context = await browser.newContext({ viewport: DESK, colorScheme: "light" });
+    context.on("request", (request) => asked.push(request.url()));
+    context.on("response", (response) => {
+      if (response.url().includes("/files/")) parts.push(response.status());
+    });
+    context.on("console", (message) => {
+      if (/content security policy/i.test(message.text())) refused.push(message.text());
+    });
+    context.on("weberror", (error) => refused.push(error.error().message));
+    await context.addInitScript(WATCH_HELD);
+    page = await context.newPage();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await up?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const shoot = async (name: string, fullPage = false) => {
+    if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage });
+  };
+  const give = async (label: string, key: string) => {
+    await page.getByLabel(label, { exact: true }).fill(key);
+    await page.getByRole("button", { name: "Use" }).click();
+  };
+  const state = () => page.locator(".status").getAttribute("data-state");
+  const run = async () => await page.getByRole("button", { name: "Run" }).click();
+  /** In both colours, at the desk and on a phone: nothing that axe finds, nothing beside the window. */
+  const look = async (name: string) => {
+    for (const colorScheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await shoot(`${name}-${colorScheme}`);
+    }
+    await page.setViewportSize(PHONE);
+    expect(await overflowPixels(page)).toBe(0);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await shoot(`${name}-phone`);
+    await page.setViewportSize(DESK);
+  };
+
+  it("refuses a wrong admin key in a sentence, and makes a project's key with the right one", async () => {
+    await page.goto(`${origin}/operations`);
+    await give("Admin key", "not-the-key");
+    expect(await page.getByRole("alert").textContent()).toBe("This key is not known here.");
+    await give("Admin key", ADMIN_KEY);
+    await page.getByLabel("Project", { exact: true }).fill("studio");
+    await page.getByRole("button", { name: "Make a key" }).click();
+    const key = await page.locator(".made code").textContent();
+    expect(key).toMatch(/^fm_\w{43}$/);
+    await page.goto(`${origin}/playground`);
+    await give("API key", key ?? "");
+    await expect.poll(() => page.getByLabel("Model").inputValue(), WAIT).toBe("service-motion-1");
+    // The key lives in the tab, and nowhere else.
+    expect(await page.evaluate("[localStorage.length, document.cookie]")).toEqual([0, ""]);
+  });
+
+  it("makes a clip that is seen while it is made, plays and seeks, and says what it cost", async () => {
+    await page.getByLabel("Prompt", { exact: true }).fill(PROMPT);
+    await run();
+    await page.getByAltText("What is made so far").waitFor({ timeout: CLIP_MS });
+    const bar = page.getByRole("progressbar", { name: "Progress" });
+    expect(Number(await bar.getAttribute("value"))).toBeGreaterThan(0);
+    expect(await page.locator(".status").textContent()).toContain("will cost $0.72");
+    await shoot("playground-running");
+    const video = page.locator("video");
+    await video.waitFor({ timeout: CLIP_MS });
+    const now = () => page.evaluate<number>(`${VIDEO}.currentTime`);
+    await expect.poll(now, WAIT).toBeGreaterThan(0.2);
+    const seen = await page.evaluate<number[]>(SEEK);
+    expect(seen).toEqual([4, 3, 1280]);
+    expect(parts).toContain(206);
+    await expect.poll(() => page.locator(".status").textContent(), WAIT).toContain("cost $0.72");
+    // Of all previews the last one is kept, as the clip's poster.
+    expect(await page.evaluate("held.size")).toBe(1);
+    await look("playground");
+  });
+
+  it("ends a clip that is cancelled, at no cost", async () => {
+    await run();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await expect.poll(state, { timeout: CLIP_MS }).toBe("cancelled");
+    expect(await page.locator(".status").textContent()).toContain("cost $0.00");
+  });
+
+  it("streams a chat, and gives code that the stock client runs to the same end", async () => {
+    await page.getByRole("link", { name: "Chat" }).click();
+    await expect.poll(() => page.evaluate("held.size"), WAIT).toBe(0);
+    await page.getByLabel("Messages").fill("What is 2 + 3?");
+    await run();
+    await expect.poll(state, WAIT).toBe("done");
+    expect((await page.locator(".text").textContent())?.length).toBeGreaterThan(0);
+    await expect
+      .poll(() => page.locator(".status").textContent(), WAIT)
+      .toMatch(/cost \$0\.0000\d/);
+    await page.getByText("OpenAI code").click();
+    const code = (await page.locator(".code pre").textContent()) ?? "";
+    const FRAMEMILL_KEY = await page.getByLabel("API key").inputValue();
+    expect(code).not.toContain(FRAMEMILL_KEY);
+    const node = ["--input-type=module", "--eval", code];
+    const env = { ...process.env, FRAMEMILL_KEY };
+    const { stdout } = await promisify(execFile)(process.execPath, node, { env });
+    expect(stdout).toContain("chat.completion.chunk");
+  });
+
+  it("orders documents and judges texts, and says which field is wrong", async () => {
+    await page.getByRole("link", { name: "Rerank" }).click();
+    await run();
+    await expect.poll(state, WAIT).toBe("done");
+    const first = page.locator(".scores tbody tr").first();
+    expect(await first.textContent()).toContain("a red boat on a lake");
+    await page.getByRole("link", { name: "Moderation" }).click();
+    await run();
+    await expect.poll(state, WAIT).toBe("done");
+    expect(await page.locator(".result").textContent()).toContain("Not flagged");
+    await page.getByRole("link", { name: "Video" }).click();
+    await page.getByLabel("Seconds").fill("11");
+    await run();
+    await expect
+      .poll(() => page.locator("#field-seconds-problem").textContent(), WAIT)
+      .toMatch(/4 to 10/);
+  });
+
+  it("shows charge and cancelled clip to the operator, drains, and shows the next one's steps", async () => {
+    const desk = page;
+    page = await context.newPage();
+    await page.goto(`${origin}/operations`);
+    await give("Admin key", ADMIN_KEY);
+    const rows = (table: string, text: string) =>
+      page.getByRole("table", { name: table }).getByRole("row").filter({ hasText: text });
+    await expect.poll(() => rows("Latest jobs", "$0.72").count(), WAIT).toBe(1);
+    expect(await rows("Latest jobs", "cancelled").count()).toBe(1);
+    const failures = rows("Failures of the last hour by reason", "cancelled");
+    await expect.poll(() => failures.count(), WAIT).toBe(1);
+    await expect
+      .poll(() => rows("Money by project", "studio").textContent(), WAIT)
+      .toContain("$0.72");
+    const draining = page.locator(".badge[data-state=draining]");
+    await page.getByRole("button", { name: /^Drain/ }).click();
+    await expect.poll(() => draining.count(), WAIT).toBe(1);
+    await page.getByRole("button", { name: /^Let take jobs/ }).click();
+    await expect.poll(() => draining.count(), WAIT).toBe(0);
+    await desk.getByLabel("Seconds").fill("10");
+    await desk.getByLabel("Quality").selectOption("high");
+    await desk.getByRole("button", { name: "Run" }).click();
+    const held = page.locator(".held li");
+    await expect
+      .poll(() => held.textContent(), { timeout: CLIP_MS })
+      .toMatch(/service-motion-1.*(steps|frames)/);
+    await look("operations");
+    await desk.getByRole("button", { name: "Cancel" }).click();
+  });
+
+  it("asks nobody else for anything, and breaks none of its own rules", async () => {
+    expect(asked.length).toBeGreaterThan(20);
+    const foreign = asked.filter(
+      (url) => !/^(blob|data):/.test(url) && new URL(url).origin !== origin,
+    );
+    expect(foreign).toEqual([]);
+    expect(refused).toEqual([]);
+    const { headers } = await fetch(`${origin}/playground`);
+    const policy = headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|\*/);
+    const asset = await fetch(`${origin}/assets/style.css`);
+    const etag = asset.headers.get("etag") ?? "";
+    const again = await fetch(`${origin}/assets/style.css`, {
+      headers: { "if-none-match": etag, "cache-control": "max-age=0" },
+    });
+    expect([asset.status, again.status]).toEqual([200, 304]);
+  });
+});

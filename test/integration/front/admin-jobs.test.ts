@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addAdminRoutes } from "#framemill/front/admin.js";
+import type { Front } from "#framemill/front/front.js";
+import { createOperations } from "#framemill/front/operations.js";
+import {
+  type Account,
+  call,
+  claim,
+  createJob,
+  ENGINES,
+  type Harness,
+  makeClip,
+  MODEL,
+  startHarness,
+} from "../../support/front-harness.js";
+
+const ADMIN_KEY = "an-admin-key-of-some-length";
+/** The outbox looks every second. */
+const SOON = { timeout: 5_000 };
+const PNG =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItkJKMZ1Qi+hcEKLNXzWgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgsNDAEecYyFpQAAAABJRU5ErkJggg==";
+
+describe.each(ENGINES)("an operator over %s", (engine) => {
+  let harness: Harness;
+  let front: Front;
+  let other: Account;
+  beforeAll(async () => {
+    harness = await startHarness(engine);
+    front = await harness.startReplica({
+      addPages(app, { keys, database }) {
+        const operations = createOperations(database, keys, harness.broker.deadLetters);
+        addAdminRoutes(app, operations, ADMIN_KEY);
+      },
+    });
+    other = await harness.createAccount();
+  });
+  afterAll(async () => await harness?.close());
+
+  const ask = (path: string, method = "GET") =>
+    call(`${front.origin}/admin${path}`, { key: ADMIN_KEY, method });
+  const idsOf = async (path: string): Promise<string[]> =>
+    (await ask(path)).json.map(({ id }: { readonly id: string }) => id);
+  const fail = async (id: string) =>
+    await front.handlers.fail({
+      ...(await claim(front, id)),
+      failure: { code: "encoder_failed", message: "ffmpeg left with 1" },
+      retryable: false,
+      gpuMs: 70,
+    });
+
+  it("has a failed job done over as another one, which is charged like any", async () => {
+    const { project, key } = await harness.createAccount();
+    const id = await createJob(front, key);
+    expect((await ask(`/jobs/${id}/retry`, "POST")).text).toContain("only a failed job");
+    await fail(id);
+    const { json } = await ask(`/jobs/${id}/retry`, "POST");
+    expect(json.retryOf).toBe(id);
+    const again = await call(`${front.baseUrl}/videos/${json.id}`, { key });
+    expect(again.json).toMatchObject({ status: "queued", prompt: "a fox in the snow" });
+    await expect.poll(() => harness.published.some((job) => job.id === json.id), SOON).toBe(true);
+    await claim(front, json.id);
+    expect((await ask(`/jobs/${id}`)).json).toMatchObject({ state: "failed", attempts: 1 });
+    await front.keys.setLimits(project.id, { monthlyLimitMicroUsd: 1 });
+    expect((await ask(`/jobs/${id}/retry`, "POST")).json.error.code).toBe("insufficient_quota");
+  });
+
+  it("pages through jobs and narrows them by state, model, project and time", async () => {
+    const since = new Date().toISOString();
+    const mine: string[] = [];
+    for (let count = 0; count < 3; count += 1)
+      mine.push(await createJob(front, harness.account.key));
+    const theirs = await createJob(front, other.key);
+    const done = await makeClip(harness, other.key);
+    const newestFirst = [done, theirs, ...mine.toReversed()];
+    expect(await idsOf(`/jobs?since=${since}`)).toEqual(newestFirst);
+    const [first, second] = await idsOf("/jobs?limit=2");
+    expect([first, second, ...(await idsOf(`/jobs?limit=3&after=${second}`))]).toEqual(newestFirst);
+    expect(await idsOf(`/jobs?state=completed&since=${since}`)).toEqual([done]);
+    expect(await idsOf(`/jobs?project=${other.project.id}&state=queued`)).toEqual([theirs]);
+    expect(await idsOf("/jobs?model=another")).toEqual([]);
+    expect((await ask("/jobs?after=video_none")).status).toBe(404);
+    expect((await ask("/jobs?colour=red")).status).toBe(400);
+  });
+
+  it("sees what became of a job at every attempt, and not what was asked", async () => {
+    const id = await createJob(front, harness.account.key);
+    await fail(id);
+    const { json, text } = await ask(`/jobs/${id}`);
+    expect(json).toMatchObject({
+      state: "failed",
+      failure: { code: "encoder_failed", message: "ffmpeg left with 1" },
+      runs: [{ token: 1, workerId: "worker-1", outcome: "encoder_failed", gpuMs: 70 }],
+      chargedMicroUsd: 0,
+    });
+    expect(text).not.toContain("fox in the snow");
+    expect((await ask("/jobs/video_none")).status).toBe(404);
+  });
+
+  it("cancels a job of any project, once", async () => {
+    const id = await createJob(front, other.key);
+    expect((await ask(`/jobs/${id}/cancel`, "POST")).json).toEqual({ cancelled: true });
+    expect((await ask(`/jobs/${id}/cancel`, "POST")).json).toEqual({ cancelled: false });
+    expect((await ask(`/jobs/${id}`)).json).toMatchObject({ failureCode: "cancelled" });
+  });
+
+  it("cannot have done over what came with a file, which is gone", async () => {
+    const { key } = harness.account;
+    const body = { model: MODEL, prompt: "a fox", seconds: 4, image: PNG };
+    const id = await createJob(front, key, body);
+    await fail(id);
+    const { status, text } = await ask(`/jobs/${id}/retry`, "POST");
+    expect(status).toBe(400);
+    expect(text).toContain("send it again");
+  });
+
+  it("reads what each project spent on each model, and what each queue holds", async () => {
+    const { project, key } = await harness.createAccount();
+    await makeClip(harness, key);
+    await makeClip(harness, key);
+    await createJob(front, key);
+    expect((await ask(`/usage?project=${project.id}`)).json).toEqual([
+      {
+        projectId: project.id,
+        project: project.name,
+        modality: "video",
+        model: MODEL,
+        jobs: 2,
+        units: { videoSeconds: 8 },
+        chargedMicroUsd: 1_440_000,
+        gpuMs: 2_468,
+      },
+    ]);
+    expect((await ask("/usage?until=2020-01-01T00:00:00Z")).json).toEqual([]);
+    const [queue] = (await ask("/queues")).json;
+    expect(queue).toMatchObject({ modality: "video", model: MODEL });
+    expect(queue.queued + queue.waitingForTurn).toBeGreaterThan(0);
+    expect(queue.completed).toBeGreaterThanOrEqual(2);
+    expect(queue.waitSecondsP50).toBeGreaterThanOrEqual(0);
+  });
+});

@@ -1,0 +1,222 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Delivery } from "#framemill/queue/broker.js";
+import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
+import {
+  BODY,
+  call,
+  claim,
+  completion,
+  countCharges,
+  createJob,
+  ENGINES,
+  lapse,
+  makeClip,
+  MODEL,
+  startHarness,
+  upload,
+  type CallOptions,
+  type Harness,
+} from "../../support/front-harness.js";
+
+const BYTES = Buffer.from("0123456789");
+
+describe.each(ENGINES)("jobs over %s", (engine) => {
+  let harness: Harness;
+  const ask = (path: string, options: CallOptions = {}) =>
+    call(`${harness.front.baseUrl}/videos${path}`, { key: harness.account.key, ...options });
+  const create = () => createJob(harness.front, harness.account.key);
+  const handlers = () => harness.front.handlers;
+
+  beforeAll(async () => {
+    harness = await startHarness(engine);
+  });
+  afterAll(async () => await harness?.close());
+
+  it("gives 50 concurrent claims one lease", async () => {
+    const id = await create();
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => handlers().claim(id, `worker-${index}`)),
+    );
+    expect(results.filter(({ outcome }) => outcome === "leased")).toHaveLength(1);
+    expect(results.filter(({ outcome }) => outcome === "busy")).toHaveLength(49);
+    expect((await handlers().claim("video_unknown", "w")).outcome).toBe("already-done");
+  });
+
+  it("charges once for ten completions, and leaves a stale token nothing", async () => {
+    const id = await create();
+    const zombie = await claim(harness.front, id, "zombie");
+    const orphans = await upload(harness.store, zombie, Buffer.from("zombie"));
+    await lapse(harness.database, id);
+    const winner = await claim(harness.front, id, "winner");
+    expect([winner.token, winner.attempt]).toEqual([zombie.token + 1, 2]);
+    expect(await handlers().heartbeat(zombie, "zombie")).toMatchObject({ outcome: "stale" });
+    expect(await handlers().progress({ ...zombie, fraction: 0.9, stage: "x" })).toMatchObject({
+      outcome: "stale",
+    });
+
+    const report = completion(winner, await upload(harness.store, winner, BYTES));
+    const reports = Array.from({ length: 10 }, (_, index) =>
+      handlers().complete(index % 2 === 0 ? report : completion(zombie, orphans)),
+    );
+    const outcomes = (await Promise.all(reports)).map(({ outcome }) => outcome);
+    expect(outcomes.filter((outcome) => outcome === "recorded")).toHaveLength(5);
+    expect((await handlers().complete(report)).outcome).toBe("recorded");
+    expect(await countCharges(harness.database, id)).toBe(1);
+    expect((await ask(`/${id}/content`)).text).toBe("0123456789");
+    expect(await harness.store.list(`${id}/${zombie.token}/`)).toEqual([]);
+    expect((await handlers().claim(id, "late")).outcome).toBe("already-done");
+    const fail = {
+      ...winner,
+      failure: { code: "server_error", message: "x" } as const,
+      retryable: true,
+      gpuMs: 0,
+    };
+    expect((await handlers().fail(fail)).outcome).toBe("stale");
+  });
+
+  it("refuses another price, more units than quoted, and foreign files", async () => {
+    const id = await create();
+    const lease = await claim(harness.front, id);
+    const report = completion(lease, await upload(harness.store, lease, BYTES));
+    const foreign = { ...report.artifacts[0], id: "video_other/1/content.mp4" } as never;
+    const wrong = [
+      { ...report, cost: { ...report.cost, amountMicroUsd: report.cost.amountMicroUsd + 1 } },
+      { ...report, cost: { prices: { videoSeconds: 1 }, amountMicroUsd: 4 } },
+      completion(lease, report.artifacts, 5),
+      { ...report, artifacts: [foreign] },
+    ];
+    for (const bad of wrong)
+      await expect(handlers().complete(bad)).rejects.toMatchObject({ code: "invalid_value" });
+    expect(await countCharges(harness.database, id)).toBe(0);
+    expect((await handlers().complete(report)).outcome).toBe("recorded");
+  });
+
+  it("never shows progress falling, nor 100 before the file is there", async () => {
+    const id = await create();
+    const lease = await claim(harness.front, id);
+    const shown: number[] = [];
+    for (const fraction of [0.2, 0.7, 0.4, 1, 5, -1]) {
+      await handlers().progress({ ...lease, fraction, stage: "steps" });
+      shown.push((await ask(`/${id}`)).json.progress as number);
+    }
+    expect(shown).toEqual([20, 70, 70, 99, 99, 99]);
+  });
+
+  it("fails a job at its third crash without a charge, and forgives preemptions", async () => {
+    const id = await create();
+    const failure = { code: "inference_crashed", message: "exit 139" } as const;
+    const outcomes: string[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      const lease = await claim(harness.front, id);
+      const result =
+        round % 2 === 0
+          ? await handlers().release({ ...lease, checkpoint: null, gpuMs: 5 })
+          : await handlers().fail({ ...lease, failure, retryable: true, gpuMs: 7 });
+      outcomes.push(result.outcome);
+      expect((await ask(`/${id}`)).json.status).toBe(round < 5 ? "in_progress" : "failed");
+    }
+    expect(outcomes).toEqual(["recorded", "retry", "recorded", "retry", "recorded", "failed"]);
+    const failed = await ask(`/${id}`);
+    expect(failed.status).toBe(200);
+    expect(failed.json).toMatchObject({ error: failure, cost: { final: 0 }, completed_at: null });
+    const content = await ask(`/${id}/content`);
+    expect([content.status, content.json.error.code]).toEqual([409, "video_failed"]);
+    expect(content.headers.get("x-should-retry")).toBe("false");
+    expect(await countCharges(harness.database, id)).toBe(0);
+  });
+
+  it("hands a checkpoint to the next attempt", async () => {
+    const id = await create();
+    const lease = await claim(harness.front, id);
+    const checkpoint = await harness.store.putBytes(
+      {
+        id: `${id}/${lease.token}/checkpoint.bin`,
+        variant: "checkpoint",
+        mediaType: "application/octet-stream",
+      },
+      BYTES,
+    );
+    const release = { ...lease, checkpoint, gpuMs: 1 };
+    expect((await handlers().release(release)).outcome).toBe("recorded");
+    expect((await handlers().release(release)).outcome).toBe("recorded");
+    const next = await handlers().claim(id, "next");
+    expect(next).toMatchObject({ outcome: "leased", checkpoint });
+  });
+
+  it("cancels queued and running jobs, and tells the worker", async () => {
+    const queued = await create();
+    const answer = await ask(`/${queued}/cancel`, { method: "POST" });
+    expect(answer.json).toMatchObject({
+      status: "failed",
+      error: { code: "cancelled" },
+      cost: { final: 0 },
+    });
+    expect((await handlers().claim(queued, "w")).outcome).toBe("already-done");
+
+    const running = await create();
+    const lease = await claim(harness.front, running);
+    expect((await ask(`/${running}`, { method: "DELETE" })).json.deleted).toBe(true);
+    expect(await handlers().heartbeat(lease, "w")).toMatchObject({
+      outcome: "stale",
+      cancel: true,
+    });
+    const files = await upload(harness.store, lease, BYTES);
+    expect((await handlers().complete(completion(lease, files))).outcome).toBe("stale");
+    expect(await countCharges(harness.database, running)).toBe(0);
+    expect(await harness.store.list(`${running}/`)).toEqual([]);
+
+    const done = await makeClip(harness, harness.account.key);
+    expect((await ask(`/${done}/cancel`, { method: "POST" })).json.status).toBe("completed");
+  });
+
+  it("delivers every accepted job, also to a broker that starts anew", async () => {
+    const id = await create();
+    const broker = createEmbeddedBroker();
+    const seen = new Map<string, Delivery>();
+    await broker.consume({ routingKeys: [`video.${MODEL}`], prefetch: 1_000 }, async (delivery) => {
+      seen.set(delivery.job.id, delivery);
+      return { type: "ack" };
+    });
+    const front = await harness.startReplica({ broker });
+    await expect.poll(() => seen.has(id), { timeout: 10_000 }).toBe(true);
+    const job = seen.get(id)?.job;
+    expect(job).toMatchObject({
+      modality: "video",
+      model: MODEL,
+      request: { prompt: BODY.prompt },
+    });
+    expect(job?.reportTo).toBe(`127.0.0.1:${front.grpcPort}`);
+    expect(job?.expiresAtMs).toBeGreaterThan(Date.now());
+
+    await front.close();
+    await broker.close();
+  });
+
+  it("publishes again what the queue lost, and fails what is overdue", async () => {
+    const seen = new Set<string>();
+    const late = await create();
+    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${late}`.execute(
+      harness.database.kysely,
+    );
+    await expect
+      .poll(async () => (await ask(`/${late}`)).json.error?.code, { timeout: 15_000 })
+      .toBe("deadline_exceeded");
+
+    const subscription = await harness.broker.consume(
+      { routingKeys: [`video.${MODEL}`], prefetch: 1_000 },
+      async ({ job }) => {
+        seen.add(job.id);
+        return { type: "ack" };
+      },
+    );
+    const lost = await create();
+    await expect.poll(() => seen.has(lost), { timeout: 10_000 }).toBe(true);
+    seen.clear();
+    await sql`UPDATE jobs SET republish_after = now() WHERE id = ${lost}`.execute(
+      harness.database.kysely,
+    );
+    await expect.poll(() => seen.has(lost), { timeout: 20_000 }).toBe(true);
+    await subscription.stop();
+  });
+});

@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  claim,
+  createJob,
+  type Harness,
+  makeClip,
+  MODEL,
+  startHarness,
+} from "../../support/front-harness.js";
+
+const ENTRY = fileURLToPath(new URL("../../../dist/bin/framemill.js", import.meta.url));
+const ESCAPE = "\u001b";
+
+describe("the command line, beside a running front", () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness("postgres");
+  });
+  afterAll(async () => await harness?.close());
+
+  async function framemill(...words: readonly string[]) {
+    const env = { ...process.env, DATABASE_URL: harness.config.databaseUrl };
+    const ended = await promisify(execFile)(process.execPath, [ENTRY, ...words], { env }).catch(
+      (thrown: object) => ({ stdout: "", stderr: "", code: -1, ...thrown }),
+    );
+    return { code: 0, ...ended };
+  }
+
+  it("lists, shows, cancels and does over jobs, and says where one cannot be", async () => {
+    const { front, account } = harness;
+    const done = await makeClip(harness, account.key);
+    const failed = await createJob(front, account.key);
+    await front.handlers.fail({
+      ...(await claim(front, failed)),
+      failure: { code: "encoder_failed", message: "ffmpeg left with 1" },
+      retryable: false,
+      gpuMs: 70,
+    });
+    const page = JSON.parse((await framemill("jobs", "--json", "--limit", "1")).stdout);
+    expect(page).toMatchObject([{ id: failed, failureCode: "encoder_failed" }]);
+    const shown = await framemill("jobs", "show", failed);
+    expect(shown.stdout).toMatch(/failure +encoder_failed: ffmpeg left with 1/);
+    expect(shown.stdout).toMatch(/1 +worker-1 +encoder_failed +0\.1/);
+    const { stdout } = await framemill("jobs", "retry", failed, "--json");
+    const again = String(JSON.parse(stdout).id);
+    const first = await framemill("jobs", "cancel", again, done);
+    expect(first).toMatchObject({ code: 1, stdout: `${again} is cancelled\n${done} had ended\n` });
+    expect(await framemill("jobs", "retry", done)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `framemill: only a failed job can be done over, ${done} is completed\n`,
+    });
+  });
+
+  it("shows usage and one plain look where there is no terminal", async () => {
+    const { project } = harness.account;
+    const usage = await framemill("usage", "--project", project.id, "--json");
+    expect(JSON.parse(usage.stdout)).toMatchObject([{ model: MODEL, units: { videoSeconds: 4 } }]);
+    const { stdout } = await framemill("top");
+    expect(stdout).toMatch(/^model +queued +running/);
+    expect(stdout).toContain(MODEL);
+    expect(stdout).not.toContain(ESCAPE);
+  });
+
+  it.each([
+    [["jobs", "list", "--limit", "0"], /must be 1 to 1000, got 0/],
+    [["jobs", "list", "--since", "yore"], /7d ago, got yore/],
+    [["jbos"], /Did you mean jobs/],
+    [["simulate-scaling", "--mix", "fast"], /--mix must be tier=share:seconds, .* got fast/],
+  ])("ends %j with code 2 and says why", async (words, reason) => {
+    const { code, stdout, stderr } = await framemill(...words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(reason);
+  });
+});

@@ -1,0 +1,273 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { JobError } from "#framemill/core/errors.js";
+import type { Worker } from "#framemill/worker/worker.js";
+import {
+  call,
+  claim,
+  countCharges,
+  ENGINES,
+  lapse,
+  openaiClient,
+  REPLY_MODELS,
+  startHarness,
+  type CallOptions,
+  type Harness,
+} from "../../support/front-harness.js";
+import {
+  delta,
+  eventsIn,
+  openJob,
+  promptOf,
+  readJob,
+  say,
+  startHands,
+  textIn,
+  words,
+  wordsCompletion,
+  type Script,
+} from "../../support/front-workers.js";
+
+const STREAM = { stream: true };
+
+describe.each(ENGINES)("replied jobs over %s", (engine) => {
+  let harness: Harness;
+  let hands: Worker;
+  const scripts = new Map<string, Script>();
+  const ask = (body: object, options: CallOptions = {}) =>
+    call(`${harness.front.baseUrl}/chat/completions`, {
+      key: harness.account.key,
+      body,
+      ...options,
+    });
+  const askUnattended = (more: object = {}) =>
+    ask({ ...say("wait", more), model: REPLY_MODELS.unattended });
+  const handlers = () => harness.front.handlers;
+
+  beforeAll(async () => {
+    harness = await startHarness(engine);
+    hands = await startHands(harness, (task, signal) => {
+      const script = scripts.get(promptOf(task.job));
+      if (script === undefined) throw new JobError("server_error", "no script");
+      return script(task, signal);
+    });
+  });
+  afterAll(async () => {
+    await hands?.stop();
+    await harness?.close();
+  });
+
+  it("answers the stock client, whole and as a stream", async () => {
+    scripts.set("greet", async function* ({ job }) {
+      const isStream = (job.request as { stream: boolean }).stream;
+      if (isStream)
+        for (const text of ["Good ", "day"]) yield { type: "chunk", chunk: delta(text) };
+      yield { type: "output", output: words("Good day") };
+    });
+    const { chat } = openaiClient(harness.front, harness.account.key);
+    const whole = await chat.completions.create(say("greet"));
+    expect(whole.choices[0]?.message.content).toBe("Good day");
+    expect(whole.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
+    const streaming = { stream: true, stream_options: { include_usage: true } } as const;
+    const stream = await chat.completions.create({ ...say("greet"), ...streaming });
+    let text = "";
+    let total: number | undefined;
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? "";
+      total = chunk.usage?.total_tokens ?? total;
+    }
+    expect([text, total]).toEqual(["Good day", 15]);
+  });
+
+  it("sends chunks while they are made, with the headers of an event stream", async () => {
+    const gate = new AbortController();
+    scripts.set("slowly", async function* () {
+      yield { type: "chunk", chunk: delta("first") };
+      await new Promise((resolve) => gate.signal.addEventListener("abort", resolve));
+      yield { type: "chunk", chunk: delta(" second") };
+      yield { type: "output", output: words("first second") };
+    });
+    const { body, headers } = await post(say("slowly", STREAM));
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      "x-request-id": expect.stringMatching(/^req_/),
+      "x-ratelimit-remaining-tokens": expect.stringMatching(/^\d+$/),
+    });
+    let text = "";
+    for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      if (textIn(text) === "first") gate.abort();
+    }
+    expect(textIn(text)).toBe("first second");
+    expect(eventsIn(text).at(-1)).toBe("[DONE]");
+  });
+
+  it("gives a failure its own status before the first byte, and an event after it", async () => {
+    const message = "the prompt has 5000 tokens, the model takes 4096";
+    const failure = new JobError("context_length_exceeded", message, { param: "messages" });
+    const error = { message, param: "messages", code: "context_length_exceeded" };
+    // oxlint-disable-next-line require-yield
+    scripts.set("too long", async function* () {
+      throw failure;
+    });
+    for (const more of [{}, STREAM]) {
+      const refused = await ask(say("too long", more));
+      expect([refused.status, refused.json.error]).toMatchObject([400, error]);
+      expect(refused.json.error.type).toBe("invalid_request_error");
+    }
+    scripts.set("break", async function* () {
+      yield { type: "chunk", chunk: delta("half") };
+      throw failure;
+    });
+    const broken = await ask(say("break", STREAM));
+    expect([broken.status, textIn(broken.text)]).toEqual([200, "half"]);
+    expect(eventsIn(broken.text).at(-1)).toMatchObject({ error });
+    expect(broken.text).not.toContain("[DONE]");
+  });
+
+  it.each([STREAM, {}])("ends the job of a caller who goes away: %j", async (more) => {
+    let stoppedAtMs = 0;
+    let id = "";
+    scripts.set("endless", async function* ({ job }, signal) {
+      id = job.id;
+      yield { type: "chunk", chunk: delta("once") };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      stoppedAtMs = performance.now();
+      throw new JobError("cancelled", "stopped");
+    });
+    const leaving = new AbortController();
+    const answer = post(say("endless", more), leaving.signal).then(
+      async ({ body }) => await body.getReader().read(),
+      () => undefined,
+    );
+    if ("stream" in more) await answer;
+    await expect.poll(async () => (await readJob(harness, id))?.state).toBe("in_progress");
+    await sleep(100);
+    const leftAtMs = performance.now();
+    leaving.abort();
+    await answer;
+    await expect.poll(() => stoppedAtMs).toBeGreaterThan(0);
+    // The next heartbeat would be 5 s away.
+    expect(stoppedAtMs - leftAtMs).toBeLessThan(2_000);
+    expect(await readJob(harness, id)).toMatchObject({ state: "failed", code: "cancelled" });
+    expect(await countCharges(harness.database, id)).toBe(0);
+  });
+
+  it("begins a stream anew after a lost attempt that nobody read from", async () => {
+    const answer = askUnattended(STREAM);
+    const id = await openJob(harness);
+    const lost = await claim(harness.front, id);
+    await handlers().progress({ ...lost, fraction: 0, stage: "starting" });
+    await lapse(harness.database, id);
+    const next = await claim(harness.front, id);
+    const told = await handlers().progress({ ...next, ...PROGRESS, chunks: [delta("fresh")] });
+    expect(told).toEqual({ outcome: "held", cancel: false });
+    const late = await handlers().progress({ ...lost, ...PROGRESS, chunks: [delta("late")] });
+    expect(late.outcome).toBe("stale");
+    expect((await handlers().complete(wordsCompletion(lost, words("late")))).outcome).toBe("stale");
+    await handlers().complete(wordsCompletion(next, words("fresh")));
+    const { text } = await answer;
+    expect(textIn(text)).toBe("fresh");
+    expect(eventsIn(text).at(-1)).toBe("[DONE]");
+    expect(await countCharges(harness.database, id)).toBe(1);
+  });
+
+  it("breaks a stream off where an attempt follows one that was read from", async () => {
+    const answer = askUnattended(STREAM);
+    const id = await openJob(harness);
+    const lost = await claim(harness.front, id);
+    await handlers().progress({ ...lost, ...PROGRESS, chunks: [delta("half")] });
+    await sleep(100);
+    await lapse(harness.database, id);
+    const next = await claim(harness.front, id);
+    const told = await handlers().progress({ ...next, ...PROGRESS });
+    expect(told).toEqual({ outcome: "held", cancel: true });
+    const { status, text } = await answer;
+    expect([status, textIn(text)]).toEqual([200, "half"]);
+    expect(eventsIn(text).at(-1)).toMatchObject({ error: { code: "inference_crashed" } });
+    await expect.poll(async () => (await readJob(harness, id))?.state).toBe("failed");
+    expect(await countCharges(harness.database, id)).toBe(0);
+  });
+
+  it("lets a caller go who leaves too much unread", async () => {
+    let id = "";
+    let made = 0;
+    scripts.set("flood", async function* ({ job }, signal) {
+      id = job.id;
+      for (; !signal.aborted; made += 1) {
+        yield { type: "chunk", chunk: delta("x".repeat(150 * 1024)) };
+        await sleep(5);
+      }
+      throw new JobError("cancelled", "stopped");
+    });
+    const response = await readNothing(harness, say("flood", STREAM));
+    await expect
+      .poll(async () => (await readJob(harness, id))?.state, { timeout: 30_000 })
+      .toBe("failed");
+    expect(made * 150 * 1024).toBeGreaterThan(16 * 1024 * 1024);
+    const broken = new Promise((resolve) => response.on("error", resolve).on("close", resolve));
+    response.resume();
+    await broken;
+    expect(response.complete).toBe(false);
+    expect(await countCharges(harness.database, id)).toBe(0);
+  });
+
+  it("answers a key of idempotency once", async () => {
+    scripts.set("once", async function* () {
+      yield { type: "output", output: words("once") };
+    });
+    const headers = { "idempotency-key": `once-${engine}` };
+    const answers = await Promise.all([1, 2, 3].map(() => ask(say("once"), { headers })));
+    const other = await ask(say("once", { n: 2 }), { headers });
+    const served = answers.filter(({ status }) => status === 200);
+    expect(served).toHaveLength(1);
+    for (const refused of [...answers.filter((answer) => answer !== served[0]), other]) {
+      expect([refused.status, refused.json.error.code]).toEqual([409, "idempotency_conflict"]);
+      expect(refused.headers.get("x-should-retry")).toBe("false");
+    }
+  });
+
+  it("does not run what nobody took in time", async () => {
+    const answer = askUnattended();
+    const id = await openJob(harness);
+    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${id}`.execute(
+      harness.database.kysely,
+    );
+    expect((await handlers().claim(id, "late")).outcome).toBe("already-done");
+    const { status, json } = await answer;
+    expect([status, json.error.code]).toEqual([500, "deadline_exceeded"]);
+    expect(await countCharges(harness.database, id)).toBe(0);
+  });
+
+  async function post(body: object, signal?: AbortSignal) {
+    const response = await fetch(`${harness.front.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${harness.account.key}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(body),
+      ...(signal !== undefined && { signal }),
+    });
+    if (response.body === null) throw new Error("no body");
+    return { body: response.body, headers: response.headers };
+  }
+});
+
+const PROGRESS = { fraction: 0.5, stage: "words" };
+
+/** An answer of which nothing is read. */
+async function readNothing({ front, account }: Harness, body: object): Promise<IncomingMessage> {
+  return await new Promise((resolve, reject) => {
+    const request = httpRequest(`${front.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    });
+    request.on("response", (response) => resolve(response.pause())).on("error", reject);
+    request.end(JSON.stringify(body));
+  });
+}

@@ -1,0 +1,72 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
+import {
+  call,
+  claim,
+  ENGINES,
+  REPLY_MODELS,
+  startHarness,
+  type Harness,
+} from "../../support/front-harness.js";
+import { openJob, readJob, say, words, wordsCompletion } from "../../support/front-workers.js";
+
+describe.each(ENGINES)("replied jobs across replicas over %s", (engine) => {
+  let harness: Harness;
+  const body = { ...say("wait"), model: REPLY_MODELS.unattended };
+  const ask = (baseUrl: string) =>
+    call(`${baseUrl}/chat/completions`, { key: harness.account.key, body });
+
+  beforeAll(async () => {
+    harness = await startHarness(engine);
+  });
+  afterAll(async () => await harness?.close());
+
+  it("sends reports to the replica that waits, whichever replica publishes the job", async () => {
+    const broker = createEmbeddedBroker();
+    const seen = new Map<string, string>();
+    const key = `chat.${REPLY_MODELS.unattended}`;
+    await broker.consume({ routingKeys: [key], prefetch: 100 }, async ({ job }) => {
+      seen.set(job.id, job.reportTo);
+      return { type: "ack" };
+    });
+    const replica = await harness.startReplica({ broker });
+    const answer = ask(harness.front.baseUrl);
+    const id = await openJob(harness);
+    await expect
+      .poll(
+        async () => {
+          await sql`INSERT INTO outbox (job_id) VALUES (${id})
+            ON CONFLICT (job_id) DO NOTHING`.execute(harness.database.kysely);
+          return seen.get(id);
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(`127.0.0.1:${harness.front.grpcPort}`);
+    const lease = await claim(replica, id);
+    await replica.handlers.complete(wordsCompletion(lease, words("from afar")));
+    expect((await answer).json.choices[0].message.content).toBe("from afar");
+    await replica.close();
+    await broker.close();
+  });
+
+  it("ends jobs whose replica was replaced, and no others", async () => {
+    const config = { ...harness.config, grpcAdvertise: "127.0.0.1:9" };
+    const old = await harness.startReplica({ config });
+    const orphaned = ask(old.baseUrl);
+    const orphan = await openJob(harness);
+    const replacement = await harness.startReplica({ config });
+    expect(await readJob(harness, orphan)).toMatchObject({ state: "failed", code: "cancelled" });
+    expect((await orphaned).json.error.code).toBe("cancelled");
+    const other = ask(harness.front.baseUrl);
+    const id = await openJob(harness);
+    await (await harness.startReplica({ config })).close();
+    expect((await readJob(harness, id))?.state).toBe("queued");
+    await harness.front.handlers.complete(
+      wordsCompletion(await claim(harness.front, id), words("here")),
+    );
+    expect((await other).status).toBe(200);
+    await replacement.close();
+    await old.close();
+  });
+});

@@ -1,0 +1,98 @@
+import { credentials } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { proto } from "#framemill/rpc/proto.js";
+import {
+  claim,
+  createJob,
+  ENGINES,
+  MODEL,
+  makeClip,
+  startHarness,
+  type Harness,
+} from "../../support/front-harness.js";
+
+type Client = InstanceType<typeof proto.externalscaler.ExternalScaler>;
+type Metadata = Readonly<Record<string, string>>;
+
+const JOBS = 50;
+
+describe.each(ENGINES)("KEDA, asking a front over %s", (engine) => {
+  let harness: Harness;
+  let client: Client;
+  beforeAll(async () => {
+    harness = await startHarness(engine, { scalerPort: 0 });
+    const address = `127.0.0.1:${harness.front.scalerPort}`;
+    client = new proto.externalscaler.ExternalScaler(address, credentials.createInsecure());
+  });
+  afterAll(async () => {
+    client?.close();
+    await harness?.close();
+  });
+
+  const refOf = (scalerMetadata: Metadata) => ({
+    name: "workers",
+    namespace: "gpu",
+    scalerMetadata,
+  });
+  const isActive = async (scalerMetadata: Metadata): Promise<boolean> =>
+    await new Promise((resolve, reject) => {
+      client.IsActive(refOf(scalerMetadata), (error, answer) =>
+        error === null ? resolve(answer?.result === true) : reject(error),
+      );
+    });
+  const specOf = async (scalerMetadata: Metadata) =>
+    await new Promise<unknown>((resolve, reject) => {
+      client.GetMetricSpec(refOf(scalerMetadata), (error, answer) =>
+        error === null ? resolve(answer?.metricSpecs) : reject(error),
+      );
+    });
+  const valueOf = async (metricName: string, scalerMetadata: Metadata): Promise<number> =>
+    await new Promise((resolve, reject) => {
+      const scaledObjectRef = refOf(scalerMetadata);
+      client.GetMetrics({ scaledObjectRef, metricName }, (error, answer) =>
+        error === null ? resolve(answer?.metricValues[0]?.metricValueFloat ?? -1) : reject(error),
+      );
+    });
+
+  it("hears of jobs that wait or run, of the models it names", async () => {
+    expect(await isActive({})).toBe(false);
+    const heard: boolean[] = [];
+    const stream = client.StreamIsActive(refOf({ models: MODEL }));
+    stream.on("data", ({ result }: { readonly result: boolean }) => heard.push(result));
+    stream.on("error", () => {});
+    await expect.poll(() => heard).toEqual([false]);
+
+    const { key } = harness.account;
+    const ids = await Promise.all(
+      Array.from({ length: JOBS }, () => createJob(harness.front, key)),
+    );
+    await expect.poll(() => heard, { timeout: 5_000 }).toEqual([false, true]);
+    stream.cancel();
+    expect(await valueOf("outstanding-jobs", { models: MODEL })).toBe(JOBS);
+    expect(await isActive({ models: "another, one" })).toBe(false);
+    await claim(harness.front, ids[0] ?? "");
+    expect(await valueOf("outstanding-jobs", {})).toBe(JOBS);
+  });
+
+  it("hears how long a worker will need, once jobs of that kind were measured", async () => {
+    const before = await valueOf("outstanding-seconds", {});
+    expect(before).toBe(0);
+    await makeClip(harness, harness.account.key);
+    await expect
+      .poll(() => valueOf("outstanding-seconds", {}), { timeout: 10_000 })
+      .toBeGreaterThan(0);
+  });
+
+  it("is told how much a worker should have, and that a target must be one", async () => {
+    expect(await specOf({})).toEqual([
+      { metricName: "outstanding-jobs", targetSize: "1", targetSizeFloat: 1 },
+    ]);
+    expect(await specOf({ jobsPerWorker: "2.5", secondsPerWorker: "60" })).toEqual([
+      { metricName: "outstanding-jobs", targetSize: "3", targetSizeFloat: 2.5 },
+      { metricName: "outstanding-seconds", targetSize: "60", targetSizeFloat: 60 },
+    ]);
+    await expect(specOf({ jobsPerWorker: "none" })).rejects.toThrow(
+      /jobsPerWorker must be a number above 0, got none/,
+    );
+  });
+});

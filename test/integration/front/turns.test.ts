@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Subscription } from "#framemill/queue/broker.js";
+import { sql } from "kysely";
+import {
+  claim,
+  completion,
+  createJob,
+  ENGINES,
+  MODEL,
+  startHarness,
+  upload,
+  type Account,
+  type Harness,
+} from "../../support/front-harness.js";
+
+describe.each(ENGINES)("turns of projects over %s", (engine) => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness(engine);
+  });
+  afterAll(async () => await harness?.close());
+
+  const flood = async ({ key }: Account, count: number): Promise<string[]> => {
+    const ids: string[] = [];
+    while (ids.length < count) ids.push(await createJob(harness.front, key));
+    return ids;
+  };
+
+  /** One worker with one slot; `order` lists what it ran, and `onStart` hears of it. */
+  async function serve(onStart: (order: readonly string[]) => Promise<void> = async () => {}) {
+    const order: string[] = [];
+    const intake = { routingKeys: [`video.${MODEL}`], prefetch: 1 };
+    const worker: Subscription = await harness.broker.consume(intake, async ({ job: { id } }) => {
+      const result = await harness.front.handlers.claim(id, "worker");
+      if (result.outcome !== "leased") return { type: "ack" };
+      order.push(id);
+      await onStart(order);
+      const files = await upload(harness.store, result.lease, Buffer.from("x"));
+      await harness.front.handlers.complete(completion(result.lease, files));
+      return { type: "ack" };
+    });
+    return { order, stop: () => worker.stop() };
+  }
+
+  it("makes another project's first job the next one, with a thousand before it", async () => {
+    const [many, one] = [await harness.createAccount(), await harness.createAccount()];
+    const floods = await Promise.all(Array.from({ length: 10 }, () => flood(many, 100)));
+    let late = "";
+    const worker = await serve(async ({ length }) => {
+      if (length === 3) late = await createJob(harness.front, one.key);
+    });
+    await expect.poll(() => worker.order.length, { timeout: 20_000 }).toBeGreaterThan(40);
+    await worker.stop();
+    expect(worker.order.indexOf(late)).toBe(3);
+    const others = worker.order.filter((id) => id !== late);
+    expect(new Set(others).size).toBe(others.length);
+    expect(floods.flat()).toEqual(expect.arrayContaining(others));
+    // A worker can tell that jobs are of one project.
+    const tenantOf = (wanted: string) =>
+      harness.published.find(({ id }) => id === wanted)?.tenant ?? "none";
+    expect([...new Set(others.map(tenantOf))]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    expect(tenantOf(late)).not.toBe(tenantOf(others[0] ?? ""));
+    await sql`UPDATE jobs SET state = 'failed', ended_at = now() WHERE state = 'queued'`.execute(
+      harness.database.kysely,
+    );
+  });
+
+  it("serves projects by their weights while all of them have jobs waiting", async () => {
+    const light = await harness.createAccount({ weight: 1 });
+    const heavy = await harness.createAccount({ weight: 3 });
+    const [few, more] = [await flood(light, 40), new Set(await flood(heavy, 40))];
+    const worker = await serve();
+    await expect.poll(() => worker.order.length, { timeout: 20_000 }).toBe(80);
+    await worker.stop();
+    const share = worker.order.slice(0, 40).filter((id) => more.has(id)).length;
+    expect(share).toBeGreaterThanOrEqual(29);
+    expect(share).toBeLessThanOrEqual(31);
+    expect(new Set(worker.order)).toEqual(new Set([...few, ...more]));
+  });
+
+  it("keeps the queue short, and lets a stuck job of another project delay nobody", async () => {
+    const [stuck, next] = [await harness.createAccount(), await harness.createAccount()];
+    const [first = "", second = ""] = await flood(next, 2);
+    await claim(harness.front, first);
+    const [lost = ""] = await flood(stuck, 1);
+    await flood(next, 20);
+    const { rows } = await sql<{ released: number }>`SELECT count(released_at)::int AS released
+      FROM jobs WHERE state = 'queued'`.execute(harness.database.kysely);
+    expect(rows[0]?.released).toBe(4);
+    // Its message never comes: for two seconds the other project gives way.
+    expect(await harness.front.handlers.claim(second, "w")).toMatchObject({
+      outcome: "already-done",
+    });
+    await sleep(2_100);
+    expect(await harness.front.handlers.claim(second, "w")).toMatchObject({ outcome: "leased" });
+    expect(await harness.front.handlers.claim(lost, "w")).toMatchObject({ outcome: "leased" });
+  });
+});

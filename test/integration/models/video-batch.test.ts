@@ -1,0 +1,48 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { GraphRun } from "#framemill/core/modality.js";
+import { denoise, encodePrompts } from "#framemill/modalities/video/families/motion/denoise.js";
+import {
+  type MotionModel,
+  openMotionModel,
+} from "#framemill/modalities/video/families/motion/motion-model.js";
+import type { VideoRequest } from "#framemill/modalities/video/request.js";
+
+const modelPath = fileURLToPath(new URL("../../../models/service-motion-1", import.meta.url));
+const runs: GraphRun[] = [];
+let model: MotionModel;
+beforeAll(async () => {
+  const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "" };
+  const onRun = (run: GraphRun) => void runs.push(run);
+  model = await openMotionModel({ modelPath, threads: 2, onRun, ...programs });
+});
+afterAll(() => model?.close());
+
+function clip(prompt: string, seed: number): VideoRequest {
+  const size = { width: 1280, height: 720, seconds: 4, quality: "fast", sound: false } as const;
+  const rest = { negativePrompt: "", image: null, metadata: null };
+  return { model: "service-motion-1", prompt, seed, ...size, ...rest };
+}
+
+async function latents(request: VideoRequest, onStep: () => void = () => {}) {
+  const { signal } = new AbortController();
+  const context = await encodePrompts(model, request);
+  const steps = denoise({ model, request, context, picture: null, signal });
+  let next = await steps.next();
+  for (; next.done !== true; next = await steps.next()) onStep();
+  return next.value;
+}
+
+test("clips that share runs of the denoiser get, bit for bit, the latents they get alone", async () => {
+  const boat = clip("a red boat on the ocean", 1);
+  const fox = clip("a fox in the snow", 7);
+  const alone = [await latents(boat), await latents(fox)];
+  runs.length = 0;
+  let joins: Promise<Float32Array> | undefined;
+  const first = await latents(boat, () => {
+    joins ??= latents(fox);
+  });
+  expect([first, await joins]).toEqual(alone);
+  const denoiserRuns = runs.filter(({ role }) => role === "denoiser");
+  expect(denoiserRuns.length).toBeLessThan(2 * model.settings.sampler.steps);
+});

@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Broker, Delivery, Settlement } from "#framemill/queue/broker.js";
+import { openBroker } from "#framemill/queue/open-broker.js";
+import {
+  createGate,
+  createJob,
+  createNamePrefix,
+  createRoutingKey,
+  getAmqpUrl,
+  until,
+} from "../../support/queue-harness.js";
+
+const ack: Settlement = { type: "ack" };
+/** `rabbitmqctl` and its arguments for the broker of AMQP_URL; alarms and timeouts need it. */
+const ctl = process.env["RABBITMQCTL"]?.split(" ");
+
+describe.skipIf(ctl === undefined)("RabbitMQ broker in alarms (needs RABBITMQCTL)", () => {
+  let broker: Broker;
+  let key: string;
+  const namePrefix = createNamePrefix();
+
+  beforeEach(async () => {
+    key = createRoutingKey();
+    broker = await openBroker({ amqpUrl: getAmqpUrl(), namePrefix });
+  });
+  afterEach(() => broker.close());
+
+  const run = (...more: string[]) => {
+    const [command = "rabbitmqctl", ...rest] = ctl ?? [];
+    return promisify(execFile)(command, [...rest, ...more]);
+  };
+
+  test("fails fast in a memory alarm, still acknowledges, and recovers", async () => {
+    const taken: string[] = [];
+    const subscription = await broker.consume(
+      { routingKeys: [key], prefetch: 1 },
+      async ({ job }) => {
+        taken.push(job.id);
+        await alarmed.opened;
+        return ack;
+      },
+    );
+    const alarmed = createGate();
+    await broker.publish(key, createJob());
+    await broker.publish(key, createJob());
+    await until(() => taken.length === 1);
+    await run("set_vm_memory_high_watermark", "0.000001");
+    try {
+      const startedAt = performance.now();
+      await expect(broker.publish(key, createJob())).rejects.toMatchObject({
+        code: "service_unavailable",
+      });
+      expect(performance.now() - startedAt).toBeLessThan(2_500);
+      alarmed.open();
+      await until(() => taken.length === 2, 3_000); // The acknowledgement came through.
+      const again = performance.now();
+      await expect(broker.publish(key, createJob())).rejects.toThrow(/alarm/);
+      expect(performance.now() - again).toBeLessThan(100);
+      expect(broker.connected).toBe(false);
+    } finally {
+      await run("set_vm_memory_high_watermark", "0.4");
+    }
+    await until(() => broker.connected, 5_000);
+    await broker.publish(key, createJob());
+    await subscription.stop();
+  });
+
+  test("survives consumer_timeout: aborts the delivery and takes it again", async () => {
+    await run(
+      "eval",
+      "application:set_env(rabbit, consumer_timeout, 1500), application:set_env(rabbit, channel_tick_interval, 500).",
+    );
+    try {
+      const deliveries: Delivery[] = [];
+      const subscription = await broker.consume(
+        { routingKeys: [key], prefetch: 1 },
+        async (delivery) => {
+          deliveries.push(delivery);
+          if (deliveries.length === 1)
+            await new Promise((resolve) => delivery.signal.addEventListener("abort", resolve));
+          return ack;
+        },
+      );
+      await broker.publish(key, createJob());
+      await until(() => deliveries.length === 2, 10_000);
+      expect(String(deliveries[0]?.signal.reason)).toMatch(/PRECONDITION|406/);
+      await subscription.stop();
+      expect((await broker.depth(key)).ready).toBe(0);
+    } finally {
+      await run(
+        "eval",
+        "application:set_env(rabbit, consumer_timeout, 1800000), application:set_env(rabbit, channel_tick_interval, 60000).",
+      );
+    }
+  });
+});

@@ -1,0 +1,327 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Broker, Delivery, Settlement } from "#framemill/queue/broker.js";
+import { openBroker } from "#framemill/queue/open-broker.js";
+import {
+  createGate,
+  createJob,
+  createNamePrefix,
+  createRoutingKey,
+  getAmqpUrl,
+  until,
+} from "../../support/queue-harness.js";
+
+const RETRY_DELAYS_MS = [300, 900];
+const ack: Settlement = { type: "ack" };
+
+describe.each([
+  // While it is full a consumer is passed over in-process, and leaves its queues on RabbitMQ.
+  { name: "in-process", amqpUrl: () => undefined, consumersWhileFull: 1 },
+  { name: "RabbitMQ", amqpUrl: getAmqpUrl, consumersWhileFull: 0 },
+])("$name broker", ({ amqpUrl, consumersWhileFull }) => {
+  let broker: Broker;
+
+  beforeAll(async () => {
+    const namePrefix = createNamePrefix();
+    broker = await openBroker({ amqpUrl: amqpUrl(), namePrefix, retryDelaysMs: RETRY_DELAYS_MS });
+  });
+  afterAll(() => broker?.close());
+
+  /** Takes everything at once and settles it as told. */
+  async function collect(
+    routingKey: string,
+    settle: (delivery: Delivery) => Settlement = () => ack,
+  ) {
+    const deliveries: Delivery[] = [];
+    const subscription = await broker.consume(
+      { routingKeys: [routingKey], prefetch: 10 },
+      async (delivery) => {
+        deliveries.push(delivery);
+        return settle(delivery);
+      },
+    );
+    return { deliveries, subscription };
+  }
+
+  test("is connected once open", () => {
+    expect(broker.connected).toBe(true);
+  });
+
+  test("delivers a job as it was published", async () => {
+    const key = createRoutingKey();
+    const job = createJob({
+      traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    });
+    await broker.publish(key, job);
+    const { deliveries, subscription } = await collect(key);
+    await until(() => deliveries.length === 1);
+    expect(deliveries[0]?.job).toEqual(job);
+    expect(deliveries[0]?.redelivered).toBe(false);
+    expect(deliveries[0]?.signal.aborted).toBe(false);
+    await subscription.stop();
+  });
+
+  test("keeps jobs for a consumer that comes later, in order", async () => {
+    const key = createRoutingKey();
+    const jobs = Array.from({ length: 20 }, () => createJob());
+    for (const job of jobs) await broker.publish(key, job);
+    expect((await broker.depth(key)).ready).toBe(20);
+    const { deliveries, subscription } = await collect(key);
+    await until(() => deliveries.length === 20);
+    expect(deliveries.map(({ job }) => job.id)).toEqual(jobs.map(({ id }) => id));
+    await subscription.stop();
+    await until(async () => (await broker.depth(key)).ready === 0);
+  });
+
+  test("keeps routing keys apart", async () => {
+    const [mine, other] = [createRoutingKey(), createRoutingKey()];
+    await broker.publish(other, createJob());
+    await broker.publish(mine, createJob({ id: "mine" }));
+    const { deliveries, subscription } = await collect(mine);
+    await until(() => deliveries.length === 1);
+    expect(deliveries[0]?.job.id).toBe("mine");
+    expect((await broker.depth(other)).ready).toBe(1);
+    await subscription.stop();
+  });
+
+  test("fills the places of the highest priority first", async () => {
+    const key = createRoutingKey();
+    const took: string[] = [];
+    const gate = createGate();
+    const consume = (name: string, priority: number) =>
+      broker.consume({ routingKeys: [key], prefetch: 2, priority }, async () => {
+        took.push(name);
+        await gate.opened;
+        return ack;
+      });
+    const subscriptions = [await consume("later", 0), await consume("first", 1)];
+    await until(async () => (await broker.depth(key)).consumers === 2);
+    for (let count = 1; count <= 4; count++) {
+      await broker.publish(key, createJob());
+      await until(() => took.length === count);
+    }
+    expect(took).toEqual(["first", "first", "later", "later"]);
+    gate.open();
+    for (const subscription of subscriptions) await subscription.stop();
+  });
+
+  test("counts consumers", async () => {
+    const key = createRoutingKey();
+    expect((await broker.depth(key)).consumers).toBe(0);
+    const { subscription } = await collect(key);
+    await until(async () => (await broker.depth(key)).consumers === 1);
+    await subscription.stop();
+    await until(async () => (await broker.depth(key)).consumers === 0);
+  });
+
+  test.each([
+    { keys: 1, prefetch: 1 },
+    { keys: 1, prefetch: 3 },
+    { keys: 4, prefetch: 1 },
+    { keys: 4, prefetch: 3 },
+  ])("holds $prefetch jobs at once over $keys routing keys", async ({ keys, prefetch }) => {
+    const routingKeys = Array.from({ length: keys }, createRoutingKey);
+    let [running, most, done] = [0, 0, 0];
+    const subscription = await broker.consume({ routingKeys, prefetch }, async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running--;
+      done++;
+      return ack;
+    });
+    await until(() => subscription.consuming);
+    for (let round = 0; round < 6; round++)
+      await Promise.all(routingKeys.map((key) => broker.publish(key, createJob())));
+    await until(() => done === 6 * keys);
+    expect(most).toBe(prefetch);
+    await subscription.stop();
+  });
+
+  test("leaves waiting jobs of other keys to others while full", async () => {
+    const [busyKey, freeKey] = [createRoutingKey(), createRoutingKey()];
+    const gate = createGate();
+    const full = await broker.consume(
+      { routingKeys: [busyKey, freeKey], prefetch: 1 },
+      async () => {
+        await gate.opened;
+        return ack;
+      },
+    );
+    await broker.publish(busyKey, createJob());
+    await until(async () => (await broker.depth(busyKey)).ready === 0);
+    await until(async () => (await broker.depth(freeKey)).consumers === consumersWhileFull);
+    await broker.publish(freeKey, createJob());
+    const { deliveries, subscription } = await collect(freeKey);
+    await until(() => deliveries.length === 1);
+    gate.open();
+    await Promise.all([full.stop(), subscription.stop()]);
+    expect(deliveries[0]?.redelivered).toBe(false);
+  });
+
+  test("retries no earlier than asked, in the next longer retry queue", async () => {
+    const key = createRoutingKey();
+    const arrivals: number[] = [];
+    const { subscription } = await collect(key, () => {
+      arrivals.push(performance.now());
+      return arrivals.length === 1 ? { type: "retry", delayMs: 301 } : ack;
+    });
+    await broker.publish(key, createJob());
+    await until(() => arrivals.length === 2);
+    const waitedMs = (arrivals[1] ?? 0) - (arrivals[0] ?? 0);
+    expect(waitedMs).toBeGreaterThanOrEqual(890);
+    expect(waitedMs).toBeLessThan(3_000);
+    await subscription.stop();
+  });
+
+  test("delivers a returned job again, marked as redelivered", async () => {
+    const key = createRoutingKey();
+    const { deliveries, subscription } = await collect(key, ({ redelivered }) =>
+      redelivered ? ack : { type: "return" },
+    );
+    await broker.publish(key, createJob());
+    await until(() => deliveries.length === 2);
+    expect(deliveries.map(({ redelivered }) => redelivered)).toEqual([false, true]);
+    await subscription.stop();
+  });
+
+  test("does not deliver a rejected job again", async () => {
+    const key = createRoutingKey();
+    const { deliveries, subscription } = await collect(key, () => ({ type: "reject" }));
+    await broker.publish(key, createJob());
+    await until(() => deliveries.length === 1);
+    await subscription.stop();
+    expect((await broker.depth(key)).ready).toBe(0);
+  });
+
+  test("stop waits for jobs in flight and leaves the rest in the queue", async () => {
+    const key = createRoutingKey();
+    const gate = createGate();
+    let settled = 0;
+    const subscription = await broker.consume({ routingKeys: [key], prefetch: 1 }, async () => {
+      await gate.opened;
+      settled++;
+      return ack;
+    });
+    for (let i = 0; i < 3; i++) await broker.publish(key, createJob());
+    await until(async () => (await broker.depth(key)).ready === 2);
+    const stopped = subscription.stop();
+    expect(subscription.consuming).toBe(false);
+    gate.open();
+    await stopped;
+    expect(settled).toBe(1);
+    await until(async () => (await broker.depth(key)).ready === 2);
+  });
+
+  test("refuses a request above 64 KiB and takes one of exactly 64 KiB", async () => {
+    const key = createRoutingKey();
+    const atLimit = "x".repeat(65_536 - '""'.length);
+    await broker.publish(key, createJob({ request: atLimit }));
+    await expect(broker.publish(key, createJob({ request: `${atLimit}x` }))).rejects.toMatchObject({
+      code: "payload_too_large",
+    });
+  });
+
+  test("refuses a publish whose caller gave up", async () => {
+    const signal = AbortSignal.abort();
+    await expect(broker.publish(createRoutingKey(), createJob(), { signal })).rejects.toMatchObject(
+      {
+        code: "service_unavailable",
+      },
+    );
+  });
+
+  test("survives a consumer that stops twice and one that was never fed", async () => {
+    const { subscription } = await collect(createRoutingKey());
+    await subscription.stop();
+    await subscription.stop();
+    expect(subscription.consuming).toBe(false);
+  });
+
+  test("shows what it has put aside, puts it back or forgets it, and loses nothing by looking", async () => {
+    const key = createRoutingKey();
+    const jobs = [createJob(), createJob()];
+    for (const job of jobs) await broker.publish(key, job);
+    const refusing = await collect(key, () => ({ type: "reject" }));
+    const mine = async () =>
+      (await broker.deadLetters.list(100)).filter(({ routingKey }) => routingKey === key);
+    await until(async () => (await mine()).length === 2);
+    await refusing.subscription.stop();
+    // RabbitMQ 4 would drop what came back 20 times.
+    for (let looks = 0; looks < 25; looks += 1) await mine();
+    const dead = await mine();
+    expect(new Set(dead.map(({ jobId }) => jobId))).toEqual(new Set(jobs.map(({ id }) => id)));
+    expect(dead.map(({ reason, fault }) => [reason, fault])).toEqual([
+      ["rejected", null],
+      ["rejected", null],
+    ]);
+    const [replayed, dropped] = dead.map(({ id }) => id) as [string, string];
+    expect(await broker.deadLetters.replay(replayed)).toBe(true);
+    expect(await broker.deadLetters.drop(dropped)).toBe(true);
+    expect(await broker.deadLetters.drop(dropped)).toBe(false);
+    expect(await mine()).toEqual([]);
+    const { deliveries, subscription } = await collect(key);
+    await until(() => deliveries.length === 1);
+    expect(deliveries[0]?.job.id).toBe(dead[0]?.jobId);
+    await subscription.stop();
+  });
+});
+
+describe.each([
+  { name: "in-process", amqpUrl: () => undefined },
+  { name: "RabbitMQ", amqpUrl: getAmqpUrl },
+])("a $name broker of its own", ({ amqpUrl }) => {
+  test("refuses to publish and is not connected once closed", async () => {
+    const broker = await openBroker({ amqpUrl: amqpUrl(), namePrefix: createNamePrefix() });
+    await broker.close();
+    expect(broker.connected).toBe(false);
+    await expect(broker.publish(createRoutingKey(), createJob())).rejects.toMatchObject({
+      code: "service_unavailable",
+    });
+  });
+
+  test("takes jobs while it opens what it consumes with", async () => {
+    const broker = await openBroker({ amqpUrl: amqpUrl(), namePrefix: createNamePrefix() });
+    const key = createRoutingKey();
+    const subscription = await broker.consume({ routingKeys: [key], prefetch: 1 }, async () => ack);
+    expect(broker.connected).toBe(true);
+    await broker.publish(key, createJob());
+    await subscription.stop();
+    await broker.close();
+  });
+
+  test("loses no connection when many begin at once on queues that nobody has declared", async () => {
+    const events: string[] = [];
+    const broker = await openBroker({
+      amqpUrl: amqpUrl(),
+      namePrefix: createNamePrefix(),
+      onEvent: ({ type }) => events.push(type),
+    });
+    for (const key of Array.from({ length: 10 }, createRoutingKey)) {
+      const consume = () => broker.consume({ routingKeys: [key], prefetch: 1 }, async () => ack);
+      const subscriptions = await Promise.all([consume(), consume(), consume()]);
+      await until(async () => (await broker.depth(key)).consumers === 3);
+      await Promise.all(subscriptions.map((subscription) => subscription.stop()));
+    }
+    expect(events).not.toContain("connection-lost");
+    await broker.close();
+  });
+
+  test("retries a job whose handler threw", async () => {
+    const events: string[] = [];
+    const broker = await openBroker({
+      amqpUrl: amqpUrl(),
+      namePrefix: createNamePrefix(),
+      retryDelaysMs: [200],
+      onEvent: ({ type }) => events.push(type),
+    });
+    const key = createRoutingKey();
+    let calls = 0;
+    await broker.consume({ routingKeys: [key], prefetch: 1 }, async () => {
+      if (++calls === 1) throw new Error("planned");
+      return ack;
+    });
+    await broker.publish(key, createJob());
+    await until(() => calls === 2);
+    expect(events).toContain("handler-failed");
+    await broker.close();
+  });
+});

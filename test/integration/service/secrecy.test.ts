@@ -1,0 +1,122 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer, type Server } from "node:tls";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { call } from "../../support/front-harness.js";
+import { getAmqpUrl } from "../../support/queue-harness.js";
+import { environmentOf, type Running, startProcess } from "../../support/service-harness.js";
+
+const run = promisify(execFile);
+const dist = (path: string) => fileURLToPath(new URL(`../../../dist/${path}`, import.meta.url));
+const PROMPT = "zebra quartz marmalade";
+
+let folder: string;
+beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "framemill-secrecy-"))));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("a service that logs all it can", () => {
+  let service: Running;
+  let baseUrl: string;
+  let key: string;
+  const calls = () => readFile(join(folder, "calls"), "utf8");
+
+  beforeAll(async () => {
+    const ffmpeg = join(folder, "ffmpeg");
+    const note = `ps -o pid=,pgid= -p $$ >> '${folder}/calls'; echo "$@" >> '${folder}/calls'`;
+    await writeFile(ffmpeg, `#!/bin/sh\n${note}\nexec ffmpeg "$@"\n`);
+    await chmod(ffmpeg, 0o755);
+    const MODELS = "service-voice-1,service-music-1,service-moderate-1";
+    const env = environmentOf(folder, { MODELS, FFMPEG_PATH: ffmpeg, LOG_LEVEL: "trace" });
+    service = startProcess("up", env);
+    [, baseUrl = ""] = await service.says(/address +(\S+)\n/);
+    const { stdout } = await run(process.execPath, [dist("bin/framemill.js"), "keys", "create"], {
+      env,
+    });
+    key = stdout.trim();
+  });
+  afterAll(async () => await service?.stop("SIGTERM"));
+
+  it("writes neither keys nor prompts, and passes no prompt to ffmpeg", async () => {
+    const wrong = `fm_${"0".repeat(43)}`;
+    const speech = { model: "service-voice-1", input: `${PROMPT}.`, voice: "alloy" };
+    const answers = [
+      await call(`${baseUrl}/audio/speech`, { key, body: { ...speech, response_format: "mp3" } }),
+      await call(`${baseUrl}/moderations`, { key, body: { input: PROMPT } }),
+      await call(`${baseUrl}/moderations`, { key: wrong, body: { input: PROMPT } }),
+      await call(`${baseUrl}/audio/speech`, { key, body: { ...speech, voice: PROMPT } }),
+      await call(`${baseUrl}/moderations`, { key, body: `{"input":"${PROMPT}` }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 401, 400, 400]);
+    const music = { model: "service-music-1", prompt: PROMPT, seconds: 1 };
+    const { json } = await call(`${baseUrl}/music`, { key, body: music });
+    const made = await call(`${baseUrl}/music/${json.id}?wait=60`, { key });
+    expect(made.json.status).toBe("completed");
+
+    const said = service.output();
+    expect(said).toContain('"msg":"answered"');
+    expect(said).toContain('"msg":"job ended"');
+    for (const secret of [...PROMPT.split(" "), key, wrong]) expect(said).not.toContain(secret);
+    const lines = (await calls()).trim().split("\n");
+    expect(lines.length).toBeGreaterThanOrEqual(4);
+    for (const word of PROMPT.split(" ")) expect(lines.join("\n")).not.toContain(word);
+    const groups = lines.flatMap((line) => /^\s*(\d+)\s+(\d+)$/.exec(line)?.slice(1, 3) ?? []);
+    const leaders = groups.filter((_, index) => index % 2 === 1);
+    expect(leaders).toEqual(groups.filter((_, index) => index % 2 === 0));
+  });
+});
+
+describe("the broker's address", () => {
+  let proxy: Server;
+  let certPath: string;
+  beforeAll(async () => {
+    certPath = join(folder, "cert.pem");
+    const keyPath = join(folder, "key.pem");
+    const pair = `-keyout ${keyPath} -out ${certPath} -subj /CN=localhost`;
+    const args = `req -x509 -newkey rsa:2048 -nodes -days 1 -addext subjectAltName=IP:127.0.0.1 ${pair}`;
+    await run("openssl", args.split(" "));
+    const { hostname, port } = new URL(getAmqpUrl());
+    const [cert, key] = await Promise.all([readFile(certPath), readFile(keyPath)]);
+    proxy = createServer({ cert, key }, (client) => {
+      const target = connect(Number(port), hostname);
+      client.pipe(target).pipe(client);
+      for (const socket of [client, target]) socket.on("error", () => client.destroy());
+    });
+    proxy.on("tlsClientError", () => undefined);
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(() => void proxy?.close());
+
+  /** Whether a process of its own gets through to the broker, as it says. */
+  async function connects(url: URL, environment: Record<string, string> = {}): Promise<boolean> {
+    const script = `const { openBroker } = await import(process.env.MODULE);
+      const broker = await openBroker({ amqpUrl: process.env.URL, connectTimeoutMs: 3000 });
+      console.log(broker.connected); await broker.close(); process.exit()`;
+    const env = {
+      ...process.env,
+      MODULE: dist("queue/open-broker.js"),
+      URL: url.href,
+      ...environment,
+    };
+    const args = ["--input-type=module", "-e", script];
+    return (await run(process.execPath, args, { env })).stdout.trim() === "true";
+  }
+
+  it("may be amqps, whose certificate must be trusted, and its password must be right", async () => {
+    const url = new URL(getAmqpUrl());
+    expect(await connects(url)).toBe(true);
+    const secure = new URL(url.href.replace(/^amqp:/, "amqps:"));
+    secure.hostname = "127.0.0.1";
+    secure.port = String((proxy.address() as AddressInfo).port);
+    expect(await connects(secure, { NODE_EXTRA_CA_CERTS: certPath })).toBe(true);
+    expect(await connects(secure)).toBe(false);
+    const wrong = new URL(url);
+    wrong.password = "not-the-password";
+    expect(await connects(wrong)).toBe(false);
+  });
+});

@@ -1,0 +1,36 @@
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface AddedModality {
+  /** Its export, and its folder below `modalities`. */
+  readonly name: string;
+  /** Folder of its TypeScript; its types are checked with the tests'. */
+  readonly source: string;
+}
+
+/** The service with one folder more and one line more, in `folder`; resolves to its command line. */
+export async function buildWithModality(
+  folder: string,
+  { name, source }: AddedModality,
+): Promise<string> {
+  const copy = join(folder, "framemill");
+  for (const part of ["dist", "proto", "package.json"])
+    await cp(join(root, part), join(copy, part), { recursive: true });
+  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+  const modalities = join(copy, "dist/modalities");
+  await mkdir(join(modalities, name));
+  for (const file of await readdir(source)) {
+    const text = await readFile(join(source, file), "utf8");
+    const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 };
+    const { outputText } = ts.transpileModule(text, { compilerOptions });
+    await writeFile(join(modalities, name, file.replace(/ts$/, "js")), outputText);
+  }
+  const line = `export { ${name} } from "../integration/${name}/index.js";\n`;
+  const index = join(modalities, "index.js");
+  await writeFile(index, line + (await readFile(index, "utf8")));
+  return join(copy, "dist/bin/framemill.js");
+}
