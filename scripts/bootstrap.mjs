@@ -17,12 +17,14 @@ const COMMANDS = {
   bench,
   framemill: runCli,
   test: async (args) => (await import("./test.mjs")).test(args),
+  "test:unit": async (args) => (await import("./test.mjs")).unit(args),
+  "test:deep": async (args) => (await import("./test.mjs")).deep(args),
   chaos,
   check: async (args) => (await import("./check.mjs")).check(args),
 };
 
 /**
- * The short form is part of `npm test`, `--full` takes an hour; other arguments choose files. Log,
+ * The short form is part of `npm run test:deep`, `--full` takes an hour; other arguments choose files. Log,
  * picture and verdicts go to CHAOS_OUT; one promise that is broken, or was not tried, is a failure.
  */
 async function chaos(args) {
@@ -45,7 +47,7 @@ async function bench(args) {
   const { makeReady } = await import("./make-ready.mjs");
   const reaper = await openReaper();
   try {
-    const [tools, urls] = await makeReady(withServices, reaper);
+    const [tools, urls] = await makeReady({ servers: withServices }, reaper);
     return await runCompiled(["bench", ...args], { ...tools, ...urls });
   } finally {
     await reaper.close();

@@ -21,13 +21,15 @@ export function findRabbitmq() {
 }
 
 /**
- * Starts a node and gives its AMQP_URL once it speaks AMQP, and in RABBITMQCTL the words of a command
- * that operates it. @param {import("./reaper.mjs").Reaper} reaper
+ * Starts a node and gives its AMQP_URL once it speaks AMQP, in RABBITMQ_API_URL its management API, and
+ * in RABBITMQCTL the words of a command that operates it.
+ * @param {import("./reaper.mjs").Reaper} reaper
  */
 export async function startRabbitmq(reaper) {
   const folder = join(reaper.folder, "rabbitmq");
-  const [port, distPort, mapperPort] = [await freePort(), await freePort(), await freePort()];
-  await writeFiles(folder, port);
+  const port = await freePort();
+  const [apiPort, distPort, mapperPort] = [await freePort(), await freePort(), await freePort()];
+  await writeFiles(folder, port, apiPort);
   const environment = nodeEnvironment(folder, { port, distPort, mapperPort });
   const log = openSync(join(folder, "out.log"), "a");
   const stdio = ["ignore", log, log];
@@ -40,25 +42,30 @@ export async function startRabbitmq(reaper) {
   // QUIT halts Erlang at once; the node is not needed again.
   const options = { cwd: folder, env: environment, stdio, endsWith: "QUIT" };
   const server = reaper.start(findRabbitmq(), [], options);
-  if (!(await waitUntilReady(server, () => speaksAmqp("127.0.0.1", port), READY_WITHIN_MS)))
+  const answers = async () => (await speaksAmqp("127.0.0.1", port)) && (await speaksHttp(apiPort));
+  if (!(await waitUntilReady(server, answers, READY_WITHIN_MS)))
     throw new Refusal(`RabbitMQ did not start; its output is in ${join(folder, "out.log")}.`);
   return {
     AMQP_URL: `amqp://guest:guest@127.0.0.1:${port}`,
+    RABBITMQ_API_URL: `http://guest:guest@127.0.0.1:${apiPort}/api`,
     RABBITMQCTL: controlCommand(environment),
   };
 }
 
-async function writeFiles(folder, port) {
+async function writeFiles(folder, port, apiPort) {
   await mkdir(folder, { recursive: true });
   const settings = [
     `listeners.tcp.1 = 127.0.0.1:${port}`,
     "log.file.level = warning",
     "disk_free_limit.absolute = 50MB",
     "raft.wal_max_size_bytes = 67108864",
+    "management.tcp.ip = 127.0.0.1",
+    `management.tcp.port = ${apiPort}`,
+    "management_agent.disable_metrics_collector = true", // virtual hosts are made there, nothing is measured
   ];
   await Promise.all([
     writeFile(join(folder, "rabbitmq.conf"), `${settings.join("\n")}\n`),
-    writeFile(join(folder, "enabled_plugins"), "[].\n"),
+    writeFile(join(folder, "enabled_plugins"), "[rabbitmq_management].\n"),
     writeFile(join(folder, "rabbitmq-env.conf"), ""),
   ]);
 }
@@ -93,6 +100,15 @@ function nodeEnvironment(folder, { port, distPort, mapperPort }) {
 /** @param {string} host @param {number} port */
 export async function speaksAmqp(host, port) {
   return (await firstByte({ host, port }, PROTOCOL_HEADER)) === METHOD_FRAME;
+}
+
+/** Any answer will do: without a user it is a 401. */
+async function speaksHttp(port) {
+  const url = `http://127.0.0.1:${port}/api/vhosts`;
+  return fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The port mapper's own request for names: length 1, NAMES_REQ. Its answer begins with its port. */

@@ -8,7 +8,7 @@ import { findRabbitmq, speaksAmqp, startRabbitmq } from "./rabbitmq.mjs";
 import { composeFile, openReaper } from "./reaper.mjs";
 import { Refusal, say, step } from "./steps.mjs";
 
-/** @typedef {{ AMQP_URL: string, DATABASE_URL: string, RABBITMQCTL?: string }} ServiceUrls */
+/** @typedef {{ AMQP_URL: string, DATABASE_URL: string, RABBITMQ_API_URL?: string, RABBITMQCTL?: string }} ServiceUrls */
 
 /** Debian packages of the servers that are neither named nor installed. */
 export function missingServicePackages() {
@@ -54,11 +54,18 @@ async function startContainers(reaper) {
   const compose = (...args) => mustRun(sentence, "docker", [...ours, ...args]);
   await compose("up", "--detach", "--wait");
   const amqp = (await compose("port", "rabbitmq", "5672")).trim();
+  const api = (await compose("port", "rabbitmq", "15672")).trim();
   const database = (await compose("port", "postgres", "5432")).trim();
   const [host, port] = amqp.split(":");
   while (!(await speaksAmqp(host, Number(port)))) await sleep(200);
+  const broker = process.env["AMQP_URL"]
+    ? { AMQP_URL: process.env["AMQP_URL"] }
+    : {
+        AMQP_URL: `amqp://framemill:framemill@${amqp}`,
+        RABBITMQ_API_URL: `http://framemill:framemill@${api}/api`,
+      };
   return {
-    AMQP_URL: process.env["AMQP_URL"] || `amqp://framemill:framemill@${amqp}`,
+    ...broker,
     DATABASE_URL: process.env["DATABASE_URL"] || `postgres://framemill@${database}/framemill`,
   };
 }

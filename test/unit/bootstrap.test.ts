@@ -13,7 +13,7 @@ describe("bootstrap", () => {
       encoding: "utf8",
     });
     expect(status).toBe(2);
-    expect(stderr).toBe('Give one of demo, bench, framemill, test, chaos, check, not "dance".\n');
+    expect(stderr).toBe('Give one of demo, bench, framemill, test, test:unit, test:deep, chaos, check, not "dance".\n');
   });
 
   it("passes the exit code of a command through", async () => {
