@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import type { Config } from "../../config.js";
-import { startStack } from "../stack.js";
 import { type Endpoint, findRunningFront } from "../dev-file.js";
 import { UsageError } from "../usage-error.js";
 import { generate, type GenerateOptions } from "./generate.js";
+import { openProgress } from "./progress.js";
 import { showTrace } from "./trace.js";
 
 export interface ClipOptions extends GenerateOptions {
@@ -21,13 +21,29 @@ export async function makeClip(
 ): Promise<void> {
   const running = namedFront(options, config) ?? (await findRunningFront(config.dataDir));
   const { trace, json } = options;
-  if (running !== undefined) {
-    if (trace !== undefined)
-      throw new Error(`--trace needs a service of its own: ${running.baseUrl} has TRACES_FILE`);
-    return generate(running, prompt, options, config);
+  if (running !== undefined && trace !== undefined)
+    throw new Error(`--trace needs a service of its own: ${running.baseUrl} has TRACES_FILE`);
+  const progress = openProgress(running === undefined ? "start" : "queue");
+  try {
+    if (running !== undefined)
+      return await generate(running, prompt, options, { config, progress });
+    if (trace !== undefined) await rm(trace, { force: true });
+    const stack = await startOwnStack(config, trace);
+    try {
+      await generate(stack.endpoint, prompt, options, { config, progress });
+    } finally {
+      await stack.close();
+    }
+  } finally {
+    progress.close();
   }
-  if (trace !== undefined) await rm(trace, { force: true });
-  const stack = await startStack({
+  if (trace !== undefined && json !== true) await showTrace(trace, {});
+}
+
+/** Imported late: the bar stands before a second of reading code begins. */
+async function startOwnStack(config: Config, trace?: string) {
+  const { startStack } = await import("../stack.js");
+  return startStack({
     ...config,
     ...(trace !== undefined && { tracesFile: trace }),
     port: 0,
@@ -35,12 +51,6 @@ export async function makeClip(
     workerPort: 0,
     logLevel: "error",
   });
-  try {
-    await generate(stack.endpoint, prompt, options, config);
-  } finally {
-    await stack.close();
-  }
-  if (trace !== undefined && json !== true) await showTrace(trace, {});
 }
 
 function namedFront(options: ClipOptions, config: Config): Endpoint | undefined {

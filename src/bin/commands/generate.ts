@@ -4,7 +4,7 @@ import type { Config } from "../../config.js";
 import { probeMedia } from "../../media/probe.js";
 import type { Endpoint } from "../dev-file.js";
 import { type Clip, createApiClient } from "./api-client.js";
-import { openProgress } from "./progress.js";
+import type { Progress } from "./progress.js";
 
 export interface GenerateOptions {
   readonly model: string;
@@ -20,19 +20,19 @@ export interface GenerateOptions {
 /** Short, for the bar; long enough not to spend the rate limit on it. */
 const WAIT_SECONDS = 1;
 
-/** Makes one clip through the HTTP API and writes it to a file; shows how far it is. */
+/** Makes one clip through the HTTP API and writes it to a file; shows how far it is, and closes the bar. */
 export async function generate(
   endpoint: Endpoint,
   prompt: string,
   options: GenerateOptions,
-  config: Config,
+  { config, progress }: { readonly config: Config; readonly progress: Progress },
 ): Promise<void> {
   const startedAt = performance.now();
   const api = createApiClient(endpoint);
   const created = await api.create(await requestForm(prompt, options));
   const cancel = () => void api.cancel(created.id).finally(() => process.exit(130));
   process.once("SIGINT", cancel);
-  const clip = await follow(api, created);
+  const clip = await follow(api, created, progress);
   process.removeListener("SIGINT", cancel);
   if (clip.status === "failed") {
     throw new Error(
@@ -69,8 +69,11 @@ async function requestForm(prompt: string, options: GenerateOptions): Promise<Fo
   return form;
 }
 
-async function follow(api: ReturnType<typeof createApiClient>, created: Clip): Promise<Clip> {
-  const progress = openProgress();
+async function follow(
+  api: ReturnType<typeof createApiClient>,
+  created: Clip,
+  progress: Progress,
+): Promise<Clip> {
   let clip = created;
   try {
     while (clip.status === "queued" || clip.status === "in_progress") {

@@ -6,31 +6,30 @@ export interface Progress {
   close(): void;
 }
 
-/** A bar on a terminal; elsewhere one line a stage, so that logs stay readable. */
-export function openProgress(): Progress {
-  if (!process.stderr.isTTY) return openLines();
+/** A bar on a terminal, from the first stage on; elsewhere one line a stage, so that logs stay readable. */
+export function openProgress(stage = "queue"): Progress {
+  if (!process.stderr.isTTY) return openLines(stage);
   const format = "  {stage} {bar} {percentage}% · {duration_formatted}";
   const bar = new SingleBar(
     { format, stream: process.stderr, hideCursor: true },
     Presets.shades_classic,
   );
-  bar.start(100, 0, { stage: pad("queue") });
+  bar.start(100, 0, { stage: pad(stage) });
   return {
     update: (percent, stage) => bar.update(percent, { stage: pad(stage) }),
     close: () => bar.stop(),
   };
 }
 
-function openLines(): Progress {
+function openLines(first: string): Progress {
   let shown = "";
-  return {
-    update(percent, stage) {
-      if (stage === shown) return;
-      shown = stage;
-      process.stderr.write(`  ${pad(stage)} ${Math.round(percent)}%\n`);
-    },
-    close() {},
+  const update = (percent: number, stage: string) => {
+    if (stage === shown) return;
+    shown = stage;
+    process.stderr.write(`  ${pad(stage)} ${Math.round(percent)}%\n`);
   };
+  update(0, first);
+  return { update, close() {} };
 }
 
 function pad(stage: string): string {
