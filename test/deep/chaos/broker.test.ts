@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MODEL } from "./grinder.js";
 import { openStand, type Member, type Stand } from "./stand.js";
 import { askFor, countGood, submit, type Toil, untilEnded } from "./toils.js";
-import { countOf, noteVerdict } from "./verdicts.js";
+import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
 const LEAVES = countOf({ short: 2, full: 10 });
@@ -15,8 +15,8 @@ const QUEUED = countOf({ short: 12, full: 100 });
 const DRAINS_MS = [countOf({ short: 8_000, full: 25_000 }), 8_000, 8_000] as const;
 /** It works longer than all the workers that leave may go on. */
 const LONG: Toil = { seed: 1, steps: 200, stepMs: countOf({ short: 150, full: 1_000 }) };
-const REFUSED_WITHIN_MS = 2_000;
-const CONSUMING_WITHIN_MS = 3_000;
+const REFUSED_WITHIN_MS = limitOf(2_000);
+const CONSUMING_WITHIN_MS = limitOf(3_000);
 
 interface Outage {
   readonly status: number;

@@ -11,7 +11,7 @@ import { runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { readImage } from "#framemill/media/image.js";
 import { pictureSamples, type Sample, soundSamples } from "../fuzz/media-samples.js";
 import { edits, mutate } from "../fuzz/mutate.js";
-import { countOf, noteVerdict } from "./verdicts.js";
+import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 import { pngBomb } from "../../support/png-bomb.js";
 
 /** What of a bomb is really there. */
@@ -20,7 +20,7 @@ const MOST_BOMB_BYTES = 8e6;
 const FUZZED = countOf({ short: 40, full: 2_000 });
 const PLACES = countOf({ short: 2, full: 4 });
 const SEED = Number(process.env["CHAOS_SEED"] ?? 1);
-const MOST_MS = 2_000;
+const MOST_MS = limitOf(2_000);
 const MOST_BYTES = 512 * 2 ** 20;
 
 let folder: string;

@@ -1,117 +1,140 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import sharp from "sharp";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { probeMedia } from "#framemill/media/probe.js";
-import { describeWithEspeak } from "../../support/espeak.js";
-import { describeWithModels, publishedModel } from "../../support/published-models.js";
-import { type ServiceProcesses, startUp } from "../../support/service-harness.js";
+import { installPythonPackages } from "../../../scripts/python-packages.mjs";
+import { describeWithPython } from "../../support/python.js";
+import {
+  type Environment,
+  environmentOf,
+  runCommand,
+  startProgram,
+  startUp,
+  type ServiceProcesses,
+} from "../../support/service-harness.js";
 
-const EXAMPLE = fileURLToPath(new URL("../../../examples/ten-endpoints.mjs", import.meta.url));
-const MOTION = fileURLToPath(new URL("../../../models/service-motion-1", import.meta.url));
+const example = (name: string) =>
+  fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 
-/** Option of the example → folder of a published model; random weights where no small real one is. */
-const PUBLISHED = {
-  chat: "chat-stories260K",
-  image: "tiny-official/image-sd15",
-  speech: "tiny-official/tts-kokoro",
-  transcription: "tiny-official/asr-whisper",
-  music: "tiny-official/music-musicgen",
-  embeddings: "tiny-official/embed-bert",
-  rerank: "tiny-official/rerank-bert",
-  moderation: "moderation-profanity-check",
-} as const;
+/** What all of them print, one line a call; how well a model answers is for its evaluation to say. */
+const LINES = {
+  chat: /^chat +\S/,
+  responses: /^responses +\S/,
+  image: /^image .+image\.(png|webp)$/,
+  speech: /^speech .+speech\.mp3$/,
+  // Its own voice is read back.
+  transcription: /^transcription .*\b(red|boat|across|ocean|sun)\b/,
+  music: /^music .+music\.mp3/,
+  video: /^video .+clip\.mp4/,
+  embeddings: /^embeddings +3 vectors of 256 numbers$/,
+  rerank: /^rerank .*A red boat sails home\./,
+  moderation: /^moderation +fine, fine, fine$/,
+};
+type Call = keyof typeof LINES;
 
-/** Runs the example against a service; its lines. */
-async function runExample(up: ServiceProcesses, words: readonly string[]): Promise<string[]> {
-  const env = { ...process.env, FRAMEMILL_BASE_URL: up.baseUrl, FRAMEMILL_API_KEY: up.apiKey };
-  const { stdout } = await promisify(execFile)(process.execPath, [EXAMPLE, ...words], { env });
-  return stdout.trim().split("\n");
-}
+describe("the examples on the starters", () => {
+  let folder = "";
+  let up: ServiceProcesses;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "framemill-starters-"));
+    const environment = { MODELS: "", WEBHOOK_ALLOW_PRIVATE: "true" };
+    up = await startUp(join(folder, "data"), { environment });
+  });
+  afterAll(async () => {
+    await up?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
 
-async function addModels(modelsDir: string): Promise<void> {
-  for (const [id, name] of Object.entries(PUBLISHED)) {
-    const source =
-      id === "transcription" ? await shortWhisper(name, modelsDir) : publishedModel(name);
-    const extra = id === "speech" ? [publishedModel("tts-kokoro-voices")] : [];
-    await addModel(source, { modelsDir, id, extra });
+  /** What an example prints, run as its first lines say. */
+  async function linesOf(command: readonly string[], own: Environment = {}): Promise<string[]> {
+    const [program = "", ...words] = command;
+    const service = { FRAMEMILL_BASE_URL: up.baseUrl, FRAMEMILL_API_KEY: up.apiKey };
+    const env = { ...process.env, ...service, ...own };
+    return (await promisify(execFile)(program, words, { env })).stdout.trim().split("\n");
   }
-  const isPackage = (path: string) => !path.includes("train");
-  await cp(MOTION, join(modelsDir, "video"), { recursive: true, filter: isPackage });
-}
+  const all = Object.keys(LINES) as Call[];
+  const linesFor = (calls: readonly Call[]) =>
+    calls.map((call) => expect.stringMatching(LINES[call]) as string);
 
-/** Random weights never end a text by themselves: 448 tokens at each of six temperatures. */
-async function shortWhisper(name: string, modelsDir: string): Promise<string> {
-  const source = join(modelsDir, "..", "whisper");
-  const isPublished = (path: string) => !path.includes("golden");
-  await cp(publishedModel(name), source, { recursive: true, filter: isPublished });
-  const config = JSON.parse(await readFile(join(source, "config.json"), "utf8")) as object;
-  const short = JSON.stringify({ ...config, max_target_positions: 48 });
-  await writeFile(join(source, "config.json"), short);
-  return source;
-}
+  /** What a receiver answers to a call that nobody signed, and tells of a finished piece of music. */
+  async function received(command: readonly string[], own: Environment = {}) {
+    const env = environmentOf(join(folder, "data"), {});
+    const secret = await runCommand(["projects", "webhook-secret", "default"], env);
+    const receiver = startProgram(command, { ...env, ...own, WEBHOOK_SECRET: secret.trim() });
+    try {
+      const [, port] = await receiver.says(/listening on port (\d+)/);
+      const url = `http://127.0.0.1:${port}/`;
+      const { status } = await fetch(url, { method: "POST", body: "{}" });
+      const piece = { model: "service-music-1", prompt: "a calm piano", seconds: 1 };
+      const body = { ...piece, webhook_url: url };
+      const { id } = await up.client.post<{ id: string }>("/music", { body });
+      const [, told] = await receiver.says(/music\.completed (\S+)/);
+      return { unsigned: status, isOurs: told === id };
+    } finally {
+      await receiver.stop("SIGTERM");
+    }
+  }
 
-describeWithModels("the example of all endpoints", () => {
-  describeWithEspeak("on a service of published models", () => {
-    let folder = "";
-    let up: ServiceProcesses;
+  test("TypeScript has an answer of each endpoint", { timeout: 180_000 }, async () => {
+    const out = join(folder, "typescript");
+    const command = [process.execPath, example("ten-endpoints.mjs"), "--out", out];
+    expect(await linesOf(command)).toEqual(linesFor(all));
+    expect(await sharp(join(out, "image.png")).metadata()).toMatchObject({ format: "png" });
+    expect(await probeMedia(join(out, "music.mp3"))).toMatchObject({
+      durationSeconds: expect.closeTo(3, 0),
+    });
+  });
+
+  test("one that fails says which call it was, and ends with 1", async () => {
+    const calls = ["embeddings", "rerank", "--embeddings", "service-rerank-1"];
+    const failed = linesOf([process.execPath, example("ten-endpoints.mjs"), ...calls]);
+    await expect(failed).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^embeddings +FAILED: 404 no model "service-rerank-1"[^]*\nrerank +near/,
+      ),
+    });
+  });
+
+  test("curl has an answer of each endpoint", { timeout: 180_000 }, async () => {
+    const out = join(folder, "curl");
+    expect(await linesOf(["bash", example("ten-endpoints.sh"), out])).toEqual(linesFor(all));
+    expect(await sharp(join(out, "image.webp")).metadata()).toMatchObject({ format: "webp" });
+    expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({ video: { frameCount: 96 } });
+  });
+
+  test("the AI SDK has an answer of what it knows", { timeout: 180_000 }, async () => {
+    const known = all.filter((call) => !["music", "video", "moderation"].includes(call));
+    const command = [process.execPath, example("ai-sdk.mjs"), join(folder, "ai-sdk")];
+    expect(await linesOf(command)).toEqual(linesFor(known));
+  });
+
+  test("a webhook receiver of TypeScript believes what the service signed", async () => {
+    const command = [process.execPath, example("webhook.mjs"), "0"];
+    expect(await received(command)).toEqual({ unsigned: 400, isOurs: true });
+  });
+
+  describeWithPython("with Python", () => {
+    let python: Environment;
     beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), "framemill-examples-"));
-      await addModels(join(folder, "models"));
-      const environment = { MODELS_DIR: join(folder, "models") };
-      up = await startUp(join(folder, "data"), { environment });
-    });
-    afterAll(async () => {
-      await up.stop();
-      await rm(folder, { recursive: true, force: true });
+      python = { PYTHONPATH: await installPythonPackages(), PYTHONDONTWRITEBYTECODE: "1" };
     });
 
-    test("has an answer of each, and files that play", { timeout: 120_000 }, async () => {
-      const out = join(folder, "out");
-      const models = Object.keys(PUBLISHED).flatMap((id) => [`--${id}`, id]);
-      const lines = await runExample(up, [...models, "--out", out]);
-      expect(lines).toEqual([
-        expect.stringMatching(/^chat +32 tokens: ".+"$/),
-        expect.stringMatching(/^responses +".+", then ".+"$/),
-        expect.stringMatching(/^image .+partial-0\.png, .+partial-1\.png, .+image\.png$/),
-        expect.stringMatching(/^speech .+speech\.mp3$/),
-        expect.stringMatching(/^transcription +heard: /),
-        expect.stringMatching(/^music .+music\.mp3, \$0\.006$/),
-        expect.stringMatching(/^video .+clip\.mp4, \$0\.72$/),
-        expect.stringMatching(/^embeddings +3 vectors of 32 numbers$/),
-        expect.stringMatching(/^rerank +nearest: .+ \([01]\.\d{3}\)$/),
-        expect.stringMatching(/^moderation +fine, fine, fine$/),
-      ]);
-      // Native size of the model: 16 latents of 8 pixels.
-      const picture = await sharp(join(out, "image.png")).metadata();
-      expect(picture).toMatchObject({ format: "png", width: 128, height: 128 });
-      expect(await probeMedia(join(out, "speech.mp3"))).toMatchObject({ audio: { codec: "mp3" } });
-      expect(await probeMedia(join(out, "music.mp3"))).toMatchObject({
-        durationSeconds: expect.closeTo(3, 0),
-        audio: { codec: "mp3" },
-      });
-      expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({
-        durationSeconds: expect.closeTo(4, 1),
-        video: { frameCount: 96 },
-        audio: { codec: "aac" },
-      });
+    test("there is an answer of each endpoint", { timeout: 180_000 }, async () => {
+      const out = join(folder, "python");
+      const command = ["python3", example("ten_endpoints.py"), out];
+      expect(await linesOf(command, python)).toEqual(linesFor(all));
+      expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({ video: { frameCount: 96 } });
     });
 
-    test("says which call failed and ends with 1", async () => {
-      const names = ["embeddings", "rerank"];
-      const failed = runExample(up, [
-        ...names,
-        ...names.flatMap((name) => [`--${name}`, "rerank"]),
-      ]);
-      await expect(failed).rejects.toMatchObject({
-        code: 1,
-        stdout: expect.stringMatching(/^embeddings +FAILED: 404 no model "rerank".*\nrerank +near/),
-      });
+    test("a webhook receiver believes what the service signed", async () => {
+      const command = ["python3", example("webhook.py"), "0"];
+      expect(await received(command, python)).toEqual({ unsigned: 400, isOurs: true });
     });
   });
 });
