@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createResidentModels } from "#framemill/inference/resident-models.js";
 
 /** Models of 4 bytes each, and what happened to them, in order. */
@@ -21,6 +21,9 @@ function createShelf(ids: string, budgetBytes: number) {
 }
 
 const done = () => Promise.resolve();
+const workFor = (ms: number) => () => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+afterEach(() => vi.useRealTimers());
 
 test("unloads the model that was used longest ago, once there is no room", async () => {
   const { shelf, log } = createShelf("abc", 8);
@@ -33,11 +36,12 @@ test("unloads the model that was used longest ago, once there is no room", async
 });
 
 test("never unloads a model that works, and loads the other once it ends", async () => {
+  vi.useFakeTimers();
   const { shelf, log } = createShelf("ab", 4);
   let end = () => {};
   const working = shelf.use("a", () => new Promise<void>((resolve) => (end = resolve)));
   const waiting = shelf.use("b", async (loaded) => log.push(`b works with ${loaded}`));
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await vi.advanceTimersByTimeAsync(1_100);
   expect(log).toEqual(["+a"]);
   end();
   await working;
@@ -46,24 +50,28 @@ test("never unloads a model that works, and loads the other once it ends", async
 });
 
 test("serves jobs that came between those of another model together: two loads instead of four", async () => {
+  vi.useFakeTimers();
   const { shelf, log } = createShelf("ab", 4);
-  const work = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
-  await Promise.all(["a", "b", "a", "b"].map((id) => shelf.use(id, work)));
+  const jobs = Promise.all(["a", "b", "a", "b"].map((id) => shelf.use(id, workFor(20))));
+  await vi.advanceTimersByTimeAsync(60);
+  await jobs;
   expect(log).toEqual(["+a", "-a", "+b"]);
 });
 
 test("a model that is never idle gives way to one that waits", async () => {
+  vi.useFakeTimers();
   const { shelf, log } = createShelf("ab", 4);
   let isServed = false;
-  const work = () => new Promise<void>((resolve) => setTimeout(resolve, 30));
   const keepBusy = async (offsetMs: number) => {
-    await new Promise((resolve) => setTimeout(resolve, offsetMs));
-    while (!isServed) await shelf.use("a", work);
+    await workFor(offsetMs)();
+    while (!isServed) await shelf.use("a", workFor(30));
   };
-  const busy = [keepBusy(0), keepBusy(15)];
-  await new Promise((resolve) => setTimeout(resolve, 40));
-  await shelf.use("b", async () => (isServed = true));
-  await Promise.all(busy);
+  const busy = Promise.all([keepBusy(0), keepBusy(15)]);
+  await vi.advanceTimersByTimeAsync(40);
+  const served = shelf.use("b", async () => (isServed = true));
+  await vi.advanceTimersByTimeAsync(2_000);
+  await served;
+  await busy;
   expect(log.slice(0, 3)).toEqual(["+a", "-a", "+b"]);
 });
 
@@ -83,8 +91,10 @@ test("a job that is cancelled while it waits takes no model", async () => {
   const { shelf, log } = createShelf("ab", 4);
   let end = () => {};
   const working = shelf.use("a", () => new Promise<void>((resolve) => (end = resolve)));
-  const signal = AbortSignal.timeout(20);
-  await expect(shelf.use("b", done, signal)).rejects.toThrow("timeout");
+  const abort = new AbortController();
+  const waiting = shelf.use("b", done, abort.signal);
+  abort.abort(new Error("cancelled"));
+  await expect(waiting).rejects.toThrow("cancelled");
   end();
   await working;
   expect(log).toEqual(["+a"]);
