@@ -13,17 +13,13 @@ const maxWorkers = isShared ? availableParallelism() + 1 : 1;
 
 /** Each file in a process of its own, on the compiled code of dist/, as it ships. */
 const apart = {
-  pool: "forks",
+  pool: "forks" as const,
   testTimeout: 120_000,
   hookTimeout: 180_000,
   server: { deps: { external: [/\/dist\//] } },
-} as const;
-const beside = {
-  ...apart,
-  maxWorkers,
-  setupFiles: ["test/support/own-virtual-host.ts"],
-} as const;
-const alone = { ...apart, maxWorkers: 1 } as const;
+};
+const beside = { ...apart, maxWorkers, setupFiles: ["test/support/own-virtual-host.ts"] };
+const alone = { ...apart, maxWorkers: 1 };
 
 /** `npm test` runs unit, integration and alone; `npm run test:deep` the others (scripts/test.mjs). */
 export default defineConfig({

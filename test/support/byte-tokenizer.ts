@@ -39,6 +39,7 @@ export function byteTokenizerJson() {
   }));
   return {
     added_tokens: added,
+    pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, use_regex: true },
     decoder: { type: "ByteLevel" },
     model: {
       type: "BPE",

@@ -3,8 +3,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestGraph, writeOnnx } from "./onnx.js";
 
+/** What writes its own file, as a `Graph` does. */
+interface WritesItself {
+  write(path: string): void;
+}
+
 /** A file of a made-up model: text, bytes, a graph, or anything else as JSON. */
-export type Content = string | Uint8Array | { readonly graph: TestGraph } | object;
+export type Content = string | Uint8Array | { readonly graph: TestGraph } | WritesItself | object;
+
+export type ModelFiles = Readonly<Record<string, Content>>;
 
 /** Folders of made-up models below one temporary folder. */
 export function createModelFolders() {
@@ -12,7 +19,7 @@ export function createModelFolders() {
   return {
     root,
     modelsDir: join(root, "models"),
-    write(name: string, files: Readonly<Record<string, Content>>): string {
+    write(name: string, files: ModelFiles): string {
       const folder = join(root, name);
       for (const [path, content] of Object.entries(files)) writeFile(join(folder, path), content);
       return folder;
@@ -25,7 +32,12 @@ function writeFile(path: string, content: Content): void {
   mkdirSync(dirname(path), { recursive: true });
   if (typeof content === "string" || content instanceof Uint8Array) writeFileSync(path, content);
   else if ("graph" in content) writeOnnx(path, content.graph);
+  else if (writesItself(content)) content.write(path);
   else writeFileSync(path, JSON.stringify(content));
+}
+
+function writesItself(content: object): content is WritesItself {
+  return "write" in content && typeof content.write === "function";
 }
 
 const cache = ["past_key_values.0.key", "past_key_values.0.value"];
@@ -38,7 +50,7 @@ export const CAUSAL: TestGraph = {
 };
 
 /** A language model in the optimum layout. */
-export const CHAT_FILES: Readonly<Record<string, Content>> = {
+export const CHAT_FILES: ModelFiles = {
   "config.json": {
     architectures: ["LlamaForCausalLM"],
     model_type: "llama",

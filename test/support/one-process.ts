@@ -27,10 +27,11 @@ const TEST_SETUP: Omit<PipelineSetup, "modelPath"> = {
 export async function openRunner<Request, Output>(
   modality: Modality<string, Request, Output>,
   modelPath: string,
+  setup: Pick<PipelineSetup, "onRun"> = {},
 ): Promise<Runner<Request, Output>> {
   const info = await modelInfo(await loadModelPackage(modelPath));
   const create = await modality.loadPipeline();
-  const pipeline: Pipeline<Request, Output> = await create({ ...TEST_SETUP, modelPath });
+  const pipeline: Pipeline<Request, Output> = await create({ ...TEST_SETUP, ...setup, modelPath });
   const kept = new Map<string, Uint8Array>();
   const admit = (body: object, path: string) =>
     modality.admit(

@@ -1,20 +1,36 @@
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { ModelInfo, Pipeline } from "#framemill/core/modality.js";
 import { chat } from "#framemill/modalities/chat/index.js";
 import { createChatPipeline } from "#framemill/modalities/chat/pipeline.js";
 import { responses } from "#framemill/modalities/responses/index.js";
 import { responseObject } from "#framemill/modalities/responses/render.js";
-import { addedModel } from "../../support/added-model.js";
+import { addModel } from "#framemill/inference/layouts/add-model.js";
 import { serveModalities, type ServedModality } from "../../support/modality-server.js";
-import { describeWithModels } from "../../support/published-models.js";
+import { createModelFolders } from "../../support/model-folders.js";
+import { BYTES, decoderFiles, textAfter } from "../../support/tiny-decoder.js";
 
-const model = "stories";
+const model = "letters";
+const contextTokens = 2_048;
 const prompt = "Once upon a time";
 const story = { messages: [{ role: "user" as const, content: prompt }], model, temperature: 0 };
-/** Greedy text after the prompt, as chat-stories260K/golden.json has it. */
-const GOLDEN = ", there was a little girl named Lily. She";
+
+const TEMPLATE =
+  "{% for message in messages %}[{{ message.role }}]{{ message.content }}{% endfor %}[assistant]";
+/** What the template makes of the prompt: a token a byte. */
+const PROMPT = "[user]Once upon a time[assistant]";
+const STORY = textAfter(BYTES.idsOf(PROMPT), 12);
+
+const folders = createModelFolders();
+afterAll(() => folders.remove());
+
+async function addLetters(): Promise<string> {
+  const decoder = { vocabulary: BYTES, path: "onnx/model.onnx", contextTokens };
+  const files = { ...decoderFiles(decoder), "chat_template.jinja": TEMPLATE };
+  const { modelsDir } = folders;
+  return (await addModel(folders.write("source", files), { modelsDir, id: model })).path;
+}
 
 const person = z.object({ name: z.string().max(8), age: z.int().min(0).max(120) });
 const personSchema = z.toJSONSchema(person) as Record<string, unknown>;
@@ -25,21 +41,21 @@ const tool = {
   strict: true,
 };
 
-describeWithModels("the stock openai client", () => {
+describe("the stock openai client", () => {
   let pipeline: Pipeline<never, never> | undefined;
   let server: Awaited<ReturnType<typeof serveModalities>> | undefined;
   let client: OpenAI;
 
   beforeAll(async () => {
-    const { path } = await addedModel("chat-stories260K");
     const setup = { threads: 1, ffmpegPath: "", ffprobePath: "", espeakPath: "" };
-    pipeline = (await createChatPipeline({ modelPath: path, ...setup })) as Pipeline<never, never>;
+    const created = await createChatPipeline({ modelPath: await addLetters(), ...setup });
+    pipeline = created as Pipeline<never, never>;
     const info: ModelInfo = {
       id: model,
       modality: "chat",
       createdAtSeconds: 0,
       concurrency: 32,
-      contextTokens: 512,
+      contextTokens,
     };
     const served = [chat, responses].map((modality) => ({ modality, pipeline }) as ServedModality);
     server = await serveModalities(served, info);
@@ -50,15 +66,15 @@ describeWithModels("the stock openai client", () => {
     await pipeline?.close();
   });
 
-  test("reads a whole completion with the golden text and its usage", async () => {
+  test("reads a whole completion by the model's template, with its usage", async () => {
     const answer = await client.chat.completions.create({ ...story, max_tokens: 12 });
     expect(answer.object).toBe("chat.completion");
-    expect(answer.choices[0]?.message.content).toBe(GOLDEN);
+    expect(answer.choices[0]?.message.content).toBe(STORY);
     expect(answer.choices[0]?.finish_reason).toBe("length");
     expect(answer.usage).toMatchObject({
-      prompt_tokens: 5,
+      prompt_tokens: PROMPT.length,
       completion_tokens: 12,
-      total_tokens: 17,
+      total_tokens: PROMPT.length + 12,
     });
   });
 
@@ -77,7 +93,7 @@ describeWithModels("the stock openai client", () => {
     expect(roles.slice(0, 3)).toEqual(["assistant", "assistant", undefined]);
     expect(answer.usage?.completion_tokens).toBe(24);
     for (const choice of answer.choices) {
-      expect(choice.message.content).toBe(GOLDEN);
+      expect(choice.message.content).toBe(STORY);
       expect(choice.logprobs?.content).toHaveLength(12);
       expect(choice.logprobs?.content?.[0]?.top_logprobs).toHaveLength(2);
     }
@@ -104,7 +120,7 @@ describeWithModels("the stock openai client", () => {
       {
         ...story,
         messages: [{ role: "user", content: "Hi" }],
-        max_tokens: 120,
+        max_tokens: 200,
         stream: true,
         tool_choice: { type: "function", function: { name: "add_person" } },
         tools: [
@@ -162,7 +178,7 @@ describeWithModels("the stock openai client", () => {
       "response.incomplete",
     ]);
     const answer = await stream.finalResponse();
-    expect(answer.output_text).toBe(GOLDEN);
+    expect(answer.output_text).toBe(STORY);
     expect(responseObject.safeParse(answer).error).toBeUndefined();
     expect(answer.incomplete_details).toEqual({ reason: "max_output_tokens" });
   });
@@ -172,7 +188,7 @@ describeWithModels("the stock openai client", () => {
     const stream = client.responses.stream({
       model,
       input: "Hi",
-      max_output_tokens: 120,
+      max_output_tokens: 200,
       temperature: 0,
       tools,
       tool_choice: { type: "function", name: "add_person" },
@@ -195,21 +211,28 @@ describeWithModels("the stock openai client", () => {
       previous_response_id: answer.id,
       input: [{ type: "function_call_output", call_id: call.call_id, output: "added" }],
       max_output_tokens: 4,
+      temperature: 0,
     });
     expect(next.previous_response_id).toBe(answer.id);
-    expect(next.usage?.input_tokens).toBeGreaterThan(5);
+    const read = "[user]Hi[assistant][tool]added[assistant]";
+    expect(next.usage?.input_tokens).toBe(read.length);
+    expect(next.output_text).toBe(textAfter(BYTES.idsOf(read), 4));
   });
 
-  test("leaves out the oldest messages where truncation allows it", async () => {
+  test("leaves out the oldest messages where truncation allows it, as few as need be", async () => {
+    const long = "word ".repeat(300);
     const input = [
-      { role: "user" as const, content: "word ".repeat(300) },
-      { role: "assistant" as const, content: "word ".repeat(300) },
+      { role: "user" as const, content: long },
+      { role: "assistant" as const, content: long },
       { role: "user" as const, content: prompt },
     ];
-    const body = { model, input, max_output_tokens: 8, temperature: 0 };
+    const limits = { max_output_tokens: 8, temperature: 0 };
+    const body = { model, instructions: "Be brief.", input, ...limits };
     await expect(client.responses.create(body)).rejects.toMatchObject({ status: 400 });
     const answer = await client.responses.create({ ...body, truncation: "auto" });
-    expect(answer.usage?.input_tokens).toBe(5);
+    const kept = `[system]Be brief.[assistant]${long}${PROMPT}`;
+    expect(answer.usage?.input_tokens).toBe(kept.length);
+    expect(answer.output_text).toBe(textAfter(BYTES.idsOf(kept), 8));
   });
 
   test("tells that an earlier response is not there", async () => {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -11,11 +11,11 @@ import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Modality } from "#framemill/core/modality.js";
 import { addModel } from "#framemill/inference/layouts/add-model.js";
 import { checkGraphs, openEachGraph } from "#framemill/inference/package-check.js";
-import { findModality } from "#framemill/modalities/registry.js";
-import { addedModel } from "../../support/added-model.js";
-import { CHAT_FILES, createModelFolders } from "../../support/model-folders.js";
-import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { startHub } from "../../support/hub-server.js";
+import { CHAT_FILES, createModelFolders, type ModelFiles } from "../../support/model-folders.js";
+import { GENAI } from "../../support/text-engines.js";
+import { decoderFiles } from "../../support/tiny-decoder.js";
+import { classifierFiles, embedderFiles, rerankerFiles } from "../../support/tiny-encoder.js";
 
 const folders = createModelFolders();
 const { modelsDir } = folders;
@@ -35,159 +35,36 @@ async function framemill(...words: readonly string[]) {
   return { code: 0, ...ended };
 }
 
-interface Published {
-  readonly name: string;
-  readonly serves: readonly [modality: string, pipeline: string];
-  readonly roles: readonly string[];
-  readonly extra?: readonly string[];
-  readonly shapes?: Readonly<Record<string, unknown>>;
-}
-
-const text = ["config", "tokenizer", "tokenizer-config"];
-const image = ["model-index", "scheduler-config", "text-encoder", "text-encoder-config"].concat(
-  ["tokenizer-vocab", "tokenizer-merges", "tokenizer-config", "denoiser", "denoiser-config"],
-  ["vae-decoder", "vae-decoder-config", "vae-encoder", "vae-encoder-config"],
-);
-const sequence = [...text, "generation-config", "decoder-merged"];
-const voices = ["voice-af_heart", "voice-am_michael", "voice-bf_emma"];
-
-/** Every published model of the shared folder, under the roles that its pipeline asks for. */
-const PUBLISHED: readonly Published[] = [
-  {
-    name: "chat-stories260K",
-    serves: ["chat", "decoder-text"],
-    roles: [...text, "decoder", "generation-config"],
-  },
-  {
-    name: "chat-ort-genai-tiny-random-llama-fp16",
-    serves: ["chat", "decoder-text"],
-    roles: [...text, "decoder", "decoder-data"],
-  },
-  {
-    name: "tiny-official/chat-qwen3",
-    serves: ["chat", "decoder-text"],
-    roles: [...text, "decoder", "generation-config"],
-  },
-  {
-    name: "tiny-official/asr-whisper",
-    extra: ["silero-vad"],
-    serves: ["transcription", "whisper"],
-    roles: [...sequence, "encoder", "preprocessor-config", "vad"],
-  },
-  {
-    name: "tiny-official/music-musicgen",
-    serves: ["music", "musicgen"],
-    roles: [...sequence, "text-encoder", "audio-decoder"],
-  },
-  {
-    name: "tiny-official/tts-kokoro",
-    extra: ["tts-kokoro-voices"],
-    serves: ["speech", "kokoro"],
-    roles: ["model", "config", ...voices],
-  },
-  { name: "tiny-official/image-sd15", serves: ["image", "diffusion-image"], roles: image },
-  {
-    name: "tiny-official/image-flux-schnell",
-    // Its own pictures are of 1024 by 1024, which proves no more and takes ten seconds.
-    shapes: { sizes: [[128, 128]] },
-    serves: ["image", "diffusion-image"],
-    roles: [
-      ...image,
-      "text-encoder-2",
-      "text-encoder-2-config",
-      "tokenizer-2",
-      "tokenizer-2-config",
-    ],
-  },
-  {
-    name: "tiny-official/video-wan21-t2v",
-    shapes: { native: [32, 48] },
-    serves: ["video", "wan-video"],
-    roles: ["model-index", "scheduler-config", "text-encoder", "text-encoder-config"].concat(
-      ["tokenizer", "tokenizer-config", "denoiser", "denoiser-config"],
-      ["vae-decoder", "vae-decoder-config"],
-    ),
-  },
-  {
-    name: "tiny-official/embed-bert",
-    serves: ["embeddings", "encoder"],
-    roles: [...text, "encoder", "pooling-config", "modules", "sentence-config"],
-  },
-  { name: "tiny-official/rerank-bert", serves: ["rerank", "encoder"], roles: [...text, "encoder"] },
-  {
-    name: "tiny-official/moderation-bert",
-    serves: ["moderation", "encoder"],
-    roles: [...text, "encoder"],
-  },
-  {
-    name: "embed-model2vec-fixtures/test-model-vocab-quantized",
-    serves: ["embeddings", "model2vec"],
-    roles: ["embeddings", "config", "tokenizer", "modules"],
-  },
-  {
-    name: "moderation-profanity-check",
-    serves: ["moderation", "bag-of-words"],
-    roles: ["classifier", "vocabulary"],
-  },
+/** Folders as they are published, one for each modality that answers in text or numbers. */
+const PUBLISHED: readonly (readonly [modality: string, files: ModelFiles])[] = [
+  ["chat", decoderFiles(GENAI)],
+  ["embeddings", embedderFiles()],
+  ["rerank", rerankerFiles()],
+  ["moderation", classifierFiles({ toxic: ["fool"], safe: [] })],
 ];
 
-describeWithModels("a published model", () => {
-  test.each(PUBLISHED)(
-    "of $name serves $serves",
-    async ({ name, extra = [], shapes = {}, ...said }) => {
-      const { serves, roles } = said;
-      const model = await addedModel(name, { extra, shapes });
-      expect([model.modality, model.pipeline]).toEqual(serves);
-      expect(Object.keys(model.files).toSorted()).toEqual(roles.toSorted());
-      await checkGraphs(model);
-      const graphs = roles.filter((role) => model.files[role]?.path.endsWith(".onnx"));
-      expect(await openEachGraph(model, 1)).toBe(graphs.length);
-    },
-  );
-
-  test.each(PUBLISHED.filter(({ serves: [modality] }) => findModality(modality) !== undefined))(
-    "of $name answers its canary",
-    async ({ name, extra = [], shapes = {} }) => {
-      const model = await addedModel(name, { extra, shapes });
-      expect(await runCanary(model, runnerParts(loadConfig({ threads: 2 })))).toBeGreaterThan(0);
-    },
-  );
-
-  test("states the limits that a request is checked against", async () => {
-    const limits = async (name: string, extra: readonly string[] = []) => {
-      const model = await addedModel(name, { extra, shapes: {} });
-      return { ...model.shapes, ...model.limits };
-    };
-    expect(await limits("tiny-official/embed-bert")).toEqual({
-      dimensions: 32,
-      contextTokens: 256,
-    });
-    expect(await limits("embed-model2vec-fixtures/test-model-vocab-quantized")).toEqual({
-      dimensions: 64,
-    });
-    expect(await limits("tiny-official/music-musicgen")).toMatchObject({
-      sampleRateHz: 32_000,
-      maxSeconds: 60,
-    });
-    expect(await limits("chat-ort-genai-tiny-random-llama-fp16")).toEqual({ contextTokens: 2_048 });
+describe("a published folder", () => {
+  test.each(PUBLISHED)("of %s opens and answers its canary", async (modality, files) => {
+    const source = folders.write(`of-${modality}`, files);
+    const model = await addModel(source, { modelsDir: join(folders.root, "trials") });
+    expect(model.modality).toBe(modality);
+    await checkGraphs(model);
+    expect(await openEachGraph(model, 1)).toBe(1);
+    expect(await runCanary(model, runnerParts(loadConfig({ threads: 1 })))).toBeGreaterThan(0);
   });
 
-  test.each([
-    ["image-taef2", /bare autoencoder.*no model_index\.json/],
-    ["tiny-official/tts-kokoro", /has no voices\/<id>\.bin/],
-    ["silero-vad", /in no layout that is read\. Looked for:/],
-  ])("that is none, as %s, is told why", async (name, sentence) => {
-    await expect(addModel(publishedModel(name), { modelsDir })).rejects.toThrow(sentence);
-  });
-
-  test("is added, listed and checked by the command line", async () => {
-    const added = await framemill(
-      "add",
-      publishedModel("tiny-official/rerank-bert"),
-      "--id",
-      "pairs",
-      "--no-canary",
+  test("that holds a bare autoencoder is told why it is none", async () => {
+    const source = folders.write("bare", { "vae_decoder/model.onnx": { graph: {} } });
+    await expect(addModel(source, { modelsDir })).rejects.toThrow(
+      /bare autoencoder.*no model_index\.json/,
     );
+  });
+});
+
+describe("the command line", () => {
+  test("adds, lists and checks a model, and says what has changed since", async () => {
+    const source = folders.write("scores", rerankerFiles());
+    const added = await framemill("add", source, "--id", "pairs", "--no-canary");
     expect(added).toMatchObject({
       code: 0,
       stdout: "pairs: rerank (encoder), licence unknown; 1 graph opens\n",
@@ -206,9 +83,7 @@ describeWithModels("a published model", () => {
     rmSync(join(modelsDir, "broken"), { recursive: true });
     rmSync(join(modelsDir, "pairs"), { recursive: true });
   });
-});
 
-describe("the command line", () => {
   test("names an operator that ONNX Runtime lacks, and leaves nothing behind", async () => {
     const graph = {
       inputs: ["input_ids", "past_0"],
@@ -229,7 +104,6 @@ describe("the command line", () => {
       ...CHAT_FILES,
       "README.md": "---\nlicense: mit\n---\n",
     });
-    const { readFileSync } = await import("node:fs");
     const paths = ["config.json", "tokenizer.json", "onnx/model.onnx", "README.md"];
     const hub = await startHub(
       new Map(paths.map((path) => [path, readFileSync(join(source, path))])),

@@ -1,65 +1,40 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createChatTemplate } from "#framemill/inference/text/chat-template.js";
-import type {
-  ConversationMessage,
-  FunctionTool,
-} from "#framemill/inference/text/generation-request.js";
-import { describeWithModels, publishedModel } from "../../../support/published-models.js";
+import type { ConversationMessage } from "#framemill/inference/text/generation-request.js";
+import { HELLO, WEATHER, WITH_CALL } from "../../../support/conversations.js";
 
-const weather: FunctionTool = {
-  name: "weather",
-  description: "Tells the weather",
-  parameters: { type: "object", properties: { city: { type: "string" } } },
-  strict: false,
-};
-const hello: ConversationMessage[] = [{ role: "user", content: "Hello" }];
-const withCall: ConversationMessage[] = [
-  { role: "system", content: "Be brief." },
-  { role: "user", content: "Weather?" },
-  {
-    role: "assistant",
-    content: "",
-    toolCalls: [{ id: "call_1", name: "weather", arguments: '{"city":"Rome"}' }],
-  },
-  { role: "tool", content: "sunny", toolCallId: "call_1" },
-];
-
-function published(name: string): unknown {
-  return JSON.parse(
-    readFileSync(publishedModel("tokenizers", name, "tokenizer_config.json"), "utf8"),
-  );
-}
-
-describeWithModels("the published template of", () => {
-  test("Qwen 3 writes turns, tools, calls and their results", () => {
-    const template = createChatTemplate(published("qwen3"));
-    expect(template.toolFormat).toBe("hermes");
-    expect(template.render(hello, []).text).toBe(
-      "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n",
-    );
-    const { text, addSpecialTokens } = template.render(withCall, [weather]);
-    expect(addSpecialTokens).toBe(false);
-    expect(text).toContain("<|im_start|>system\nBe brief.\n\n# Tools");
-    expect(text).toContain('{"type": "function", "function": {"name": "weather"');
-    expect(text).toContain(
-      '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"}}\n</tool_call>',
-    );
-    expect(text).toContain("<tool_response>\nsunny\n</tool_response>");
-  });
-
-  test("Phi 3 has no place for tools: they are told in words", () => {
-    const template = createChatTemplate(published("phi-3"));
-    expect(template.render(hello, []).text).toBe("<s><|user|>\nHello<|end|>\n<|assistant|>\n");
-    expect(template.toolFormat).toBe("hermes");
-  });
-});
+/** Knows tools and calls, in the words of Hermes and Qwen. */
+const HERMES = `{%- if tools %}[tools]{{ tools | tojson }}{% endif -%}
+{%- for message in messages -%}
+  [{{ message.role }}{% if message.name %} {{ message.name }}{% endif %}]{{ message.content }}
+  {%- for call in message.tool_calls or [] -%}
+    <tool_call>{{ call.function | tojson }}</tool_call>
+  {%- endfor -%}
+{%- endfor -%}
+{%- if add_generation_prompt %}[assistant]{% endif -%}`;
 
 describe("a chat template", () => {
+  test("with a place for tools writes them, calls of them and their results", () => {
+    const template = createChatTemplate({ chat_template: HERMES });
+    expect(template.toolFormat).toBe("hermes");
+    expect(template.render(HELLO, [])).toEqual({
+      text: "[user]Hello[assistant]",
+      addSpecialTokens: false,
+    });
+    const { text } = template.render(WITH_CALL, [WEATHER]);
+    const parameters = '{"type": "object", "properties": {"city": {"type": "string"}}}';
+    const described = `{"name": "weather", "description": "Tells the weather", "parameters": ${parameters}}`;
+    const call = '{"name": "weather", "arguments": {"city": "Rome"}}';
+    expect(text).toBe(
+      `[tools][{"type": "function", "function": ${described}}][system]Be brief.[user]Weather?` +
+        `[assistant]<tool_call>${call}</tool_call>[tool weather]sunny[assistant]`,
+    );
+  });
+
   test("in its own file stands in place of the configuration's", () => {
     const config = { chat_template: "old", bos_token: { content: "<s>" } };
     const template = createChatTemplate(config, "{{ bos_token }}{{ messages[0].content }}");
-    expect(template.render(hello, []).text).toBe("<s>Hello");
+    expect(template.render(HELLO, []).text).toBe("<s>Hello");
   });
 
   test("for tools is taken where there are tools", () => {
@@ -68,13 +43,13 @@ describe("a chat template", () => {
       { name: "tool_use", template: "{% for tool in tools %}{{ tool.function.name }}{% endfor %}" },
     ];
     const template = createChatTemplate({ chat_template });
-    expect(template.render(hello, []).text).toBe("plain");
-    expect(template.render(hello, [weather]).text).toBe("weather");
+    expect(template.render(HELLO, []).text).toBe("plain");
+    expect(template.render(HELLO, [WEATHER]).text).toBe("weather");
   });
 
   test("tells its own refusal", () => {
     const template = createChatTemplate({}, "{{ raise_exception('turns must alternate') }}");
-    expect(() => template.render(hello, [])).toThrow(
+    expect(() => template.render(HELLO, [])).toThrow(
       expect.objectContaining({
         code: "invalid_value",
         param: "messages",
@@ -92,7 +67,7 @@ describe("a chat template", () => {
 
   test("without a place for tools has them in the system's message, with past calls as text", () => {
     const source = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}";
-    const { text } = createChatTemplate({}, source).render(withCall, [weather]);
+    const { text } = createChatTemplate({}, source).render(WITH_CALL, [WEATHER]);
     expect(text).toContain("[system]Be brief.\n\nYou may call these functions:");
     expect(text).toContain(
       '[assistant]<tool_call>{"name": "weather", "arguments": {"city":"Rome"}}</tool_call>',
@@ -101,7 +76,7 @@ describe("a chat template", () => {
   });
 
   test("that is missing lets a model continue the texts", () => {
-    const messages: ConversationMessage[] = [...hello, { role: "user", content: "again" }];
+    const messages: ConversationMessage[] = [...HELLO, { role: "user", content: "again" }];
     expect(createChatTemplate({}).render(messages, [])).toEqual({
       text: "Hello\nagain",
       addSpecialTokens: true,
