@@ -49,16 +49,31 @@ export const contextOf = (signal: AbortSignal = new AbortController().signal) =>
   readInput: () => Promise.reject(new Error("speech has no inputs")),
 });
 
+/** A pipeline that speaks the request above, changed. */
+export interface Voice {
+  readonly say: (changes?: Partial<SpeechRequest>) => Promise<Said>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openVoice(modelPath: string, setup = setupOf(modelPath)): Promise<Voice> {
+  const pipeline = await createSpeechPipeline(setup);
+  return {
+    say: (changes = {}) => collect(pipeline.run({ ...request, ...changes }, contextOf())),
+    close: () => pipeline.close(),
+  };
+}
+
+/** Opens a voice for one request. */
 export async function say(
   modelPath: string,
   changes: Partial<SpeechRequest> = {},
   setup = setupOf(modelPath),
 ): Promise<Said> {
-  const pipeline = await createSpeechPipeline(setup);
+  const voice = await openVoice(modelPath, setup);
   try {
-    return await collect(pipeline.run({ ...request, ...changes }, contextOf()));
+    return await voice.say(changes);
   } finally {
-    await pipeline.close();
+    await voice.close();
   }
 }
 

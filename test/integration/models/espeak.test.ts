@@ -1,12 +1,11 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { phonemize } from "#framemill/media/espeak.js";
 import { phonemizeText } from "#framemill/modalities/speech/phonemes.js";
 import { kokoroPhonemes } from "#framemill/modalities/speech/kokoro-phonemes.js";
-import { describeWithEspeak } from "../../support/espeak.js";
 
 const english = { espeakPath: "espeak-ng", voice: "en-us" };
 
-describeWithEspeak("phonemes of espeak-ng", () => {
+describe("phonemes of espeak-ng", () => {
   it("come a text each, whatever the texts hold", async () => {
     const texts = ["hello", " ", "world\nagain", "-v de", "[[h@l]] <b>", "hello"];
     const phonemes = await phonemize(texts, english);

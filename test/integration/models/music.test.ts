@@ -1,212 +1,213 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { AdmitContext, Pipeline } from "#framemill/core/modality.js";
+import { addModel } from "#framemill/inference/layouts/add-model.js";
 import {
-  loadModelPackage,
+  graphPaths,
   type ModelPackage,
   modelInfo,
+  readModelText,
 } from "#framemill/inference/model-package.js";
-import { decodeCodes } from "#framemill/inference/musicgen/codec.js";
-import { createCodeSampler } from "#framemill/inference/musicgen/code-sampler.js";
-import { createColumnDecoder, type TextStates } from "#framemill/inference/musicgen/decoder.js";
-import { makeCodes } from "#framemill/inference/musicgen/make-codes.js";
+import { createColumnDecoder } from "#framemill/inference/musicgen/decoder.js";
 import { openMusicgen } from "#framemill/inference/musicgen/musicgen.js";
+import type { Sound } from "#framemill/inference/musicgen/piece.js";
 import { parseMusicgenSettings } from "#framemill/inference/musicgen/settings.js";
-import { openSessions, type SessionThread } from "#framemill/inference/session.js";
-import { float32, floatsOf, int64Of } from "#framemill/inference/tensor.js";
-import { loadTextTokenizer } from "#framemill/inference/text-tokenizer.js";
+import { openSessions } from "#framemill/inference/session.js";
+import { float32, int64Of } from "#framemill/inference/tensor.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { music } from "#framemill/modalities/music/index.js";
-import type { MusicOutput, MusicRequest } from "#framemill/modalities/music/request.js";
 import { createMusicPipeline } from "#framemill/modalities/music/pipeline.js";
-import { addedModel } from "../../support/added-model.js";
-import { describeWithModels, publishedModel } from "../../support/published-models.js";
+import type { MusicOutput, MusicRequest } from "#framemill/modalities/music/request.js";
+import { deviation } from "../../support/npy.js";
+import {
+  CODE_COUNT,
+  END_ID,
+  FIRST_WORD_ID,
+  type TinyMusicgen,
+  writeTinyMusicgen,
+} from "../../support/tiny-musicgen.js";
 
-const NAME = "tiny-official/music-musicgen";
-const file = (...path: string[]) => publishedModel(NAME, ...path);
-const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "espeak-ng" };
+let folder: string;
+beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "framemill-music-"))));
+afterAll(() => rm(folder, { recursive: true }));
 
-/** Values of a little-endian .npy file of int64 or float32, version 1. */
-async function readNpy(path: string): Promise<number[]> {
-  const bytes = await readFile(path);
-  const start = 10 + bytes.readUInt16LE(8);
-  const isInteger = bytes.toString("latin1", 10, start).includes("<i8");
-  const size = isInteger ? 8 : 4;
-  return Array.from({ length: (bytes.length - start) / size }, (_, index) => {
-    const at = start + index * size;
-    return isInteger ? Number(bytes.readBigInt64LE(at)) : bytes.readFloatLE(at);
-  });
-}
-
-function greatestDifference(left: ArrayLike<number>, right: ArrayLike<number>): number {
-  let greatest = Math.abs(left.length - right.length);
-  for (let index = 0; index < left.length; index++)
-    greatest = Math.max(greatest, Math.abs((left[index] ?? 0) - (right[index] ?? 0)));
-  return greatest;
-}
-
-async function readSettings() {
-  const readJson = async (name: string): Promise<unknown> =>
-    JSON.parse(await readFile(file(name), "utf8"));
-  return parseMusicgenSettings(await readJson("config.json"), { do_sample: false });
-}
-
-/** A copy of the package that generates otherwise than published. */
-async function copyPackage(model: ModelPackage, generation: object): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "framemill-music-"));
-  await cp(model.path, folder, { recursive: true });
-  const { path = "" } = model.files["generation-config"] ?? {};
-  await writeFile(join(folder, path), JSON.stringify(generation));
-  return folder;
-}
-
-async function finish<Result>(work: AsyncGenerator<unknown, Result>): Promise<Result> {
-  let step = await work.next();
-  while (!step.done) step = await work.next();
-  return step.value;
+let count = 0;
+async function add(tiny: TinyMusicgen): Promise<ModelPackage> {
+  const id = `music-${(count += 1)}`;
+  writeTinyMusicgen(join(folder, "sources", id), tiny);
+  return addModel(join(folder, "sources", id), { modelsDir: join(folder, "models"), id });
 }
 
 const { signal } = new AbortController();
+const PROMPT = "slow piano and loud drums";
+const PROMPT_IDS = [0, 1, 2, 4, 3].map((word) => FIRST_WORD_ID + word).concat(END_ID);
 
-// The golden files hold the reference PyTorch pipeline's greedy run with guidance 3, 24 new tokens.
-describeWithModels("the MusicGen loop on a published export", () => {
-  const graphsOf = (...decoders: readonly (readonly [string, string])[]) => ({
-    "text-encoder": file("onnx", "text_encoder.onnx"),
-    "audio-decoder": file("onnx", "encodec_decode.onnx"),
-    ...Object.fromEntries(decoders.map(([role, name]) => [role, file("onnx", `${name}.onnx`)])),
-  });
-  const merged = graphsOf(["decoder-merged", "decoder_model_merged"]);
-  const split = graphsOf(
-    ["decoder", "decoder_model"],
-    ["decoder-with-past", "decoder_with_past_model"],
-  );
+const mean = (values: readonly number[]) =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+const level = (code: number) => (code === CODE_COUNT ? 0 : code);
 
-  async function encodeGoldenText(sessions: SessionThread): Promise<TextStates> {
-    const ids = await readNpy(file("golden", "input_ids.npy"));
-    const ones = ids.map(() => 1);
-    const encoded = await sessions.run("text-encoder", {
-      input_ids: int64Of(ids, [1, ids.length]),
-      attention_mask: int64Of(ones, [1, ids.length]),
+/** What the decoder makes of a text that the mask shows; 0 of one that it hides. */
+function textOf(ids: readonly number[]): number {
+  const weights = ids.map((id) => Math.exp((3 * id) / 100));
+  const weighted = ids.reduce((sum, id, at) => sum + (id / 100) * (weights[at] ?? 0), 0);
+  return weighted / (mean(weights) * ids.length) + (9 * mean(ids)) / 100 + 0.25;
+}
+
+/** Where the scores of a row of codes are greatest behind columns [column][row]. */
+function targetOf(columns: readonly (readonly number[])[], row: number, text: number): number {
+  const levels = columns.map((column) => column.map(level));
+  const means = levels.map(mean);
+  const lean = mean(levels.map((column) => (column[0] ?? 0) - (column.at(-1) ?? 0)));
+  return 0.47 * (means.at(-1) ?? 0) + 0.21 * mean(means) + 0.05 * lean + 1.3 * row + text;
+}
+
+describe("a MusicGen of one layout", () => {
+  // Shares of 1 + |score|: 3e-7 and 5e-4 were measured, as float16 has 11 bits.
+  test.each<[string, TinyMusicgen, number]>([
+    ["a merged decoder", { decoder: "merged" }, 2e-6],
+    ["a pair of decoders with weights beside them", { decoder: "split", besides: true }, 2e-6],
+    ["a pair of decoders in float16", { decoder: "split", half: true }, 2e-3],
+  ])("with %s scores the next codes as its formula does", async (_, tiny, tolerance) => {
+    const model = await add(tiny);
+    const config: unknown = JSON.parse(await readModelText(model, "config"));
+    const settings = parseMusicgenSettings(config, {});
+    const roles = Object.keys(model.files).filter((role) =>
+      /^decoder(-merged|-with-past)?$/.test(role),
+    );
+    const thread = await openSessions({
+      graphs: graphPaths(model, roles),
+      threads: 1,
+      providers: ["cpu"],
     });
-    const states = floatsOf(encoded, "last_hidden_state");
-    const both = new Float32Array(2 * states.length);
-    both.set(states);
-    return {
-      batch: 2,
-      states: float32(both, [2, ids.length, states.length / ids.length]),
-      mask: int64Of([...ones, ...ids.map(() => 0)], [2, ids.length]),
-    };
-  }
-
-  async function withSessions<Result>(
-    graphs: Record<string, string>,
-    use: (sessions: SessionThread) => Promise<Result>,
-  ): Promise<Result> {
-    const sessions = await openSessions({ graphs, threads: 1, providers: ["cpu"] });
-    try {
-      return await use(sessions);
-    } finally {
-      await sessions.close();
-    }
-  }
-
-  test.each([
-    ["merged", merged],
-    ["split", split],
-  ])("makes the reference's codes and sound with a %s decoder", async (_, graphs) => {
-    const settings = await readSettings();
-    const { codes, sound } = await withSessions(graphs, async (sessions) => {
-      const text = await encodeGoldenText(sessions);
-      const sampler = createCodeSampler(settings.sampling, 0);
-      const plan = { settings, text, frames: 21, sampler, signal };
-      const made = await finish(makeCodes(sessions, plan));
-      const decoded = await finish(decodeCodes(sessions, { settings, codes: made, signal }));
-      return { codes: made, sound: decoded };
-    });
-    expect([...codes.values]).toEqual(await readNpy(file("golden", "audio_codes.npy")));
-    const golden = await readNpy(file("golden", "audio_values.npy"));
-    expect(greatestDifference(sound.samples, golden)).toBeLessThan(1e-3);
-  });
-
-  test.each([
-    ["merged", merged],
-    ["split", split],
-  ])("reads many columns at once as one by one, with a %s decoder", async (_, graphs) => {
-    const settings = await readSettings();
-    const count = 12;
-    // Rows of columns, as a window that goes on from the one before begins with.
-    const columns = Array.from({ length: 4 * count }, (_code, index) => (index * 7) % 64);
-    await withSessions(graphs, async (sessions) => {
-      const text = await encodeGoldenText(sessions);
-      const whole = createColumnDecoder(sessions, text, settings);
-      const stepwise = createColumnDecoder(sessions, text, settings);
-      const last = await whole.feed(columns, count);
-      for (let column = 0; column < count; column++) {
-        const fed = [0, 1, 2, 3].map((row) => columns[row * count + column] ?? 0);
-        const logits = await stepwise.feed(fed, 1);
-        if (column < count - 1) continue;
-        for (const [batchRow, codebook] of [
-          [0, 0],
-          [0, 3],
-          [1, 2],
-        ] as const) {
-          const from = last.offsetOf(batchRow, codebook);
-          const to = logits.offsetOf(batchRow, codebook);
-          const difference = greatestDifference(
-            last.values.subarray(from, from + 64),
-            logits.values.subarray(to, to + 64),
-          );
-          expect(difference).toBeLessThan(1e-5);
+    const states = [...PROMPT_IDS, ...PROMPT_IDS.map(() => 0)].flatMap((id) =>
+      Array.from({ length: 16 }, (_feature, feature) => (id * (feature + 1)) / 100),
+    );
+    const shown = [...PROMPT_IDS.map(() => 1), ...PROMPT_IDS.map(() => 0)];
+    const decoder = createColumnDecoder(
+      thread,
+      {
+        batch: 2,
+        states: float32(Float32Array.from(states), [2, PROMPT_IDS.length, 16]),
+        mask: int64Of(shown, [2, PROMPT_IDS.length]),
+      },
+      settings,
+    );
+    // Three columns at once, as a window that goes on from the one before begins; then one by one.
+    const columns = [
+      [64, 64, 64, 64],
+      [9, 64, 64, 64],
+      [40, 3, 64, 64],
+      [21, 60, 12, 64],
+      [33, 7, 50, 2],
+    ];
+    for (const [from, to] of [
+      [0, 3],
+      [3, 4],
+      [4, 5],
+    ] as const) {
+      const fed = columns.slice(from, to);
+      const rows = [0, 1, 2, 3].flatMap((row) => fed.map((column) => column[row] ?? 0));
+      const scores = await decoder.feed(rows, fed.length);
+      for (const [batchRow, text] of [textOf(PROMPT_IDS), 0].entries())
+        for (const codebook of [0, 1, 2, 3]) {
+          const start = scores.offsetOf(batchRow, codebook);
+          const target = targetOf(columns.slice(0, to), codebook, text);
+          const wanted = Array.from({ length: 64 }, (_code, code) => -((code - target) ** 2) / 50);
+          const share = (it: number, at: number) => it / (1 + Math.abs(wanted[at] ?? 0));
+          const got = scores.values.slice(start, start + 64).map(share);
+          expect(deviation(got, wanted.map(share))).toBeLessThan(tolerance);
         }
-      }
-      whole.close();
-      stepwise.close();
-    });
-  });
-
-  test("makes the same from the prompt itself", async () => {
-    const tokenizer = await loadTextTokenizer({ tokenizer: file("tokenizer.json") });
-    const prompt = tokenizer.decode(await readNpy(file("golden", "input_ids.npy")));
-    const folder = await copyPackage(await addedModel(NAME), { do_sample: false });
-    const opened = await openMusicgen(await loadModelPackage(folder), { threads: 1 });
-    try {
-      let found: Float32Array | undefined;
-      for await (const event of opened.compose({ prompt, seconds: 0.42, seed: 1 }, signal))
-        if (event.type === "sound") found = event.sound.samples;
-      const golden = await readNpy(file("golden", "audio_values.npy"));
-      expect(greatestDifference(found ?? [], golden)).toBeLessThan(1e-3);
-    } finally {
-      await opened.close();
-      await rm(folder, { recursive: true });
     }
+    decoder.close();
+    await thread.close();
   });
 
-  test("decodes in chunks what it decodes at once, but for the seams", async () => {
-    const settings = await readSettings();
-    const frames = 300;
-    const values = Int32Array.from({ length: 4 * frames }, (_, index) => (index * 7919) % 64);
-    const plan = { settings, codes: { values, frames }, signal };
-    await withSessions(merged, async (sessions) => {
-      const whole = await finish(decodeCodes(sessions, plan));
-      const pieces = { ...plan, chunkFrames: 100, contextFrames: 50 };
-      const chunked = await finish(decodeCodes(sessions, pieces));
-      expect(greatestDifference(whole.samples, chunked.samples)).toBeLessThan(1e-5);
+  test.each<[string, TinyMusicgen]>([
+    ["a merged decoder", { decoder: "merged" }],
+    ["a pair of decoders", { decoder: "split" }],
+    ["two channels", { decoder: "merged", codebooks: 8, channels: 2 }],
+  ])("with %s makes of a prompt, past its window, the sound of its formula", async (_, tiny) => {
+    const { codebooks = 4, channels = 1 } = tiny;
+    const model = await add({ ...tiny, positions: 60, generation: { do_sample: false } });
+    expect(model).toMatchObject({
+      modality: "music",
+      pipeline: "musicgen",
+      shapes: { sampleRateHz: 32_000, frameRateHz: 50, codebooks, channels },
+      limits: { maxSeconds: 60 },
     });
+    const opened = await openMusicgen(model, { threads: 1 });
+    const piece = { prompt: PROMPT, seconds: 75 / 50, seed: 1 };
+    let sound: Sound | undefined;
+    for await (const event of opened.compose(piece, signal))
+      if (event.type === "sound") ({ sound } = event);
+    await opened.close();
+    const codes = greedyCodes(75, { codebooks, channels });
+    const samples = Array.from({ length: channels }, (_channel, channel) =>
+      Array.from({ length: 75 * 640 }, (_sample, sample) => {
+        const frame = Math.floor(sample / 640);
+        const four = [0, 1, 2, 3].map((row) => codes[row * channels + channel]?.[frame] ?? 0);
+        return four.reduce((sum, code, row) => sum + ((4 - row) * code) / 640, -0.5);
+      }),
+    );
+    expect(sound).toMatchObject({ channels, sampleRateHz: 32_000 });
+    expect(deviation(sound?.samples ?? [], samples.flat())).toBeLessThan(1e-6);
+  });
+
+  test.each([
+    ["onnx/encodec_decode.onnx", "in any dtype"],
+    ["generation_config.json", "it holds the guidance scale"],
+  ])("without %s is refused in a sentence", async (file, reason) => {
+    const source = join(folder, "sources", reason, "music");
+    writeTinyMusicgen(source, { decoder: "merged" });
+    await rm(join(source, file));
+    const refused = addModel(source, { modelsDir: join(folder, "models") });
+    await expect(refused).rejects.toThrow(new RegExp(`^music has no ${file}.*${reason}`));
   });
 });
 
-describeWithModels("the music pipeline", () => {
+/** Of 60 positions 56 frames; 60 % of a window are new. */
+const WINDOW = { frames: 56, overlap: 22 };
+
+/**
+ * Codes [row][frame] where uncond + 3 × (cond - uncond) is greatest, window by window: row r begins
+ * r / channels columns late, and each window begins with the last frames of the one before. None of these is
+ * nearer than 3e-4 to the middle between two codes.
+ */
+function greedyCodes(
+  frames: number,
+  { codebooks, channels }: { readonly codebooks: number; readonly channels: number },
+): number[][] {
+  const codes = Array.from({ length: codebooks }, (): number[] => []);
+  const text = textOf(PROMPT_IDS);
+  for (let made = 0; made < frames;) {
+    const start = Math.max(0, made - WINDOW.overlap);
+    made = Math.min(start + WINDOW.frames, frames);
+    const fed: number[][] = [];
+    for (let column = 0; column < made - start + codebooks / channels; column++) {
+      const frameOf = (row: number) => start + column - 1 - Math.floor(row / channels);
+      for (const [row, own] of codes.entries()) {
+        if (frameOf(row) !== own.length || own.length >= made) continue;
+        const likeliest = Math.round(targetOf(fed, row, 3 * text));
+        own.push(Math.max(0, Math.min(CODE_COUNT - 1, likeliest)));
+      }
+      const isPadded = (row: number) => frameOf(row) < start || frameOf(row) >= made;
+      fed.push(codes.map((own, row) => (isPadded(row) ? CODE_COUNT : (own[frameOf(row)] ?? NaN))));
+    }
+  }
+  return codes;
+}
+
+describe("the music pipeline", () => {
+  const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "espeak-ng" };
   let pipeline: Pipeline<MusicRequest, MusicOutput>;
   let context: AdmitContext;
-  let scratchPath: string;
 
   beforeAll(async () => {
-    const model = await addedModel(NAME);
-    scratchPath = await mkdtemp(join(tmpdir(), "framemill-music-"));
+    const model = await add({ decoder: "merged" });
     pipeline = await createMusicPipeline({ modelPath: model.path, threads: 1, ...programs });
     context = {
       model: { ...(await modelInfo(model)), maxSeconds: 60 },
@@ -215,11 +216,7 @@ describeWithModels("the music pipeline", () => {
       findEarlier: () => Promise.resolve(undefined),
     };
   });
-
-  afterAll(async () => {
-    await pipeline.close();
-    await rm(scratchPath, { recursive: true });
-  });
+  afterAll(() => pipeline.close());
 
   async function make(
     body: object,
@@ -230,11 +227,8 @@ describeWithModels("the music pipeline", () => {
     const request = await music.admit(whole, context);
     const events: PipelineEvent<MusicOutput>[] = [];
     const readInput = () => Promise.reject(new Error("music has no inputs"));
-    for await (const event of pipeline.run(request, {
-      signal: abort.signal,
-      scratchPath,
-      readInput,
-    })) {
+    const own = { signal: abort.signal, scratchPath: folder, readInput };
+    for await (const event of pipeline.run(request, own)) {
       events.push(event);
       listen(event);
     }
@@ -246,31 +240,6 @@ describeWithModels("the music pipeline", () => {
     if (found?.type !== "file") throw new Error("there must be a file");
     return found;
   }
-
-  test.each([
-    { format: "mp3", codec: "mp3", mediaType: "audio/mpeg", rate: 32_000, longest: 1.08 },
-    { format: "wav", codec: "pcm_s16le", mediaType: "audio/wav", rate: 32_000, longest: 1 },
-    { format: "flac", codec: "flac", mediaType: "audio/flac", rate: 32_000, longest: 1 },
-    {
-      format: "opus",
-      codec: "opus",
-      mediaType: "audio/ogg; codecs=opus",
-      rate: 48_000,
-      longest: 1.02,
-    },
-  ])(
-    "makes a $format file of the length ordered",
-    async ({ format, codec, mediaType, rate, longest }) => {
-      const events = await make({ response_format: format });
-      const content = contentOf(events);
-      expect(content).toMatchObject({ variant: "content", mediaType });
-      const { audio, durationSeconds } = await probeMedia(content.path);
-      expect(audio).toMatchObject({ codec, sampleRateHz: rate, channels: 1 });
-      expect(durationSeconds).toBeGreaterThanOrEqual(0.98);
-      expect(durationSeconds).toBeLessThanOrEqual(longest);
-      expect(events.at(-1)).toEqual({ type: "output", output: { audioSeconds: 1 } });
-    },
-  );
 
   test.each(["mp3", "opus"])(
     "makes the same %s bytes of the same seed, others of another",
@@ -286,7 +255,13 @@ describeWithModels("the music pipeline", () => {
   test("goes on past the window of the model, telling its progress step by step", async () => {
     // 256 positions hold 252 frames, five seconds; six seconds are 300 frames in two windows.
     const events = await make({ seconds: 6, response_format: "wav" });
-    expect((await probeMedia(contentOf(events).path)).durationSeconds).toBe(6);
+    const content = contentOf(events);
+    expect(content).toMatchObject({ variant: "content", mediaType: "audio/wav" });
+    expect(await probeMedia(content.path)).toMatchObject({
+      audio: { codec: "pcm_s16le", sampleRateHz: 32_000, channels: 1 },
+      durationSeconds: 6,
+    });
+    expect(events.at(-1)).toEqual({ type: "output", output: { audioSeconds: 6 } });
     const progress = events.flatMap((event) => (event.type === "progress" ? [event] : []));
     const steps = progress.filter(({ stage }) => stage === "steps");
     // Nothing, then 252 + 3 columns, then 148 in all of which 100 frames were known: 48 + 3.

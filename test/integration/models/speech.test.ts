@@ -3,26 +3,41 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addModel } from "#framemill/inference/layouts/add-model.js";
-import { loadModelPackage } from "#framemill/inference/model-package.js";
 import { ownFileInput, runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { probeMedia } from "#framemill/media/probe.js";
-import { openKokoro } from "#framemill/modalities/speech/kokoro.js";
-import { describeWithEspeak } from "../../support/espeak.js";
-import { describeWithModels, publishedModel } from "../../support/published-models.js";
+import type { SpeechRequest } from "#framemill/modalities/speech/request.js";
 import {
   expectNoChildren,
   fixture,
+  openVoice,
   type Said,
   say,
   setupOf,
+  type Voice,
 } from "../../support/speech-harness.js";
+import {
+  KOKORO_VOCABULARY,
+  KOKORO_VOICES,
+  type KokoroForm,
+  writeTinyKokoro,
+} from "../../support/tiny-kokoro.js";
 
 let folder: string;
+const voices: Voice[] = [];
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "framemill-speech-"))));
 afterAll(async () => {
+  for (const voice of voices) await voice.close();
   await rm(folder, { recursive: true });
   await expectNoChildren();
 });
+
+/** A folder in a published layout as a package, opened until the tests are over. */
+async function addVoice(source: string, id: string): Promise<Voice> {
+  const { path } = await addModel(source, { modelsDir: folder, id, licence: "MIT" });
+  const voice = await openVoice(path);
+  voices.push(voice);
+  return voice;
+}
 
 /** Runs of one level: what the fixtures' graphs make of each id. */
 function levelsOf(samples: Int16Array, unit: number): number[] {
@@ -41,17 +56,14 @@ async function decodedSeconds(path: string, sampleRateHz: number): Promise<numbe
   return stdout.byteLength / 2 / sampleRateHz;
 }
 
-describeWithEspeak("a Piper voice", () => {
-  let piper: string;
-  beforeAll(async () => {
-    piper = (await addModel(fixture("piper"), { modelsDir: folder, id: "piper", licence: "MIT" }))
-      .path;
-  });
+describe("a Piper voice", () => {
+  let piper: Voice;
+  beforeAll(async () => void (piper = await addVoice(fixture("piper"), "piper")));
 
   it("is fed begin, pads, sounds of espeak-ng, end, for the speaker that was named", async () => {
     const input = "Hello, world!";
     const [abe, bea] = await Promise.all(
-      ["abe", "bea"].map((voice) => say(piper, { input, voice, format: "wav" })),
+      ["abe", "bea"].map((voice) => piper.say({ input, voice, format: "wav" })),
     );
     // həlˈoʊ, wˈɜːld! with a pad behind each; o has two ids; noise_scale 0.5 of the config is in each level.
     const sounds = [20, 59, 24, 120, [27, 127], 100, 8, 3, 35, 120, 62, 122, 24, 17, 4];
@@ -67,7 +79,7 @@ describeWithEspeak("a Piper voice", () => {
   });
 
   it("is heard as pcm of 24 kHz, as OpenAI's is, whatever its own rate", async () => {
-    const { bytes, output } = await say(piper, { format: "pcm" });
+    const { bytes, output } = await piper.say({ format: "pcm" });
     expect(Math.abs(bytes.byteLength / 2 / 24_000 - output.audioSeconds)).toBeLessThan(0.005);
   });
 
@@ -80,7 +92,7 @@ describeWithEspeak("a Piper voice", () => {
   ] as const)(
     "is heard as %s of codec %s at %i Hz, as long as it is",
     async (format, codec, sampleRateHz) => {
-      const { bytes, output } = await say(piper, { format });
+      const { bytes, output } = await piper.say({ format });
       const path = join(folder, `said.${format}`);
       await writeFile(path, bytes);
       const { audio } = await probeMedia(path);
@@ -93,11 +105,14 @@ describeWithEspeak("a Piper voice", () => {
     },
   );
 
-  it.each([2, 4, 0.25])("speaks at speed %f", async (speed) => {
-    const [plain, bent] = [await say(piper), await say(piper, { speed })];
-    const ratio = plain.output.audioSeconds / bent.output.audioSeconds / speed;
-    // Pieces of a tenth of a second are stretched by some milliseconds more or less.
-    expect(Math.abs(ratio - 1)).toBeLessThan(0.05);
+  it("speaks at its own speeds, and is stretched to others", async () => {
+    const plain = await piper.say();
+    for (const speed of [2, 4, 0.25]) {
+      const bent = await piper.say({ speed });
+      const ratio = plain.output.audioSeconds / bent.output.audioSeconds / speed;
+      // Pieces of a tenth of a second are stretched by some milliseconds more or less.
+      expect(Math.abs(ratio - 1)).toBeLessThan(0.05);
+    }
   });
 
   it("that reads letters needs no espeak-ng; one that reads phonemes says what is missing", async () => {
@@ -112,7 +127,8 @@ describeWithEspeak("a Piper voice", () => {
     await addModel(modelPath, { modelsDir: folder, id: "letters", licence: "MIT" });
     const without = { ...setupOf(modelPath), espeakPath: "/nowhere/espeak-ng" };
     expect((await say(modelPath, { input: "Hello" }, without)).output.inputTokens).toBe(4);
-    await expect(say(piper, {}, { ...without, modelPath: piper })).rejects.toMatchObject({
+    const withPhonemes = { ...without, modelPath: join(folder, "piper") };
+    await expect(say(withPhonemes.modelPath, {}, withPhonemes)).rejects.toMatchObject({
       code: "service_unavailable",
       message: expect.stringContaining("ESPEAK_PATH"),
     });
@@ -123,87 +139,62 @@ describeWithEspeak("a Piper voice", () => {
     [{ language: "tlh" }, "language"],
     [{ voice: "eve" }, "voice"],
   ])("refuses %j before the first byte", async (changes, param) => {
-    await expect(say(piper, changes)).rejects.toMatchObject({ code: "invalid_value", param });
+    await expect(piper.say(changes)).rejects.toMatchObject({ code: "invalid_value", param });
   });
 });
 
 describe("a VITS voice of the transformers library", () => {
   it("is fed letters with blanks between, and stretched where it is to be faster", async () => {
-    const options = { modelsDir: folder, id: "mms", licence: "MIT" };
-    const { path } = await addModel(fixture("hf-vits"), options);
-    const { bytes, output } = await say(path, { input: "Hello World", format: "wav" });
+    const mms = await addVoice(fixture("hf-vits"), "mms");
+    const { bytes, output } = await mms.say({ input: "Hello World", format: "wav" });
     const ids = [6, 0, 7, 0, 10, 0, 10, 0, 11, 0, 19, 0, 12, 0, 11, 0, 13, 0, 10, 0, 5];
     expect(levelsOf(wordsOf(bytes), 256).join(" ")).toContain(ids.slice(1, -1).join(" "));
     expect(bytes.readUInt32LE(24)).toBe(16_000);
-    const fast = await say(path, { input: "Hello World", format: "wav", speed: 1.25 });
+    const fast = await mms.say({ input: "Hello World", format: "wav", speed: 1.25 });
     expect(output.audioSeconds / fast.output.audioSeconds).toBeCloseTo(1.25, 1);
   });
 });
 
-describeWithModels("Kokoro", () => {
-  describeWithEspeak("from text", kokoroTests);
-});
+describe("a Kokoro voice", () => {
+  const forms: KokoroForm[] = ["onnx-community", "hexgrad", "kokoro-onnx"];
+  const kokoros = new Map<string, Voice>();
+  beforeAll(async () => {
+    for (const form of forms) {
+      const source = join(folder, "sources", form);
+      writeTinyKokoro(source, form);
+      kokoros.set(form, await addVoice(source, form));
+    }
+  });
+  const sayIn = (form: string, changes: Partial<SpeechRequest>): Promise<Said> => {
+    const kokoro = kokoros.get(form);
+    if (kokoro === undefined) throw new Error(`there is no ${form}`);
+    return kokoro.say({ input: "Hello", ...changes });
+  };
 
-function kokoroTests(): void {
-  const source = publishedModel("tiny-official", "tts-kokoro");
-  const voices = publishedModel("tts-kokoro-voices");
-  const golden = { ids: [0, 50, 83, 54, 156, 57, 135, 0], samples: 124_800 };
-  // What the vocabulary of the same folder makes of həlˈoʊ: its letters are one less than the golden's.
-  const helloIds = [0, 49, 83, 53, 156, 56, 135, 0];
-
-  /** A real voice (25 frames an id) but for the row of 8 ids, which is the golden style (26 frames). */
-  async function goldenVoice(): Promise<Uint8Array> {
-    const table = await readFile(join(voices, "voices", "bf_emma.bin"));
-    const style = await readFile(join(source, "golden", "style.npy"));
-    table.set(style.subarray(-1_024), 6 * 1_024);
-    return table;
-  }
-
-  async function kokoro(graph: string): Promise<string> {
-    const folderOfOne = join(folder, "sources", graph);
-    await mkdir(join(folderOfOne, "onnx"), { recursive: true });
-    await copyFile(join(source, "config.json"), join(folderOfOne, "config.json"));
-    await copyFile(join(source, "onnx", `${graph}.onnx`), join(folderOfOne, "onnx", "model.onnx"));
-    await mkdir(join(folderOfOne, "voices"));
-    await writeFile(join(folderOfOne, "voices", "golden.bin"), await goldenVoice());
-    const options = { modelsDir: folder, id: graph, extra: [voices], licence: "Apache-2.0" };
-    return (await addModel(folderOfOne, options)).path;
-  }
+  it.each(forms)("of %s is fed sounds between pads, in the style of as many", async (form) => {
+    for (const [voice, name] of KOKORO_VOICES.entries()) {
+      const { bytes, output } = await sayIn(form, { voice: name, format: "wav" });
+      const sounds = Array.from(name.startsWith("b") ? "həlˈəʊ" : "həlˈoʊ");
+      // Six sounds have the row 6 of the voice's styles.
+      const ids = sounds.map((sound) => KOKORO_VOCABULARY[sound] ?? 0);
+      const levels = [0, ...ids, 0].map((id) => 2 * (id + 200 * voice + 6 / 2));
+      expect(levelsOf(wordsOf(bytes), 2_048).join(" ")).toContain(levels.slice(1, -1).join(" "));
+      expect(output).toEqual({ audioSeconds: (8 * 2_400) / 24_000, inputTokens: 6 });
+    }
+  });
 
   it.each([
-    ["model", 0.5],
-    ["model_speed_int32", 1],
-  ])(
-    "%s reads a text as its ids, and makes of the golden ids 600 samples a frame of duration",
-    async (graph, slowest) => {
-      const path = await kokoro(graph);
-      const model = await openKokoro(await loadModelPackage(path), setupOf(path));
-      try {
-        expect(model.speeds.slowest).toBe(slowest);
-        const { signal } = new AbortController();
-        const text = { text: "Hello", voice: "af_heart", language: null, signal };
-        const [utterance] = await model.prepare(text);
-        expect(utterance).toEqual({ ids: helloIds, tokenCount: 6 });
-        const spoken = { ids: golden.ids, tokenCount: 6 };
-        for (const speed of [1, 2]) {
-          const samples = await model.synthesize(spoken, { voice: "golden", speed });
-          expect(samples).toHaveLength(golden.samples / speed);
-          expect(samples.every((sample) => Number.isFinite(sample))).toBe(true);
-        }
-      } finally {
-        await model.close();
-      }
-    },
-  );
-
-  it("speaks with the real voices, an integer graph at a broken speed, below full scale", async () => {
-    const path = join(folder, "model_speed_int32");
-    const plain = await say(path, { input: "Hello", voice: "am_michael", format: "wav" });
-    const fast = await say(path, { input: "Hello", voice: "ash", format: "wav", speed: 1.5 });
-    expect(plain.output.audioSeconds).toBeCloseTo((25 * 8 * 600) / 24_000, 0);
-    expect(plain.output.audioSeconds / fast.output.audioSeconds).toBeCloseTo(1.5, 1);
-    const peak = Math.max(...wordsOf(plain.bytes).map(Math.abs));
-    expect(peak).toBeGreaterThan(1_000);
-    expect(peak).toBeLessThanOrEqual(Math.round(0.99 * 32_767));
+    ["onnx-community", 2, 0.4],
+    ["onnx-community", 0.5, 1.6],
+    ["hexgrad", 2, 0.4],
+  ])("of %s speaks at speed %d by itself", async (form, speed, seconds) => {
+    const { output } = await sayIn(form, { speed });
+    expect(output.audioSeconds).toBe(seconds);
   });
-}
+
+  it("whose graph knows whole speeds only is stretched to others", async () => {
+    const { output } = await sayIn("hexgrad", { speed: 1.6 });
+    // Stretching works on pieces of some tens of milliseconds.
+    expect(Math.abs(output.audioSeconds - 0.8 / 1.6)).toBeLessThan(0.05);
+  });
+});

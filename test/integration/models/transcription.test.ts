@@ -1,168 +1,191 @@
-import { readFileSync } from "node:fs";
-import { afterAll, expect, test } from "vitest";
-import type { PipelineEvent } from "#framemill/core/events.js";
-import type { Pipeline } from "#framemill/core/modality.js";
-import type { ModelPackage } from "#framemill/inference/model-package.js";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { JobError } from "#framemill/core/errors.js";
 import { openSessions } from "#framemill/inference/session.js";
-import { createTranscriptionPipeline } from "#framemill/modalities/transcription/pipeline.js";
-import type { TranscriptionRequest } from "#framemill/modalities/transcription/request.js";
+import { createVoiceDetector } from "#framemill/inference/speech-recognition/voice-activity.js";
 import { voiceRegions } from "#framemill/modalities/transcription/sound-regions.js";
-import type { TranscriptionOutput } from "#framemill/modalities/transcription/transcript.js";
-import { addedModel } from "../../support/added-model.js";
-import { describeWithModels, publishedModel } from "../../support/published-models.js";
+import { melody, tone, wavOf } from "../../support/melody.js";
+import { createRandom } from "../../support/onnx.js";
+import { writeOldVoiceDetector, writeVoiceDetector } from "../../support/tiny-voice-detector.js";
+import { addTinyWhisper } from "../../support/tiny-whisper.js";
+import type { TinyWhisper } from "../../support/tiny-whisper-graphs.js";
 import {
+  collect,
   openSound,
+  openTranscriber,
+  outputOf,
   ownFolder,
-  SPEECH_PATH,
-  TINY_WHISPER,
-  whisperVariant,
-} from "../../support/tiny-whisper.js";
+  type Transcriber,
+} from "../../support/transcriber.js";
+import { timeId, wordId } from "../../support/whisper-vocabulary.js";
 
 const { signal } = new AbortController();
 
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
+describe.each([
+  ["with a state", writeVoiceDetector, 64, 1],
+  ["of the older form, with two", writeOldVoiceDetector, 0, 2],
+])("a voice detector %s", (_, write, context, blends) => {
+  async function openDetector() {
+    const path = join(ownFolder(), "silero_vad.onnx");
+    write(path);
+    return openSessions({ graphs: { vad: path }, threads: 1, providers: ["cpu"] });
+  }
 
-describeWithModels("voice activity", () => {
-  test.each(["silero_vad.onnx", "silero_vad_16k_op15.onnx"])(
-    "%s finds speech between silences",
-    async (name) => {
-      const wav = readFileSync(SPEECH_PATH);
-      const seconds = (count: number) => Buffer.alloc(count * 32_000);
-      const padded = Buffer.concat([wav.subarray(0, 44), seconds(5), wav.subarray(44), seconds(7)]);
-      padded.writeUInt32LE(padded.length - 44, 40);
-      const pcm = await openSound(padded, name);
-      const graphs = { vad: publishedModel("silero-vad", name) };
-      const thread = await openSessions({ graphs, threads: 1, providers: ["cpu"] });
-      const found = await collect(voiceRegions(pcm, { thread, detection: {}, signal }));
-      await thread.close();
-      await pcm.close();
-      // The reader starts 0.6 s after the file and ends 0.4 s before it, heard by ear and by energy.
-      const [start = 0, end = 0] = [found[0]?.start, found.at(-1)?.end].map(
-        (it) => (it ?? 0) / 16_000,
-      );
-      expect(start).toBeGreaterThan(5);
-      expect(start).toBeLessThan(6);
-      expect(end).toBeGreaterThan(17.5);
-      expect(end).toBeLessThan(19);
-    },
-  );
+  test("remembers what it heard, window by window", async () => {
+    const thread = await openDetector();
+    const detector = createVoiceDetector(thread, "vad");
+    const random = createRandom();
+    const samples = Float32Array.from({ length: 5 * 512 }, random);
+    const states = [0, 0];
+    for (let from = 0; from < samples.length; from += 512) {
+      const heard = samples.subarray(Math.max(0, from - context), from + 512);
+      const squares = heard.reduce((sum, sample) => sum + sample ** 2, 0);
+      let loudness = (8 * squares) / (512 + context);
+      for (const [at, state] of states.entries()) loudness = states[at] = (state + loudness) / 2;
+      const wanted = states[blends - 1] ?? 0;
+      // float32 of values up to 3: 2e-7 was measured.
+      expect(await detector.judge(samples.subarray(from, from + 512))).toBeCloseTo(wanted, 5);
+    }
+    detector.close();
+    await thread.close();
+  });
+
+  test("finds a sound between silences", async () => {
+    const sound = new Float32Array(14 * 16_000);
+    sound.set(tone(440, 2), 5 * 16_000);
+    const pcm = await openSound(wavOf(sound));
+    const thread = await openDetector();
+    const found = await collect(voiceRegions(pcm, { thread, detection: {}, signal }));
+    await thread.close();
+    await pcm.close();
+    expect(found).toHaveLength(1);
+    // 0.3 s are kept on both sides; it is noticed within two windows of 32 ms.
+    expect((found[0]?.start ?? 0) / 16_000).toBeCloseTo(4.73, 1);
+    expect((found[0]?.end ?? 0) / 16_000).toBeCloseTo(7.35, 1);
+  });
 });
 
-describeWithModels("the transcription pipeline", () => {
-  const pipelines: Pipeline<TranscriptionRequest, TranscriptionOutput>[] = [];
-  afterAll(() => Promise.all(pipelines.map((pipeline) => pipeline.close())));
-  const setup = { threads: 1, ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "none" };
+describe("the transcription pipeline", () => {
+  const opened: Transcriber[] = [];
+  afterAll(() => Promise.all(opened.map((transcriber) => transcriber.close())));
 
-  async function open(model: ModelPackage) {
-    const pipeline = await createTranscriptionPipeline({ ...setup, modelPath: model.path });
-    pipelines.push(pipeline);
-    return pipeline;
+  async function open(tiny: Partial<TinyWhisper> = {}, extra: readonly string[] = []) {
+    const model = await addTinyWhisper({ decoder: "merged", ...tiny }, { extra });
+    const transcriber = await openTranscriber(model.path);
+    opened.push(transcriber);
+    return transcriber;
   }
+  let merged: Transcriber;
+  beforeAll(async () => void (merged = await open()));
 
-  /** Temperature 1 is one attempt: random weights never satisfy the thresholds. */
-  function run(
-    pipeline: Pipeline<TranscriptionRequest, TranscriptionOutput>,
-    request: Partial<TranscriptionRequest>,
-    { bytes = readFileSync(SPEECH_PATH), stop = signal } = {},
-  ): AsyncIterable<PipelineEvent<TranscriptionOutput>> {
-    const audio = { id: "a", variant: "input", mediaType: "audio/wav", byteLength: 1, sha256: "" };
-    const whole: TranscriptionRequest = {
-      model: "tiny",
-      audio,
-      language: "en",
-      prompt: "",
-      format: "json",
-      temperature: 1,
-      granularities: ["segment"],
-      logprobs: false,
-      stream: false,
-      voiceDetection: null,
-      ...request,
-    };
-    const scratchPath = ownFolder();
-    return pipeline.run(whole, { signal: stop, scratchPath, readInput: async () => bytes });
-  }
-
-  async function outputOf(events: AsyncIterable<PipelineEvent<TranscriptionOutput>>) {
-    const all = await collect(events);
-    const fractions = all.flatMap((it) => (it.type === "progress" ? [it.fraction] : []));
-    expect(fractions).toEqual(fractions.toSorted((a, b) => a - b));
-    const last = all.at(-1);
-    if (last?.type !== "output") throw new Error("no output");
-    const deltas = all.flatMap((it) =>
-      it.type === "chunk" && it.chunk.type === "json" ? [it.chunk.value] : [],
-    );
-    return { ...last.output, deltas: deltas as { readonly delta: string }[] };
-  }
-
-  test("ends with ordered segments though the weights are random, and streams what it says", async () => {
-    const pipeline = await open(await addedModel(TINY_WHISPER));
-    const request = { format: "verbose_json", prompt: "Mr Quilter.", stream: true } as const;
-    const { durationSeconds, transcript, deltas } = await outputOf(run(pipeline, request));
-    expect(durationSeconds).toBeCloseTo(13.335, 3);
-    expect(transcript?.segments.length).toBeGreaterThan(0);
-    let end = 0;
-    for (const segment of transcript?.segments ?? []) {
-      expect(segment.startSeconds).toBeGreaterThanOrEqual(end);
-      expect(segment.endSeconds).toBeGreaterThan(segment.startSeconds);
-      expect(segment.text.trim()).not.toBe("");
-      end = segment.endSeconds;
-    }
-    expect(end).toBeLessThanOrEqual(durationSeconds);
-    expect(
-      deltas
-        .map(({ delta }) => delta)
-        .join("")
-        .trim(),
-    ).toBe(transcript?.text);
-  });
-
-  test("hears every language that the model knows, and only those", async () => {
-    const pipeline = await open(await addedModel(TINY_WHISPER));
-    const { transcript } = await outputOf(run(pipeline, { language: null }));
-    expect(transcript?.language).toMatch(/^[a-z]{2,3}$/);
-    const unknown = outputOf(run(pipeline, { language: "yue" }));
-    await expect(unknown).rejects.toMatchObject({ code: "invalid_value", param: "language" });
-  });
-
-  test("skips silence where the package has a voice detector", async () => {
-    const pipeline = await open(await addedModel(TINY_WHISPER, { extra: ["silero-vad"] }));
-    const silence = Buffer.concat([
-      readFileSync(SPEECH_PATH).subarray(0, 44),
-      Buffer.alloc(64_000),
+  test("says what it heard in both windows of a long sound, and streams it", async () => {
+    const sound = wavOf(melody(`${"0127347".padEnd(60)}5617`));
+    const { run } = merged;
+    const request = { prompt: "Mr Quilter.", stream: true, logprobs: true } as const;
+    const heard = await outputOf(run(sound, { ...request, format: "verbose_json" }));
+    expect(heard.durationSeconds).toBe(32);
+    expect(heard.transcript.text).toBe("do re mi. fa so. la ti re.");
+    const said = (from: number, notes: readonly number[], to: number) =>
+      [timeId(from), notes.map(wordId), timeId(to)].flat();
+    expect(heard.transcript.segments).toMatchObject([
+      { seek: 0, startSeconds: 0, endSeconds: 2, tokens: said(0, [0, 1, 2, 7], 2) },
+      { seek: 0, startSeconds: 2, endSeconds: 3.5, tokens: said(2, [3, 4, 7], 3.5) },
+      { seek: 3_000, startSeconds: 30, endSeconds: 32, tokens: said(0, [5, 6, 1, 7], 2) },
     ]);
-    silence.writeUInt32LE(64_000, 40);
-    const { durationSeconds, transcript } = await outputOf(
-      run(pipeline, { voiceDetection: {} }, { bytes: silence }),
+    expect(heard.transcript.segments.map(({ text }) => text)).toEqual([
+      " do re mi.",
+      " fa so.",
+      " la ti re.",
+    ]);
+    for (const segment of heard.transcript.segments) {
+      const { averageLogprob, noSpeechProbability, temperature } = segment;
+      expect(temperature).toBe(0);
+      expect(averageLogprob).toBeGreaterThan(-0.01);
+      expect(noSpeechProbability).toBeLessThan(0.001);
+    }
+    expect(heard.transcript.logprobs.map(({ token }) => token).join("")).toBe(
+      " do re mi. fa so. la ti re.",
     );
-    expect(durationSeconds).toBe(2);
-    expect(transcript).toMatchObject({ text: "", segments: [] });
+    expect(heard.deltas.map(({ delta }) => delta)).toEqual(["do re mi. fa so.", " la ti re."]);
+    expect(heard.fractions).toEqual(heard.fractions.toSorted((a, b) => a - b));
+  });
+
+  test("hears the language among those that the model knows, and refuses others", async () => {
+    const { run } = merged;
+    const ask = async (notes: string) => {
+      const { transcript } = await outputOf(run(wavOf(melody(notes)), { language: null }));
+      return [transcript.language, transcript.text];
+    };
+    expect(await ask("0120")).toEqual(["en", "do re mi do"]);
+    expect(await ask("3453")).toEqual(["de", "fa so la fa"]);
+    await expect(outputOf(run(wavOf(melody("01")), { language: "yue" }))).rejects.toMatchObject({
+      code: "invalid_value",
+      param: "language",
+      message: 'language must be one of en, de, fr for whisper, got "yue"',
+    });
+  });
+
+  test("of a model of English only asks for no language", async () => {
+    const { run } = await open({ isMultilingual: false });
+    const { transcript } = await outputOf(run(wavOf(melody("4567")), { language: null }));
+    expect(transcript).toMatchObject({ language: "en", text: "so la ti." });
+    const german = outputOf(run(wavOf(melody("4567")), { language: "de" }));
+    await expect(german).rejects.toThrow("language must be one of en for whisper");
+  });
+
+  test("says nothing where nobody speaks, though something hums", async () => {
+    const { run } = merged;
+    const { durationSeconds, transcript } = await outputOf(run(wavOf(tone(120, 3))));
+    expect([durationSeconds, transcript.text]).toEqual([3, ""]);
+  });
+
+  test("listens only where the package's voice detector hears a voice", async () => {
+    const folder = ownFolder();
+    writeVoiceDetector(join(folder, "silero_vad.onnx"));
+    const { run } = await open({}, [folder]);
+    const quiet = melody("0101").map((sample) => sample / 10);
+    const sound = wavOf(Float32Array.of(...quiet, ...melody("347")));
+    expect((await outputOf(run(sound))).transcript.text).toBe("do re do re fa so.");
+    const { transcript } = await outputOf(run(sound, { voiceDetection: { paddingMs: 0 } }));
+    expect(transcript.text).toBe("fa so.");
   });
 
   test("times words where the decoder shows what it looks at, else refuses", async () => {
     const words = { format: "verbose_json", granularities: ["word"] } as const;
-    const refused = outputOf(run(await open(await addedModel(TINY_WHISPER)), words));
-    await expect(refused).rejects.toMatchObject({ param: "timestamp_granularities" });
-    const pipeline = await open(await whisperVariant("attentions"));
-    const { transcript } = await outputOf(run(pipeline, words));
-    expect(transcript?.words.length).toBeGreaterThan(0);
-    const times = transcript?.words.flatMap((it) => [it.startSeconds, it.endSeconds]) ?? [];
-    expect(times.every((it) => it >= 0 && it <= 13.34)).toBe(true);
-    const starts = transcript?.words.map((it) => it.startSeconds) ?? [];
-    expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+    const sound = wavOf(melody(`${" ".repeat(60)}01275 `));
+    const refused = outputOf(merged.run(sound, words));
+    await expect(refused).rejects.toMatchObject({
+      code: "invalid_value",
+      param: "timestamp_granularities",
+    });
+    const { run } = await open({ decoder: "split", attentions: true });
+    const { transcript } = await outputOf(run(sound, words));
+    const wanted = [
+      ["do", 30, 30.5],
+      ["re", 30.5, 31],
+      ["mi.", 31, 32],
+      ["la", 32, 32.5],
+    ] as const;
+    expect(transcript.words.map(({ word }) => word)).toEqual(wanted.map(([word]) => word));
+    for (const [at, [, start, end]] of wanted.entries()) {
+      const { startSeconds = 0, endSeconds = 0 } = transcript.words[at] ?? {};
+      // A step is 0.02 s, and each edge lies between two notes.
+      expect(Math.abs(startSeconds - start)).toBeLessThanOrEqual(0.041);
+      expect(Math.abs(endSeconds - end)).toBeLessThanOrEqual(0.041);
+    }
   });
 
-  test("stops when it is cancelled", async () => {
-    const pipeline = await open(await addedModel(TINY_WHISPER));
+  test("hears no further window when it is cancelled", async () => {
     const stopping = new AbortController();
-    const events = run(pipeline, {}, { stop: stopping.signal });
+    const sound = wavOf(melody(`${"0127".padEnd(60)}5617`));
+    const stages: string[] = [];
     const listen = async () => {
-      for await (const event of events) if (event.type === "progress") stopping.abort();
+      for await (const event of merged.run(sound, {}, stopping.signal)) {
+        if (event.type === "progress") stages.push(event.stage);
+        if (stages.includes("listening")) stopping.abort(new JobError("cancelled", "enough"));
+      }
     };
     await expect(listen()).rejects.toMatchObject({ code: "cancelled" });
+    expect(stages).toEqual(["decoding", "listening"]);
   });
 });
