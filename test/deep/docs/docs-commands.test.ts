@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { moduleText, shellScript } from "../../../scripts/docs-scripts.mjs";
-import { hasPublishedModels, publishedModel } from "../../support/published-models.js";
+import { createModelFolders } from "../../support/model-folders.js";
+import { BYTES, decoderFiles } from "../../support/tiny-decoder.js";
 
 const runner = fileURLToPath(new URL("../../../scripts/docs-commands.mjs", import.meta.url));
 
@@ -14,8 +15,10 @@ test(
   "every command that the documentation calls runnable ends well",
   { timeout: 600_000 },
   async () => {
-    const model = hasPublishedModels ? { MODEL: publishedModel("chat-stories260K") } : {};
-    const env = { ...process.env, ...model };
+    const folders = createModelFolders();
+    onTestFinished(() => folders.remove());
+    const decoder = decoderFiles({ vocabulary: BYTES, path: "onnx/model.onnx" });
+    const env = { ...process.env, MODEL: folders.write("stories260K", decoder) };
     const { stdout } = await promisify(execFile)(process.execPath, [runner, "--run"], { env });
     const [, blocks, pages] = /^(\d+) blocks of (\d+) pages run$/m.exec(stdout) ?? [];
     expect(Number(blocks)).toBeGreaterThan(15);

@@ -1,313 +1,225 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { toJobError } from "#framemill/core/errors.js";
-import type { GraphRun, Pipeline, PipelineSetup } from "#framemill/core/modality.js";
-import { parseSchedulerConfig } from "#framemill/inference/diffusion/schedulers/config.js";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
-import { loadModelPackage, modelInfo } from "#framemill/inference/model-package.js";
-import { probeMedia } from "#framemill/media/probe.js";
-import { type Course, planCourse } from "#framemill/modalities/video/families/wan/course.js";
-import { denoise } from "#framemill/modalities/video/families/wan/denoise.js";
-import { openWanModel, type WanModel } from "#framemill/modalities/video/families/wan/wan-model.js";
-import { video } from "#framemill/modalities/video/index.js";
-import { createVideoPipeline } from "#framemill/modalities/video/pipeline.js";
-import type { VideoOutput, VideoRequest } from "#framemill/modalities/video/request.js";
-import { deviation, readFloatsNpy, reportDeviation } from "../../support/npy.js";
-import { describeWithModels, publishedModel } from "../../support/published-models.js";
-import { frameHash } from "../../support/frame-hash.js";
-import { startUp } from "../../support/service-harness.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createNoiseSource } from "#framemill/inference/diffusion/noise.js";
+import { planCourse } from "#framemill/modalities/video/families/wan/course.js";
+import { decodeWindows } from "#framemill/modalities/video/families/wan/decode-windows.js";
+import type { WanModel } from "#framemill/modalities/video/families/wan/wan-model.js";
+import { reading } from "../../support/graph-readings.js";
+import { shiftedLevel } from "../../support/noise-levels.js";
+import { deviation } from "../../support/npy.js";
+import { t5Ids } from "../../support/prompt-tokenizers.js";
+import {
+  CHANNELS,
+  DEVIATION,
+  MEAN,
+  SAMPLE_SHARE,
+  SEEN_SHARE,
+  TIMESTEP_SHARE,
+  type TinyTransformer,
+  TOKEN_SHARE,
+} from "../../support/tiny-wan.js";
+import { createWanModels, PROMPT_TOKENS, walk } from "../../support/wan-models.js";
 
-const FOLDER = "tiny-official/video-wan21-t2v";
-/** Against diffusers 0.40.0.dev0 with PyTorch graphs; the goldens state no tolerance of their own. */
-const TOLERANCE = 1e-3;
-/** Channels, latent frames, rows and columns of the goldens. */
-const DIMS = [16, 3, 4, 4] as const;
+/** Channels, latent frames, rows and columns. */
+const DIMS = [CHANNELS, 3, 4, 6] as const;
+const LENGTH = CHANNELS * 3 * 4 * 6;
+const SEED = 7;
+const PROMPT = "a red boat";
+const NEGATIVE = "blurry";
+/** Of values up to 10 that are float32. */
+const TOLERANCE = 2e-5;
 
-const golden = (name: string) => readFloatsNpy(publishedModel(FOLDER, "golden", `${name}.npy`));
+const models = createWanModels();
+let model: WanModel;
+beforeAll(async () => {
+  model = await models.open({});
+});
+afterAll(() => models.close());
 
-/** By how much values are off those of the reference, at most. */
-async function offGolden(actual: Float32Array, name: string): Promise<number> {
-  const off = deviation(actual, await golden(name));
-  reportDeviation(name, off);
-  return off;
+/** States [tokens][features] of the words and the end of a prompt; what follows them is zeros. */
+function statesOf(prompt: string): number[][] {
+  const ids = t5Ids(prompt, PROMPT_TOKENS);
+  const seen = ids.indexOf(1) + 1;
+  return ids.map((id, at) => {
+    const state = at < seen ? (id + 1) * TOKEN_SHARE + seen * SEEN_SHARE : 0;
+    return [state, state, state, state];
+  });
 }
 
-interface Changes {
-  readonly shapes: Readonly<Record<string, unknown>>;
-  readonly sampler: object;
-  readonly scheduler?: object;
-  /** Of the published files; the shared ones where absent. */
-  readonly folder?: string;
-}
+const guided = (guidance: number) => {
+  const [prompt, free] = [reading(statesOf(PROMPT)), reading(statesOf(NEGATIVE))];
+  return free + guidance * (prompt - free);
+};
 
-describeWithModels("a published Wan model", () => {
-  const { signal } = new AbortController();
-  const runs: GraphRun[] = [];
-  let root: string;
-  let model: WanModel;
-  beforeAll(async () => {
-    root = await mkdtemp(join(tmpdir(), "framemill-wan-"));
-    const shapes = { native: [32, 32], promptTokens: 16 };
-    model = await openWanModel(await add("golden", { shapes, sampler: { steps: 4 } }));
-  });
-  afterAll(async () => {
-    await model?.close();
-    await rm(root, { recursive: true, force: true });
-  });
-
-  /** A package by `models add`, then edited as its operator would. */
-  async function add(id: string, changes: Changes): Promise<PipelineSetup> {
-    const { shapes, sampler, scheduler, folder = publishedModel(FOLDER) } = changes;
-    const modelsDir = join(root, id);
-    const { path } = await addModel(folder, { modelsDir, id, shapes, inPlace: false });
-    const manifest = JSON.parse(await readFile(join(path, "model.json"), "utf8"));
-    await writeFile(join(path, "model.json"), JSON.stringify({ ...manifest, sampler }));
-    if (scheduler !== undefined)
-      await writeFile(join(path, "scheduler/scheduler_config.json"), JSON.stringify(scheduler));
-    const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "" };
-    return { modelPath: path, threads: 2, onRun: (run) => void runs.push(run), ...programs };
+test("encodes the words of a prompt, and leaves nothing of its padding", async () => {
+  for (const text of [PROMPT, " a  red\nboat "]) {
+    const { values, tokens } = await model.encodePrompt(text);
+    expect(tokens).toBe(PROMPT_TOKENS);
+    expect(deviation(values, statesOf(PROMPT).flat())).toBeLessThan(TOLERANCE);
   }
+});
 
-  /** The latents of the goldens' prompts, from their noise. */
-  async function takeSteps(asked: WanModel, course: Course): Promise<Float32Array> {
-    const prompts = [
-      await asked.encodePrompt("dance monkey"),
-      await asked.encodePrompt("blurry"),
-    ] as const;
-    const start = { step: 0, sample: await golden("init_latents") };
-    const steps = denoise({ model: asked, course, dims: DIMS, prompts, seed: 0, signal, start });
-    let next = await steps.next();
-    while (next.done !== true) next = await steps.next();
-    return next.value;
-  }
-
-  test("encodes prompts as the reference does", async () => {
-    const { values: prompt } = await model.encodePrompt("dance monkey");
-    expect(await offGolden(prompt, "prompt_embeds")).toBeLessThan(TOLERANCE);
-    const { values: negative } = await model.encodePrompt(" blurry\n");
-    expect(await offGolden(negative, "negative_prompt_embeds")).toBeLessThan(TOLERANCE);
-  });
-
-  test.each([
-    ["unipc_flow_shift3", "UniPCMultistepScheduler"],
-    ["flow_euler_shift3", "FlowMatchEulerDiscreteScheduler"],
-    ["flow_euler_shift8", "FlowMatchEulerDiscreteScheduler"],
-  ])("takes the reference's steps: %s", async (name, _class_name) => {
-    const { runs: trajectories } = JSON.parse(
-      await readFile(publishedModel(FOLDER, "golden/golden.json"), "utf8"),
+describe("a transformer", () => {
+  test.each<[string, TinyTransformer, number]>([
+    ["of any number of samples", {}, TOLERANCE],
+    ["of one sample and one timestep", { batch: 1, timestep: [] }, TOLERANCE],
+    ["of any number of samples at one timestep", { timestep: [] }, TOLERANCE],
+    // Sums of float16 values up to 4, with 11 bits each.
+    ["of float16", { type: "float16" }, 4e-3],
+  ])("%s answers for both prompts", async (_, transformer, tolerance) => {
+    const { denoisers, encodePrompt } = await models.open({
+      tiny: { transformers: [transformer] },
+    });
+    const prompts = [await encodePrompt(PROMPT), await encodePrompt(NEGATIVE)];
+    const sample = createNoiseSource(SEED)(LENGTH);
+    const answers = await denoisers[0]({ sample, dims: DIMS, timestep: 300, prompts });
+    const expected = [PROMPT, NEGATIVE].flatMap((prompt) =>
+      Array.from(sample, (value) => {
+        return SAMPLE_SHARE * value + reading(statesOf(prompt)) + 300 * TIMESTEP_SHARE;
+      }),
     );
-    const scheduler = parseSchedulerConfig({ _class_name, ...trajectories[name].config });
-    const course = planCourse({ ...model, scheduler });
-    const latents = await takeSteps(model, course);
-    expect(await offGolden(latents, `latents_${name}`)).toBeLessThan(TOLERANCE);
+    expect(deviation(answers, expected)).toBeLessThan(tolerance);
+  });
+});
+
+describe("a clip's latents", () => {
+  const noise = createNoiseSource(SEED)(LENGTH);
+  const timesteps = [1_000, 900, 500, 250];
+  const straight = { sampleShare: 0, timestepShare: 0 };
+  const scheduler = { _class_name: "FlowMatchEulerDiscreteScheduler", shift: 3 };
+  /** Also what a transformer adds for the timestep of each, its thousandth. */
+  const levelsOf = (shift: number) =>
+    [...timesteps, 0].map((timestep) => shiftedLevel(timestep / 1_000, shift));
+
+  async function latents(asked: WanModel): Promise<Float32Array> {
+    const prompts = [await asked.encodePrompt(PROMPT), await asked.encodePrompt(NEGATIVE)] as const;
+    return walk({ model: asked, course: planCourse(asked), dims: DIMS, prompts, seed: SEED });
+  }
+
+  test("of UniPC end where a straight way leads", async () => {
+    const sampler = { steps: 4, guidance: 5 };
+    const asked = await models.open({ tiny: { transformers: [straight] }, sampler });
+    const expected = noise.map((value) => value - guided(5));
+    expect(deviation(await latents(asked), expected)).toBeLessThan(TOLERANCE);
   });
 
-  test("asks the second of two transformers below the boundary, and takes the same steps", async () => {
-    const folder = join(root, "two");
-    await cp(publishedModel(FOLDER), folder, { recursive: true });
-    await cp(join(folder, "transformer"), join(folder, "transformer_2"), { recursive: true });
-    const index = { _class_name: "WanPipeline", boundary_ratio: 0.875 };
-    await writeFile(join(folder, "model_index.json"), JSON.stringify(index));
-    const shapes = { native: [32, 32], promptTokens: 16 };
-    const sampler = { steps: 4, guidance: [5, 5], guidanceBoundary: 0.875 };
-    const two = await openWanModel(await add("two-transformers", { folder, shapes, sampler }));
-    try {
-      runs.length = 0;
-      const latents = await takeSteps(two, planCourse(two));
-      expect(await offGolden(latents, "latents_unipc_flow_shift3")).toBeLessThan(TOLERANCE);
-      const asked = runs.map(({ role }) => role).filter((role) => role.startsWith("denoiser"));
-      expect(asked).toEqual(["denoiser", "denoiser", "denoiser-2", "denoiser-2"]);
-    } finally {
-      await two.close();
+  test("of Euler's steps go from each level of its list to the next", async () => {
+    const asked = await models.open({ tiny: { scheduler }, sampler: { timesteps, guidance: 5 } });
+    const levels = levelsOf(3);
+    const expected = noise.map((value) =>
+      levels.slice(1).reduce((sample, next, index) => {
+        const level = levels[index] ?? Number.NaN;
+        return sample + (next - level) * (SAMPLE_SHARE * sample + guided(5) + level);
+      }, value),
+    );
+    expect(deviation(await latents(asked), expected)).toBeLessThan(TOLERANCE);
+  });
+
+  test("of a model taught to jump go through clean ones, with the noise that its seed goes on with", async () => {
+    const jumps = { _class_name: "FlowMatchLCMScheduler", shift: 3 };
+    const asked = await models.open({ tiny: { scheduler: jumps }, sampler: { timesteps } });
+    const levels = levelsOf(3);
+    const draw = createNoiseSource(SEED);
+    let expected = draw(LENGTH);
+    for (const [index, next] of levels.slice(1).entries()) {
+      const level = levels[index] ?? Number.NaN;
+      const drawn = draw(LENGTH);
+      expected = expected.map((sample, at) => {
+        const clean = sample - level * (SAMPLE_SHARE * sample + guided(1) + level);
+        return (1 - next) * clean + next * (drawn[at] ?? Number.NaN);
+      });
     }
+    expect(deviation(await latents(asked), expected)).toBeLessThan(TOLERANCE);
   });
 
-  test.each([
-    [
-      { shapes: { native: [480, 840] }, sampler: {} },
-      "native must be multiples of 16, got 480 × 840",
-    ],
-    [{ shapes: {}, sampler: { timesteps: [1000, 500] } }, "sampler.timesteps is for FlowMatch"],
-    [{ shapes: {}, sampler: { steps: 2, timesteps: [1000, 500] } }, "steps or timesteps, got both"],
-  ])("does not start with settings that it cannot follow: %j", async (changes, reason) => {
-    const setup = await add(`refused-${reason.length}`, changes);
-    await expect(openWanModel(setup)).rejects.toThrow(reason);
-  });
-
-  test("decodes the reference's frames, and no longer than its graph can", async () => {
-    const latents = await golden("latents_unipc_flow_shift3");
-    const { values } = await model.decoder.decode(latents, DIMS);
-    expect(await offGolden(values, "video")).toBeLessThan(TOLERANCE);
-    expect(model.decoder.windowLatents).toBe(DIMS[1]);
-    const longer = new Float32Array((latents.length / 3) * 4);
-    await expect(model.decoder.decode(longer, [16, 4, 4, 4])).rejects.toThrow(
-      "the decoder made 9 frames of 4 latent frames, 13 are expected",
-    );
-  });
-
-  interface Attempt {
-    readonly hash?: string;
-    readonly checkpoint?: Uint8Array;
-    readonly steps: number;
-  }
-
-  interface AttemptInput {
-    readonly request: VideoRequest;
-    /** Leaves once so many steps are done. */
-    readonly leavesAfter?: number;
-    readonly checkpoint?: Uint8Array | undefined;
-  }
-
-  async function admitted(setup: PipelineSetup): Promise<VideoRequest> {
-    const info = await modelInfo(await loadModelPackage(setup.modelPath));
-    const request = await video.admit(
-      { model: info.id, prompt: "a red boat", seconds: 4, seed: 7 },
-      {
-        model: info,
-        path: "/v1/videos",
-        saveInput: () => Promise.reject(new Error("no input")),
-        findEarlier: async () => undefined,
+  test("are the second of two transformers' below the boundary, with its own guidance", async () => {
+    const asked = await models.open({
+      tiny: {
+        transformers: [straight, { ...straight, own: 3 }],
+        scheduler: { ...scheduler, shift: 1 },
       },
-    );
-    // As small as the model's own frames, so that hardly anything is spent on encoding.
-    return { ...request, width: 48, height: 32 };
-  }
-
-  async function attempt(
-    pipeline: Pipeline<VideoRequest, VideoOutput>,
-    { request, leavesAfter = Infinity, checkpoint }: AttemptInput,
-  ): Promise<Attempt> {
-    const scratchPath = await mkdtemp(join(root, "attempt-"));
-    const leaving = new AbortController();
-    const files = new Map<string, string>();
-    const readInput = () => Promise.reject(new Error("no input"));
-    const context = { signal, scratchPath, preempted: leaving.signal, readInput };
-    // The first report says where it begins.
-    let steps = -1;
-    const follow = async () => {
-      for await (const event of pipeline.run(request, {
-        ...context,
-        ...(checkpoint && { checkpoint }),
-      })) {
-        if (event.type === "file") files.set(event.variant, event.path);
-        if (event.type === "checkpoint") files.set("checkpoint", event.path);
-        steps += Number(event.type === "progress" && event.stage === "steps");
-        if (steps >= leavesAfter) leaving.abort();
-      }
-    };
-    const code = await follow().then(
-      () => "made",
-      (thrown) => toJobError(thrown).code,
-    );
-    const saved = files.get("checkpoint");
-    expect(code).toBe(saved === undefined ? "made" : "preempted");
-    return saved === undefined
-      ? { steps, hash: await frameHash(files.get("content") ?? "") }
-      : { steps, checkpoint: await readFile(saved) };
-  }
-
-  const small = { native: [32, 48], promptTokens: 16, overlapLatents: 1 };
-  const lcm = { _class_name: "FlowMatchLCMScheduler", shift: 8 };
-
-  test.each([
-    ["UniPC", { shapes: small, sampler: { steps: 5, guidance: 5 } }],
-    [
-      "a stochastic scheduler",
-      { shapes: small, sampler: { timesteps: [1000, 750, 500, 250] }, scheduler: lcm },
-    ],
-  ])("a clip by %s is gone on with elsewhere, and has the same frames", async (name, changes) => {
-    const setup = await add(name.replaceAll(" ", "-"), changes);
-    const [here, there] = await Promise.all([
-      createVideoPipeline(setup),
-      createVideoPipeline(setup),
-    ]);
-    try {
-      const request = await admitted(setup);
-      const whole = await attempt(here, { request });
-      const first = await attempt(here, { request, leavesAfter: 3 });
-      expect([first.hash, first.steps]).toEqual([undefined, 3]);
-      const second = await attempt(there, { request, checkpoint: first.checkpoint });
-      expect([second.hash, second.steps]).toEqual([whole.hash, whole.steps - 3]);
-    } finally {
-      await Promise.all([here.close(), there.close()]);
-    }
+      sampler: { timesteps, guidance: [4, 2], guidanceBoundary: 0.875 },
+    });
+    models.runs.length = 0;
+    const expected = noise.map((value) => value - 0.5 * guided(4) - 0.5 * (guided(2) + 3));
+    expect(deviation(await latents(asked), expected)).toBeLessThan(TOLERANCE);
+    const roles = models.runs.map(({ role }) => role).filter((role) => role.startsWith("denoiser"));
+    expect(roles).toEqual(["denoiser", "denoiser", "denoiser-2", "denoiser-2"]);
   });
 
-  test("two clips share runs and have the latents they have alone; one taught to jump has a row a step", async () => {
-    const ask = async (denoisers: WanModel["denoisers"], seed: number, onStep = () => {}) => {
-      const prompts = [await model.encodePrompt("a red boat")] as const;
-      const scheduler = parseSchedulerConfig(lcm);
-      const sampler = {
-        ...model.settings.sampler,
-        steps: 3,
-        timesteps: [1000, 757, 522],
-        guidance: [1, 1] as const,
-      };
-      const course = planCourse({ scheduler, settings: { ...model.settings, sampler } });
-      const steps = denoise({ model: { denoisers }, course, dims: DIMS, prompts, seed, signal });
-      let next = await steps.next();
-      for (; next.done !== true; next = await steps.next()) onStep();
-      return next.value;
-    };
+  test("are, of clips that share runs, those they have alone; without guidance a step is one row", async () => {
+    const sampler = { timesteps: [1_000, 757, 522] };
+    const asked = await models.open({ tiny: { scheduler }, sampler });
+    const prompts = [await asked.encodePrompt(PROMPT)] as const;
     const rows: number[] = [];
-    const [denoiser] = model.denoisers;
-    const watched: WanModel["denoisers"] = [
+    const [denoiser] = asked.denoisers;
+    const denoisers: WanModel["denoisers"] = [
       (question) => {
         rows.push(question.prompts.length);
         return denoiser(question);
       },
     ];
-    const alone = [await ask(watched, 1), await ask(watched, 2)];
+    const make = (seed: number, onStep = () => {}) =>
+      walk({ model: { denoisers }, course: planCourse(asked), dims: DIMS, prompts, seed, onStep });
+    const alone = [await make(1), await make(2)];
     expect(rows).toEqual([1, 1, 1, 1, 1, 1]);
-    runs.length = 0;
+    models.runs.length = 0;
     let joins: Promise<Float32Array> | undefined;
-    const first = await ask(watched, 1, () => {
-      joins ??= ask(watched, 2);
+    const first = await make(1, () => {
+      joins ??= make(2);
     });
     expect([first, await joins]).toEqual(alone);
-    expect(runs.filter(({ role }) => role === "denoiser").length).toBeLessThan(6);
+    expect(models.runs.filter(({ role }) => role === "denoiser").length).toBeLessThan(6);
+  });
+});
+
+test.each([
+  [{ shapes: { native: [480, 840] } }, "native must be multiples of 16, got 480 × 840"],
+  [{ sampler: { timesteps: [1000, 500] } }, "sampler.timesteps is for FlowMatch"],
+  [{ sampler: { steps: 2, timesteps: [1000, 500] } }, "steps or timesteps, got both"],
+])("does not start with settings that it cannot follow: %j", async (wishes, reason) => {
+  await expect(models.open(wishes)).rejects.toThrow(reason);
+});
+
+describe("a decoder", () => {
+  const dims = [CHANNELS, 7, 4, 6] as const;
+  const latents = createNoiseSource(SEED)(CHANNELS * 7 * 24).map((value) => value / 5);
+
+  test("makes a frame of the first latent frame and four of each other, of latents as it was trained", async () => {
+    expect(model.decoder.windowLatents).toBeUndefined();
+    const { values, frameCount, height, width } = await model.decoder.decode(latents, dims);
+    expect([frameCount, height, width]).toEqual([25, 32, 48]);
+    const latentAt = (channel: number, frame: number, square: number) =>
+      (latents[(channel * 7 + frame) * 24 + square] ?? 0) * (DEVIATION[channel] ?? 0) +
+      (MEAN[channel] ?? 0);
+    const expected = values.map((_, at) => {
+      const [row, column] = [Math.floor(at / 48) % 32, at % 48];
+      const square = Math.floor(row / 8) * 6 + Math.floor(column / 8);
+      const [frame, channel] = [Math.floor(at / 1_536) % 25, Math.floor(at / 1_536 / 25)];
+      const later = Math.ceil(frame / 4);
+      const earlier = Math.max(0, later - 1);
+      return (latentAt(channel, later, square) + latentAt(channel, earlier, square)) / 2;
+    });
+    expect(deviation(values, expected)).toBeLessThan(TOLERANCE);
   });
 
-  test("serves clips that play, and says what it does not serve", async () => {
-    const setup = await add("wan", { shapes: small, sampler: { steps: 2 } });
-    const environment = { MODELS_DIR: join(setup.modelPath, ".."), MODELS: "wan" };
-    const up = await startUp(join(root, "data"), { environment });
-    try {
-      const create = (fields: object) =>
-        up.client.videos.create({
-          model: "wan",
-          prompt: "a red boat",
-          seconds: 5,
-          ...fields,
-        } as never);
-      await expect(create({ quality: "standard" })).rejects.toThrow(
-        "quality must be fast for wan, got standard",
-      );
-      await expect(create({ seconds: 6 })).rejects.toThrow("seconds must be 4 to 5 for wan, got 6");
-      await expect(create({ image: "data:image/png;base64,AA==" })).rejects.toThrow(
-        "image is not read by wan",
-      );
-      let clip = await create({});
-      while (clip.status === "queued" || clip.status === "in_progress") {
-        await sleep(100);
-        clip = await up.client.videos.retrieve(clip.id);
-      }
-      expect(clip).toMatchObject({ status: "completed", quality: "fast", cost: { final: 0.4 } });
-      const path = join(root, "clip.mp4");
-      const content = await up.client.videos.downloadContent(clip.id);
-      await writeFile(path, Buffer.from(await content.arrayBuffer()));
-      const media = await probeMedia(path);
-      expect(media).toMatchObject({
-        durationSeconds: expect.closeTo(5, 2),
-        fastStart: true,
-        video: { width: 1280, height: 720, frameRate: 16, frameCount: 80, pixelFormat: "yuv420p" },
-      });
-      expect(media.audio).toBeUndefined();
-    } finally {
-      await up.stop();
-    }
+  test("that was unrolled makes the same frames window by window, and is asked for no more at once", async () => {
+    const unrolled = await models.open({
+      tiny: { latentFrames: 3 },
+      shapes: { overlapLatents: 1 },
+    });
+    expect(unrolled.decoder.windowLatents).toBe(3);
+    expect(await framesOf(unrolled)).toEqual(await framesOf(model));
+    await expect(unrolled.decoder.decode(latents, dims)).rejects.toThrow(
+      "the decoder made 9 frames of 7 latent frames, 25 are expected",
+    );
   });
+
+  async function framesOf(asked: WanModel): Promise<Buffer> {
+    const format = { width: 48, height: 32, frameRate: 16, frameCount: 25 };
+    const { signal } = new AbortController();
+    const given = { sample: latents, dims, format, signal, onLaunched: () => {} };
+    const frames: Uint8Array[] = [];
+    for await (const window of decodeWindows(asked, given)) frames.push(window.frames);
+    return Buffer.concat(frames);
+  }
 });

@@ -1,0 +1,151 @@
+import { mkdtemp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { JobError, toJobError } from "#framemill/core/errors.js";
+import type { PipelineEvent } from "#framemill/core/events.js";
+import type { ModelInfo, Pipeline } from "#framemill/core/modality.js";
+import { loadModelPackage, modelInfo } from "#framemill/inference/model-package.js";
+import { probeMedia } from "#framemill/media/probe.js";
+import { video } from "#framemill/modalities/video/index.js";
+import { createVideoPipeline } from "#framemill/modalities/video/pipeline.js";
+import type { VideoOutput, VideoRequest } from "#framemill/modalities/video/request.js";
+import { frameHash } from "../../support/frame-hash.js";
+import { createWanModels, type WanWishes } from "../../support/wan-models.js";
+
+type VideoPipeline = Pipeline<VideoRequest, VideoOutput>;
+
+const models = createWanModels();
+let pipeline: VideoPipeline;
+let info: ModelInfo;
+beforeAll(async () => {
+  const setup = await models.add({ sampler: { steps: 6, guidance: 5 } });
+  info = await modelInfo(await loadModelPackage(setup.modelPath));
+  pipeline = await createVideoPipeline(setup);
+});
+afterAll(async () => {
+  await pipeline?.close();
+  await models.close();
+});
+
+function admit(body: object): Promise<VideoRequest> {
+  return video.admit(
+    { model: info.id, prompt: "a red boat", seconds: 4, seed: 7, ...body },
+    {
+      model: info,
+      path: video.endpoint.path,
+      saveInput: () => Promise.reject(new Error("no input")),
+      findEarlier: async () => undefined,
+    },
+  );
+}
+
+/** As small as the model's own frames, so that hardly anything is spent on encoding. */
+async function admitSmall(): Promise<VideoRequest> {
+  return { ...(await admit({})), width: 48, height: 32 };
+}
+
+interface Attempt {
+  /** Steps that were done in it. */
+  readonly steps: number;
+  /** Made, or the code of what ended it. */
+  readonly end: string;
+  /** Paths by variant, and of the checkpoint. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+interface AttemptInput {
+  readonly request: VideoRequest;
+  readonly checkpoint?: Uint8Array;
+  /** Is aborted once so many steps are done, to leave or to cancel. */
+  readonly leavesAfter?: number;
+  readonly cancelledAfter?: number;
+}
+
+async function attempt(by: VideoPipeline, input: AttemptInput): Promise<Attempt> {
+  const { request, checkpoint, leavesAfter = Infinity, cancelledAfter = Infinity } = input;
+  const scratchPath = await mkdtemp(join(models.folders.root, "attempt-"));
+  const [leaving, cancelling] = [new AbortController(), new AbortController()];
+  const context = {
+    scratchPath,
+    signal: cancelling.signal,
+    preempted: leaving.signal,
+    readInput: () => Promise.reject(new Error("no input")),
+    ...(checkpoint && { checkpoint }),
+  };
+  const files = new Map<string, string>();
+  // The first report says where it begins.
+  let steps = -1;
+  const follow = (event: PipelineEvent<VideoOutput>) => {
+    if (event.type === "file") files.set(event.variant, event.path);
+    if (event.type === "checkpoint") files.set("checkpoint", event.path);
+    steps += Number(event.type === "progress" && event.stage === "steps");
+    if (steps >= leavesAfter) leaving.abort();
+    if (steps >= cancelledAfter) cancelling.abort(new JobError("cancelled", "nobody waits for it"));
+  };
+  const all = async () => {
+    for await (const event of by.run(request, context)) follow(event);
+    return "made";
+  };
+  const end = await all().catch((thrown: unknown) => toJobError(thrown).code);
+  return { steps, end, files };
+}
+
+test.each<[string, WanWishes]>([
+  ["UniPC", { sampler: { steps: 5, guidance: 5 } }],
+  [
+    "a stochastic scheduler",
+    {
+      tiny: { scheduler: { _class_name: "FlowMatchLCMScheduler", shift: 8 } },
+      sampler: { timesteps: [1_000, 800, 600, 400, 200] },
+    },
+  ],
+])("a clip by %s is gone on with elsewhere, and has the same frames", async (_, wishes) => {
+  const unrolled = { ...wishes.tiny, latentFrames: 5 };
+  const shared = await models.add({ ...wishes, tiny: unrolled });
+  const [here, there] = await Promise.all([
+    createVideoPipeline(shared),
+    createVideoPipeline(shared),
+  ]);
+  try {
+    const request = await admitSmall();
+    const whole = await attempt(here, { request });
+    expect([whole.end, whole.steps]).toEqual(["made", 5]);
+    const first = await attempt(here, { request, leavesAfter: 3 });
+    expect([first.end, first.steps]).toEqual(["preempted", 3]);
+    const checkpoint = await readFile(first.files.get("checkpoint") ?? "");
+    const second = await attempt(there, { request, checkpoint });
+    expect([second.end, second.steps]).toEqual(["made", 2]);
+    const hashes = [whole, second].map(({ files }) => frameHash(files.get("content") ?? ""));
+    const [expected, found] = await Promise.all(hashes);
+    expect(found).toBe(expected);
+  } finally {
+    await Promise.all([here.close(), there.close()]);
+  }
+});
+
+test("stops at the step at which it is cancelled", async () => {
+  models.runs.length = 0;
+  const request = await admitSmall();
+  const { end, steps } = await attempt(pipeline, { request, cancelledAfter: 2 });
+  expect([end, steps]).toEqual(["cancelled", 2]);
+  expect(models.runs.filter(({ role }) => role === "denoiser")).toHaveLength(2);
+});
+
+test("makes silent clips of the size that is asked for, at the model's frame rate", async () => {
+  const { files } = await attempt(pipeline, { request: await admit({ seconds: 5 }) });
+  const media = await probeMedia(files.get("content") ?? "");
+  expect(media).toMatchObject({
+    durationSeconds: expect.closeTo(5, 2),
+    fastStart: true,
+    video: { width: 1280, height: 720, frameRate: 16, frameCount: 80, pixelFormat: "yuv420p" },
+  });
+  expect(media.audio).toBeUndefined();
+});
+
+test.each([
+  [{ quality: "standard" }, "quality must be fast for wan-1, got standard"],
+  [{ seconds: 6 }, "seconds must be 4 to 5 for wan-1, got 6"],
+  [{ image: "data:image/png;base64,AA==" }, "image is not read by wan-1"],
+])("says what it does not serve: %j", async (body, reason) => {
+  await expect(admit(body)).rejects.toThrow(reason);
+});

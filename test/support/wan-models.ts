@@ -1,0 +1,76 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { GraphRun, PipelineSetup } from "#framemill/core/modality.js";
+import { addModel } from "#framemill/inference/layouts/add-model.js";
+import type { Course } from "#framemill/modalities/video/families/wan/course.js";
+import { denoise } from "#framemill/modalities/video/families/wan/denoise.js";
+import type { LatentDims } from "#framemill/modalities/video/families/wan/denoiser.js";
+import type { PromptStates } from "#framemill/modalities/video/families/wan/encode-prompt.js";
+import { openWanModel, type WanModel } from "#framemill/modalities/video/families/wan/wan-model.js";
+import { createModelFolders } from "./model-folders.js";
+import { type TinyWan, tinyWan } from "./tiny-wan.js";
+
+/** What the operator of a package writes into model.json. */
+export interface WanWishes {
+  readonly tiny?: TinyWan;
+  readonly shapes?: Readonly<Record<string, unknown>>;
+  readonly sampler?: object;
+}
+
+/** Tokens of every prompt of these models. */
+export const PROMPT_TOKENS = 16;
+
+/** Tiny models of Wan, added and opened; `runs` are all runs of their graphs. */
+export function createWanModels() {
+  const folders = createModelFolders();
+  const runs: GraphRun[] = [];
+  const opened: WanModel[] = [];
+  let count = 0;
+
+  /** A package by `models add`, then edited as its operator would. */
+  async function add({ tiny = {}, shapes = {}, sampler }: WanWishes): Promise<PipelineSetup> {
+    const id = `wan-${(count += 1)}`;
+    const source = folders.write(`source-${id}`, tinyWan(tiny));
+    const { path } = await addModel(source, {
+      modelsDir: folders.modelsDir,
+      id,
+      shapes: { native: [32, 48], promptTokens: PROMPT_TOKENS, ...shapes },
+    });
+    const manifest = JSON.parse(await readFile(join(path, "model.json"), "utf8")) as object;
+    const edited = { ...manifest, ...(sampler && { sampler }) };
+    await writeFile(join(path, "model.json"), JSON.stringify(edited));
+    const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "" };
+    return { modelPath: path, threads: 1, onRun: (run) => void runs.push(run), ...programs };
+  }
+  return {
+    runs,
+    folders,
+    add,
+    async open(wishes: WanWishes): Promise<WanModel> {
+      const model = await openWanModel(await add(wishes));
+      opened.push(model);
+      return model;
+    },
+    async close(): Promise<void> {
+      for (const model of opened) await model.close();
+      folders.remove();
+    },
+  };
+}
+
+interface Walk {
+  readonly model: Pick<WanModel, "denoisers">;
+  readonly course: Course;
+  readonly dims: LatentDims;
+  readonly prompts: readonly [PromptStates, ...PromptStates[]];
+  readonly seed: number;
+  readonly onStep?: () => void;
+}
+
+/** The latents at the end of a course. */
+export async function walk({ onStep = () => {}, ...given }: Walk): Promise<Float32Array> {
+  const steps = denoise({ ...given, signal: new AbortController().signal });
+  let next = await steps.next();
+  for (; next.done !== true; next = await steps.next()) onStep();
+  return next.value;
+}
