@@ -29,7 +29,7 @@ export async function buildWithModality(
     const { outputText } = ts.transpileModule(text, { compilerOptions });
     await writeFile(join(modalities, name, file.replace(/ts$/, "js")), outputText);
   }
-  const line = `export { ${name} } from "../integration/${name}/index.js";\n`;
+  const line = `export { ${name} } from "./${name}/index.js";\n`;
   const index = join(modalities, "index.js");
   await writeFile(index, line + (await readFile(index, "utf8")));
   return join(copy, "dist/bin/framemill.js");
