@@ -7,14 +7,14 @@ export interface Progress {
 }
 
 /** A bar on a terminal, from the first stage on; elsewhere one line a stage, so that logs stay readable. */
-export function openProgress(stage = "queue"): Progress {
-  if (!process.stderr.isTTY) return openLines(stage);
+export function openProgress(first = "queue"): Progress {
+  if (!process.stderr.isTTY) return openLines(first);
   const format = "  {stage} {bar} {percentage}% · {duration_formatted}";
   const bar = new SingleBar(
     { format, stream: process.stderr, hideCursor: true },
     Presets.shades_classic,
   );
-  bar.start(100, 0, { stage: pad(stage) });
+  bar.start(100, 0, { stage: pad(first) });
   return {
     update: (percent, stage) => bar.update(percent, { stage: pad(stage) }),
     close: () => bar.stop(),
