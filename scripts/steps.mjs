@@ -37,7 +37,7 @@ export async function step(title, work) {
 
 /** Steps that run, side by side; a terminal's last line shows the latest of them. */
 const running = [];
-const FRAMES = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
+const FRAMES = Array.from("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏");
 const CLEAR_LINE = "\r\x1b[K";
 let spinner;
 
