@@ -23,6 +23,11 @@ import { createLocalStore } from "#framemill/storage/local.js";
 
 export const ENGINES = ["pglite", "postgres"] as const;
 export type Engine = (typeof ENGINES)[number];
+/** What the tests stand on: Postgres, or with FRAMEMILL_TEST_STACK=embedded what `framemill up` has. */
+export const ENGINE: Engine =
+  process.env["FRAMEMILL_TEST_STACK"] === "embedded" ? "pglite" : "postgres";
+/** For `expect.poll`: only a broken test waits this long. */
+export const SOON = { timeout: 60_000, interval: 20 } as const;
 export const MODEL = "service-motion-1";
 export const BODY = { model: MODEL, prompt: "a fox in the snow", seconds: 4 };
 /** Models of replied jobs; `unattended` is one that no worker of a test takes jobs of. */
@@ -69,7 +74,7 @@ export interface Harness {
 }
 
 export async function startHarness(
-  engine: Engine,
+  engine: Engine = ENGINE,
   settings: Partial<Config> = {},
 ): Promise<Harness> {
   const dataDir = await mkdtemp(join(tmpdir(), "framemill-front-"));
@@ -154,6 +159,22 @@ export async function dropPostgres(databaseUrl: string): Promise<void> {
   await onServer((client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
 }
 
+/** Where a process keeps its jobs, by what the tests stand on. */
+export interface Ledger {
+  /** What to add to the process's environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  drop(): Promise<void>;
+}
+
+export async function createLedger(): Promise<Ledger> {
+  if (ENGINE === "pglite") return { environment: {}, drop: async () => {} };
+  const databaseUrl = await createPostgres();
+  return {
+    environment: { DATABASE_URL: databaseUrl },
+    drop: () => dropPostgres(databaseUrl),
+  };
+}
+
 async function onServer(work: (client: Client) => Promise<unknown>): Promise<void> {
   const client = new Client({ connectionString: serverUrl() });
   await client.connect();
@@ -225,12 +246,12 @@ export async function createJob(front: Front, key: string, body: object = BODY):
 
 /** Asks again where another project's job goes first, as the job's next message would. */
 export async function claim(front: Front, jobId: string, workerId = "worker-1"): Promise<Lease> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + SOON.timeout;
   for (;;) {
     const result = await front.handlers.claim(jobId, workerId);
     if (result.outcome === "leased") return result.lease;
     if (performance.now() > end) throw new Error(`no lease: ${result.outcome}`);
-    await sleep(200);
+    await sleep(SOON.interval);
   }
 }
 
@@ -286,4 +307,9 @@ export async function lapse({ kysely }: Database, jobId: string): Promise<void> 
   await sql`UPDATE jobs SET lease_until = now() - interval '1 second' WHERE id = ${jobId}`.execute(
     kysely,
   );
+}
+
+/** A replica's janitor goes round before it listens to anybody; closing waits for its round. */
+export async function janitorRuns({ startReplica }: Pick<Harness, "startReplica">): Promise<void> {
+  await (await startReplica()).close();
 }

@@ -18,7 +18,7 @@ import { createReporter } from "#framemill/rpc/reporter.js";
 import { createReporters } from "#framemill/rpc/reporters.js";
 import { createDirectives } from "#framemill/worker/directives.js";
 import { startWorker, type Worker } from "#framemill/worker/worker.js";
-import { REPLY_MODELS, type Harness } from "./front-harness.js";
+import { REPLY_MODELS, SOON, type Harness } from "./front-harness.js";
 
 /** What a job does instead of inference. */
 export type Script = (task: InferenceJob, signal: AbortSignal) => AsyncIterable<PipelineEvent>;
@@ -31,6 +31,7 @@ export async function startHands(
   { broker, store, models, front }: Pick<Harness, "broker" | "store" | "models" | "front">,
   script: Script,
   serves: (model: ModelInfo) => boolean = replied,
+  workerId = "hands",
 ): Promise<Worker> {
   const directives = createDirectives();
   const reporters = createReporters((address) =>
@@ -42,7 +43,7 @@ export async function startHands(
   const silent = { info: () => {}, warn: () => {}, error: () => {} };
   const hands = `framemill-hands-${randomBytes(4).toString("hex")}`;
   return await startWorker({
-    workerId: "hands",
+    workerId,
     models: models.filter(serves),
     slots: 1,
     scratchDir: join(tmpdir(), hands, "scratch"),
@@ -135,7 +136,7 @@ export async function openJob({ database }: Harness): Promise<string> {
         WHERE model = ${UNATTENDED} AND state = 'queued'`.execute(database.kysely);
       id = rows[0]?.id;
       return id;
-    })
+    }, SOON)
     .toBeDefined();
   return id ?? "";
 }

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 /** What goes wrong with one request for a file. */
-export type Fault = "break" | "wrong-bytes" | "no-ranges" | "busy" | "missing" | "silent";
+export type Fault = "wrong-bytes" | "no-ranges" | "busy" | "missing" | "silent";
 
 /** A model hub of one repository, `acme/tiny`, whose revision `main` is the commit of its contents. */
 export async function startHub(files: ReadonlyMap<string, Buffer>, token?: string) {
@@ -37,6 +37,8 @@ export async function startHub(files: ReadonlyMap<string, Buffer>, token?: strin
     faults,
     /** Ranges that were asked for. */
     ranges,
+    /** Breaks all connections off. */
+    hangUp: () => server.closeAllConnections(),
     async close() {
       server.closeAllConnections();
       server.close();
@@ -77,7 +79,6 @@ function misbehave(fault: Fault, { request, response, content }: Misbehaviour): 
   response.setHeader("content-length", content.byteLength);
   if (fault === "no-ranges") return void response.end(content);
   response.write(content.subarray(0, Math.floor(content.byteLength / 2)));
-  if (fault === "break") setTimeout(() => response.destroy(), 50);
 }
 
 interface Misbehaviour {

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { vi } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
 import type { CompletionReport, ProgressReport } from "#framemill/core/reports.js";
 import type { ReportHandlers } from "#framemill/rpc/report-server.js";
@@ -80,11 +82,43 @@ export function textOf(reports: readonly ProgressReport[]): string {
     .join("");
 }
 
-/** Waits until the claim holds; fails after `timeoutMs`. */
-export async function until(claim: () => boolean, timeoutMs = 5_000): Promise<void> {
-  const end = performance.now() + timeoutMs;
+/** The real clock, whatever a test does to the global one. */
+const nowMs = performance.now.bind(performance);
+const PATIENCE_MS = 60_000;
+
+/** Waits until the claim holds. */
+export async function until(claim: () => boolean): Promise<void> {
+  const end = nowMs() + PATIENCE_MS;
   while (!claim()) {
-    if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${claim.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (nowMs() > end) throw new Error(`not within ${PATIENCE_MS} ms: ${claim.toString()}`);
+    await sleep(5);
   }
 }
+
+/** Time that passes when the test says so, for deadlines and pauses that begin from now on. */
+export function holdClock() {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  const hurryUntil = (claim: () => boolean) =>
+    until(() => {
+      vi.advanceTimersByTime(STEP_MS);
+      return claim();
+    });
+  return {
+    hurryUntil,
+    /** Lets that much time pass, with turns for the network between. */
+    async pass(ms: number): Promise<void> {
+      const end = Date.now() + ms;
+      await hurryUntil(() => Date.now() >= end);
+    },
+    /** Lets time pass until the work has settled. */
+    async hurry<T>(work: Promise<T>): Promise<T> {
+      let isSettled = false;
+      const settle = () => void (isSettled = true);
+      work.then(settle, settle);
+      await hurryUntil(() => isSettled);
+      return await work;
+    },
+  };
+}
+
+const STEP_MS = 100;

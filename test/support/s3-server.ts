@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 
 /** The bucket that is there from the start; the keys are the server's own. */
 export const BUCKET = "framemill-test";
@@ -17,37 +17,27 @@ export interface S3Server {
 /** A server that speaks S3, in a process of its own: its paging wants OpenSSL's legacy ciphers. */
 export async function startS3Server(folder: string): Promise<S3Server> {
   await mkdir(join(folder, BUCKET), { recursive: true });
-  const port = await findFreePort();
   const script = createRequire(import.meta.url).resolve("s3rver/bin/s3rver.js");
-  const args = [
-    "--openssl-legacy-provider",
-    script,
-    "-d",
-    folder,
-    "-a",
-    "127.0.0.1",
-    "-p",
-    String(port),
-  ];
+  const args = ["--openssl-legacy-provider", script, "-d", folder, "-a", "127.0.0.1", "-p", "0"];
   const child = spawn(process.execPath, [...args, "--configure-bucket", BUCKET], {
     stdio: ["ignore", "pipe", "ignore"],
   });
-  await once(child.stdout, "data");
-  return { endpoint: `http://127.0.0.1:${port}`, close: () => stop(child) };
+  return { endpoint: await readEndpoint(child.stdout), close: () => stop(child) };
+}
+
+/** The address that it says it listens on; what it logs afterwards is not read. */
+async function readEndpoint(output: Readable): Promise<string> {
+  let said = "";
+  let address: string | undefined;
+  while (address === undefined) {
+    said += String((await once(output, "data"))[0]);
+    address = /listening on (\S+)\n/.exec(said)?.[1];
+  }
+  return `http://${address}`;
 }
 
 async function stop(child: ChildProcess): Promise<void> {
   const exited = once(child, "exit");
   child.kill("SIGKILL");
   await exited;
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -5,9 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import OpenAI from "openai";
+import type { Video } from "openai/resources/videos";
 
 const cli = fileURLToPath(new URL("../../dist/bin/framemill.js", import.meta.url));
 const START_MS = 60_000;
+
+/** A video as the API shows it. */
+export type FinishedClip = Video & { readonly cost: { readonly final: number | null } };
 
 export interface JobRow {
   readonly id: string;
@@ -57,9 +61,11 @@ export async function startApart(
   const front = startProcess("front", env);
   const [, baseUrl = "", grpcPort] = await front.says(/"baseUrl":"([^"]+)","grpcPort":(\d+)/);
   const worker = startProcess("worker", { ...env, FRONT_ADDRESS: `127.0.0.1:${grpcPort}` });
-  await worker.says(/worker ready/);
-  const apiKey = (await runCommand(["keys", "create"], env)).trim();
-  return serviceOf({ baseUrl, apiKey, env, worker, processes: [worker, front] });
+  const [key] = await Promise.all([
+    runCommand(["keys", "create"], env),
+    worker.says(/worker ready/),
+  ]);
+  return serviceOf({ baseUrl, apiKey: key.trim(), env, worker, processes: [worker, front] });
 }
 
 export interface Running {
@@ -126,14 +132,25 @@ function serviceOf({ baseUrl, apiKey, env, worker, processes }: ServiceParts): S
     apiKey,
     client: new OpenAI({ baseURL: baseUrl, apiKey }),
     jobs: () => listJobs(env),
-    inferencePid() {
-      const pids = [...worker.output().matchAll(/"processId":(\d+),"loadMs"/g)];
-      return Number(pids.at(-1)?.[1]);
-    },
+    inferencePid: () => findInferencePid(worker),
     async stop(signal = "SIGTERM") {
       for (const process of processes) await process.stop(signal);
     },
   };
+}
+
+/** Process id of a worker's inference process, as its log tells it. */
+export function findInferencePid({ output }: Pick<Running, "output">): number {
+  const pids = [...output().matchAll(/"processId":(\d+),"loadMs"/g)];
+  return Number(pids.at(-1)?.[1]);
+}
+
+/** A clip once it has ended, as the front tells who waits for it. */
+export async function finishClip(client: OpenAI, { id }: Pick<Video, "id">): Promise<FinishedClip> {
+  for (;;) {
+    const clip = await client.get<FinishedClip>(`/videos/${id}?wait=30`);
+    if (clip.status === "completed" || clip.status === "failed") return clip;
+  }
 }
 
 /** `framemill jobs --json` over the database that the environment names. */

@@ -1,13 +1,15 @@
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 
-/** A TCP proxy that fails on demand. */
+/** A TCP proxy that fails on demand. It keeps its port: another process could take a free one. */
 export interface TcpProxy {
   readonly port: number;
-  /** Closes the port and resets every connection, as a dead host's kernel would. */
+  /** Resets every connection and whoever comes, as a dead host's kernel would. */
   cut(): Promise<void>;
-  /** Opens the port again, with the same number. */
+  /** Lets connections through again. */
   restore(): Promise<void>;
+  /** Lets connections through to another port from now on. */
+  aim(targetPort: number): void;
   /** Holds every byte back but keeps connections and port open: a partition, to TCP. */
   freeze(): void;
   /** Lets the held bytes through, late, as retransmission does. */
@@ -21,19 +23,23 @@ export async function startTcpProxy(
   ownHost = "127.0.0.1",
 ): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  let frozen = false;
-  let server: Server | null = null;
-  let port = 0;
+  let aimedAt = targetPort;
+  let isCut = false;
+  let isFrozen = false;
 
   function join(client: Socket): void {
-    const target = connect(targetPort, targetHost);
+    if (isCut) {
+      client.on("error", () => client.destroy()).resetAndDestroy();
+      return;
+    }
+    const target = connect(aimedAt, targetHost);
     for (const [from, to] of [
       [client, target],
       [target, client],
     ] as const) {
       sockets.add(from);
       from.on("data", (bytes) => to.write(bytes));
-      if (frozen) from.pause();
+      if (isFrozen) from.pause();
       from.on("error", () => to.destroy());
       from.on("close", () => {
         sockets.delete(from);
@@ -42,36 +48,37 @@ export async function startTcpProxy(
     }
   }
 
-  async function restore(): Promise<void> {
-    const listening = createServer({ noDelay: true }, join);
-    await new Promise<void>((resolve) => listening.listen(port, ownHost, resolve));
-    port = (listening.address() as AddressInfo).port;
-    server = listening;
-  }
-
   async function cut(): Promise<void> {
-    const closed = new Promise((resolve) => server?.close(resolve));
+    isCut = true;
+    const closed = [...sockets].map(
+      (socket) => new Promise((resolve) => socket.once("close", resolve)),
+    );
     for (const socket of sockets) socket.resetAndDestroy();
-    await closed;
+    await Promise.all(closed);
   }
 
-  await restore();
   function freeze(hold: boolean): void {
-    frozen = hold;
+    isFrozen = hold;
     for (const socket of sockets) {
       if (hold) socket.pause();
       else socket.resume();
     }
   }
 
+  const server = createServer({ noDelay: true }, join);
+  await new Promise<void>((resolve) => server.listen(0, ownHost, resolve));
+  // It listens on a port.
+  const { port } = server.address() as AddressInfo;
   return {
-    get port() {
-      return port;
-    },
+    port,
     cut,
-    restore,
+    restore: async () => void (isCut = false),
+    aim: (otherPort) => void (aimedAt = otherPort),
     freeze: () => freeze(true),
     thaw: () => freeze(false),
-    close: cut,
+    async close() {
+      await cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
   };
 }

@@ -12,7 +12,7 @@ import { probeMedia, verifyClip } from "#framemill/media/probe.js";
 import { writeWav } from "#framemill/media/wav.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-const [width, height] = [1280, 720];
+const [width, height] = [320, 180];
 const frameBytes = frameByteLength(width, height);
 /** One second of a real picture in motion, I420. */
 let second: Uint8Array;
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 describe("encoding a clip", () => {
-  it("makes 96 frames of 720p a fast-start H.264 MP4 of exactly 4 s", async () => {
+  it("makes 96 frames a fast-start H.264 MP4 of exactly 4 s", async () => {
     await encode({ frameCount: 96 });
     const info = await verifyClip(path, { frameCount: 96, width, height, sound: false });
     expect(info).toEqual({
@@ -165,7 +165,7 @@ describe("encoding a clip", () => {
     const [pid] = await ffmpegChildren();
     process.kill(Number(pid), "SIGSTOP");
     const hanging = encoder.write(second);
-    setTimeout(() => job.abort(), 50);
+    job.abort();
     await expect(hanging).rejects.toMatchObject({ code: "cancelled" });
     expect(await ffmpegChildren()).toEqual([]);
   });
@@ -188,7 +188,7 @@ describe("verifying a clip", () => {
     await expect(verifyClip(path, expectation)).rejects.toMatchObject({
       code: "encoder_failed",
       message:
-        "clip is not as ordered: size must be 1920x1080, got 1280x720; frame count must be 96, got 48; " +
+        "clip is not as ordered: size must be 1920x1080, got 320x180; frame count must be 96, got 48; " +
         "duration must be 4.000 s, got 2.000 s; it has no sound",
     });
   });
@@ -212,7 +212,7 @@ describe("verifying a clip", () => {
     ]);
     await expect(verifyClip(slow, expectation)).rejects.toThrow("moov must come before mdat");
     const file = await open(path, "r+");
-    await file.truncate(20_000);
+    await file.truncate(Math.floor((await file.stat()).size / 2));
     await file.close();
     await expect(verifyClip(path, expectation)).rejects.toMatchObject({ code: "encoder_failed" });
   });

@@ -1,10 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chooseFiles, downloadModel } from "#framemill/inference/model-download.js";
 import { parseRepository } from "#framemill/inference/hub-repository.js";
 import { type Fault, startHub } from "../../support/hub-server.js";
+import { until } from "../../support/queue-harness.js";
 
 const WEIGHTS = Buffer.alloc(400_000, "weights ");
 const FILES = new Map([
@@ -14,7 +15,8 @@ const FILES = new Map([
   ["onnx/model_q4.onnx", Buffer.from("small graph")],
   ["pytorch_model.bin", Buffer.from("other")],
 ]);
-const PATIENCE = { retries: 2, firstPauseMs: 5, stallMs: 300 };
+const PATIENCE = { retries: 2, firstPauseMs: 5, stallMs: 60_000 };
+const HALF = WEIGHTS.byteLength / 2;
 const DATA = "onnx/model.onnx_data";
 
 let folder: string;
@@ -28,7 +30,15 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function download(signal: AbortSignal = new AbortController().signal, token?: string) {
+interface Wish {
+  readonly signal?: AbortSignal;
+  readonly token?: string;
+  /** Silence after which an attempt is given up. */
+  readonly stallMs?: number;
+}
+
+function download(wish: Wish = {}) {
+  const { signal = new AbortController().signal, token, stallMs } = wish;
   const progress: [number, number][] = [];
   const done = downloadModel({
     hub: { baseUrl: hub.baseUrl, ...(token !== undefined && { token }) },
@@ -36,13 +46,24 @@ function download(signal: AbortSignal = new AbortController().signal, token?: st
     folder,
     signal,
     onProgress: (bytes, of) => progress.push([bytes, of]),
-    patience: PATIENCE,
+    patience: { ...PATIENCE, ...(stallMs !== undefined && { stallMs }) },
   });
   return { done, progress };
 }
 
 function failing(path: string, ...faults: readonly Fault[]): void {
   hub.faults.set(path, [...faults]);
+}
+
+/** A line that breaks earlier may lose what is on its way. */
+async function untilHalfIsThere(): Promise<void> {
+  const part = join(folder, `acme--tiny@${hub.commit.slice(0, 12)}`, `${DATA}.part`);
+  await until(() => statSync(part, { throwIfNoEntry: false })?.size === HALF, 60_000);
+}
+
+async function breakOffAtHalf(): Promise<void> {
+  await untilHalfIsThere();
+  hub.hangUp();
 }
 
 const always = (fault: Fault): Fault[] => Array.from({ length: 20 }, () => fault);
@@ -60,18 +81,22 @@ test("downloads one form of each graph with its weights, and counts to the last 
 });
 
 test("goes on where the line broke, as often as it breaks", async () => {
-  failing(DATA, "break");
-  const { path } = await download().done;
+  failing(DATA, "silent");
+  const { done } = download();
+  await breakOffAtHalf();
+  const { path } = await done;
   expect(WEIGHTS.equals(readFileSync(join(path, DATA)))).toBe(true);
-  expect(hub.ranges).toEqual([`${DATA} bytes=${WEIGHTS.byteLength / 2}-`]);
+  expect(hub.ranges).toEqual([`${DATA} bytes=${HALF}-`]);
 });
 
 test("goes on where an earlier run was stopped", async () => {
   failing(DATA, "silent");
   const stop = new AbortController();
-  const first = download(stop.signal);
-  setTimeout(() => stop.abort(new Error("stopped")), 150);
-  await expect(first.done).rejects.toThrow("stopped");
+  const first = download({ signal: stop.signal });
+  const end = first.done.catch((error: unknown) => error);
+  await untilHalfIsThere();
+  stop.abort(new Error("stopped"));
+  expect(await end).toMatchObject({ message: "stopped" });
   const { path } = await download().done;
   expect(WEIGHTS.equals(readFileSync(join(path, DATA)))).toBe(true);
   expect(hub.ranges).toHaveLength(1);
@@ -80,8 +105,10 @@ test("goes on where an earlier run was stopped", async () => {
 test.each(["silent", "busy", "no-ranges", "wrong-bytes"] as const)(
   "lives with a server that, after it broke off, is once %s",
   async (fault) => {
-    failing(DATA, "break", fault);
-    const { path } = await download().done;
+    failing(DATA, "silent", fault);
+    const { done } = download({ stallMs: fault === "silent" ? 300 : 60_000 });
+    if (fault !== "silent") await breakOffAtHalf();
+    const { path } = await done;
     expect(WEIGHTS.equals(readFileSync(join(path, DATA)))).toBe(true);
   },
 );
@@ -132,7 +159,7 @@ test("sends the token, and says that one is missing", async () => {
   await hub.close();
   hub = await startHub(FILES, "secret");
   await expect(download().done).rejects.toThrow("set HUB_TOKEN");
-  await expect(download(undefined, "secret").done).resolves.toMatchObject({ commit: hub.commit });
+  await expect(download({ token: "secret" }).done).resolves.toMatchObject({ commit: hub.commit });
 });
 
 test("chooses by form, by pattern and by what a layout reads", () => {

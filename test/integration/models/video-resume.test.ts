@@ -38,7 +38,7 @@ describe("a clip whose worker must leave", () => {
     const programs = { ffmpegPath, ffprobePath, espeakPath: "" };
     pipeline = await createVideoPipeline({ modelPath, threads: 2, ...programs });
     const body = { model: model.id, prompt: "a fox in the snow", seconds: 4, quality: "fast" };
-    request = await video.admit(
+    const admitted = await video.admit(
       { ...body, seed: 7 },
       {
         model,
@@ -47,6 +47,8 @@ describe("a clip whose worker must leave", () => {
         findEarlier: async () => undefined,
       },
     );
+    // As many frames as any clip of 4 s, of a sixteenth of the pixels.
+    request = { ...admitted, width: 320, height: 180 };
   });
   afterAll(async () => {
     await pipeline?.close();

@@ -16,19 +16,26 @@ const ack: Settlement = { type: "ack" };
 /** `rabbitmqctl` and its arguments for the broker of AMQP_URL; alarms and timeouts need it. */
 const ctl = process.env["RABBITMQCTL"]?.split(" ");
 
-describe.skipIf(ctl === undefined)("RabbitMQ broker in alarms (needs RABBITMQCTL)", () => {
+describe("RabbitMQ broker in alarms", () => {
   let broker: Broker;
   let key: string;
   const namePrefix = createNamePrefix();
 
   beforeEach(async () => {
     key = createRoutingKey();
-    broker = await openBroker({ amqpUrl: getAmqpUrl(), namePrefix });
+    // So long that only an alarm can be what ends a publish.
+    broker = await openBroker({
+      amqpUrl: getAmqpUrl(),
+      namePrefix,
+      publishTimeoutMs: 600_000,
+      connectTimeoutMs: 60_000,
+    });
   });
   afterEach(() => broker.close());
 
   const run = (...more: string[]) => {
-    const [command = "rabbitmqctl", ...rest] = ctl ?? [];
+    if (ctl === undefined) throw new Error("RABBITMQCTL must say how to operate AMQP_URL's broker");
+    const [command = "", ...rest] = ctl;
     return promisify(execFile)(command, [...rest, ...more]);
   };
 
@@ -48,21 +55,18 @@ describe.skipIf(ctl === undefined)("RabbitMQ broker in alarms (needs RABBITMQCTL
     await until(() => taken.length === 1);
     await run("set_vm_memory_high_watermark", "0.000001");
     try {
-      const startedAt = performance.now();
       await expect(broker.publish(key, createJob())).rejects.toMatchObject({
         code: "service_unavailable",
+        message: expect.stringContaining("alarm"),
       });
-      expect(performance.now() - startedAt).toBeLessThan(2_500);
       alarmed.open();
-      await until(() => taken.length === 2, 3_000); // The acknowledgement came through.
-      const again = performance.now();
+      await until(() => taken.length === 2); // The acknowledgement came through.
       await expect(broker.publish(key, createJob())).rejects.toThrow(/alarm/);
-      expect(performance.now() - again).toBeLessThan(100);
       expect(broker.connected).toBe(false);
     } finally {
       await run("set_vm_memory_high_watermark", "0.4");
     }
-    await until(() => broker.connected, 5_000);
+    await until(() => broker.connected);
     await broker.publish(key, createJob());
     await subscription.stop();
   });
@@ -84,7 +88,7 @@ describe.skipIf(ctl === undefined)("RabbitMQ broker in alarms (needs RABBITMQCTL
         },
       );
       await broker.publish(key, createJob());
-      await until(() => deliveries.length === 2, 10_000);
+      await until(() => deliveries.length === 2);
       expect(String(deliveries[0]?.signal.reason)).toMatch(/PRECONDITION|406/);
       await subscription.stop();
       expect((await broker.depth(key)).ready).toBe(0);

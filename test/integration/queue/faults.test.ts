@@ -1,5 +1,5 @@
 import { type Channel, type ChannelModel, connect } from "amqplib";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Broker, BrokerEvent, Delivery, Settlement } from "#framemill/queue/broker.js";
 import { CONTENT_TYPE, MESSAGE_TYPE } from "#framemill/queue/codec.js";
 import { openBroker } from "#framemill/queue/open-broker.js";
@@ -15,13 +15,20 @@ import {
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
 
 const ack: Settlement = { type: "ack" };
+/** By then the pauses between tries to connect are at their longest, a second. */
+const FAILED_TRIES = 4;
+
 describe("RabbitMQ broker under faults", () => {
   let direct: ChannelModel;
   let raw: Channel;
   let proxy: TcpProxy;
   let broker: Broker;
   let key: string;
-  let events: BrokerEvent[];
+  let proxied: string;
+  const events: BrokerEvent[] = [];
+  const onEvent = (event: BrokerEvent) => void events.push(event);
+  const countOf = (wanted: BrokerEvent["type"]) =>
+    events.filter(({ type }) => type === wanted).length;
   const namePrefix = createNamePrefix();
   const topology = createTopology({ namePrefix });
   const uncaught: unknown[] = [];
@@ -43,16 +50,15 @@ describe("RabbitMQ broker under faults", () => {
     proxy = await startTcpProxy(Number(target.port || 5672), target.hostname);
     target.port = String(proxy.port);
     target.hostname = "127.0.0.1";
-    events = [];
+    proxied = target.href;
+    events.length = 0;
     key = createRoutingKey();
-    broker = await openBroker({
-      amqpUrl: target.href,
-      namePrefix,
-      retryDelaysMs: [300],
-      onEvent: (event) => events.push(event),
-    });
+    const patient = { publishTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
+    const own = { amqpUrl: proxied, namePrefix, retryDelaysMs: [300], onEvent };
+    broker = await openBroker({ ...own, ...patient });
   });
   afterEach(async () => {
+    vi.useRealTimers();
     await broker.close();
     await proxy.close();
   });
@@ -65,24 +71,24 @@ describe("RabbitMQ broker under faults", () => {
     });
   }
 
-  test("refuses to publish within 2 s while the broker is away, then recovers within 3 s", async () => {
+  test("refuses to publish while the broker is away, then finds it again", async () => {
+    const hasty = await openBroker({ amqpUrl: proxied, namePrefix, publishTimeoutMs: 200 });
     await broker.publish(key, createJob());
     await proxy.cut();
-    const cutAt = performance.now();
-    await expect(broker.publish(key, createJob())).rejects.toMatchObject({
+    await expect(hasty.publish(key, createJob())).rejects.toMatchObject({
       code: "service_unavailable",
       retryAfterSeconds: 2,
     });
-    expect(performance.now() - cutAt).toBeLessThan(2_500);
-    expect(broker.connected).toBe(false);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await hasty.close();
+    await until(() => !broker.connected);
+    await until(() => countOf("connection-failed") >= FAILED_TRIES);
     await proxy.restore();
-    await until(() => broker.connected, 3_000);
+    await until(() => broker.connected);
     await broker.publish(key, createJob());
     expect((await broker.depth(key)).ready).toBe(2);
   });
 
-  test("consumes again within 3 s after the port opens; lost deliveries abort and come again", async () => {
+  test("consumes again after the port opens; lost deliveries abort and come again", async () => {
     const deliveries: Delivery[] = [];
     const gate = createGate();
     const subscription = await broker.consume(
@@ -96,29 +102,39 @@ describe("RabbitMQ broker under faults", () => {
     await broker.publish(key, createJob());
     await until(() => deliveries.length === 1);
     await proxy.cut();
-    await until(() => deliveries[0]?.signal.aborted ?? false, 1_000);
+    await until(() => deliveries[0]?.signal.aborted ?? false);
     expect(subscription.consuming).toBe(false);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await until(() => countOf("connection-failed") >= FAILED_TRIES);
     await proxy.restore();
-    await until(() => deliveries.length === 2, 3_000);
+    await until(() => deliveries.length === 2);
     expect(deliveries[1]?.redelivered).toBe(true);
     gate.open(); // A late settlement of the first delivery must disturb nothing.
     await subscription.stop();
     expect((await broker.depth(key)).ready).toBe(0);
   });
 
-  test("notices a black hole and gives up publishing in 2 s meanwhile", async () => {
-    await broker.publish(key, createJob());
+  test("notices a black hole, gives up publishing meanwhile, and comes out of it", async () => {
+    // Heartbeats every second instead of every five: a dead peer is noticed after two to three.
+    const url = new URL(proxied);
+    url.searchParams.set("heartbeat", "1");
+    const hasty = { publishTimeoutMs: 500, onEvent };
+    const wary = await openBroker({ amqpUrl: url.href, namePrefix, ...hasty });
+    // On a busy machine it may take its own slowness for a hole.
+    const isPublished = () =>
+      wary.publish(key, createJob()).then(
+        () => true,
+        () => false,
+      );
+    await until(isPublished);
+    events.length = 0;
     proxy.freeze();
-    const startedAt = performance.now();
-    await expect(broker.publish(key, createJob())).rejects.toMatchObject({
+    await expect(wary.publish(key, createJob())).rejects.toMatchObject({
       code: "service_unavailable",
     });
-    expect(performance.now() - startedAt).toBeLessThan(2_500);
-    await until(() => events.some(({ type }) => type === "connection-lost"), 16_000);
+    await until(() => countOf("connection-lost") > 0);
     proxy.thaw();
-    await until(() => broker.connected, 5_000);
-    await broker.publish(key, createJob());
+    await until(isPublished);
+    await wary.close();
   });
 
   test("starts without its broker and connects when it comes", async () => {
@@ -130,7 +146,7 @@ describe("RabbitMQ broker under faults", () => {
     });
     expect(late.connected).toBe(false);
     await proxy.restore();
-    await until(() => late.connected, 3_000);
+    await until(() => late.connected);
     await late.close();
   });
 
@@ -147,13 +163,18 @@ describe("RabbitMQ broker under faults", () => {
     await until(() => ids.length === 1);
     await raw.deleteQueue(topology.jobQueue(key));
     await broker.publish(key, createJob({ id: "after-deletion" }));
-    await until(() => ids.includes("after-deletion"), 3_000);
+    await until(() => ids.includes("after-deletion"));
     await subscription.stop();
     expect(ids).toHaveLength(2);
   });
 
   test("gets unstuck when a queue was deleted and declared again at once by somebody else", async () => {
     const ids: string[] = [];
+    // The connection's heartbeats are by the real clock, the looks of the consumer below are not.
+    const other = { routingKeys: [createRoutingKey()], prefetch: 1 };
+    const first = await broker.consume(other, async () => ack);
+    await until(() => first.consuming);
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const subscription = await broker.consume(
       { routingKeys: [key], prefetch: 1 },
       async ({ job }) => {
@@ -167,7 +188,10 @@ describe("RabbitMQ broker under faults", () => {
     await assertJobQueue(raw, topology, key);
     await broker.publish(key, createJob({ id: "swallowed" }));
     await broker.publish(key, createJob({ id: "waiting" }));
-    await until(() => ids.includes("swallowed") && ids.includes("waiting"), 20_000);
+    await until(() => {
+      vi.advanceTimersByTime(5_000);
+      return ids.includes("swallowed") && ids.includes("waiting");
+    });
     await subscription.stop();
     expect(new Set(ids).size).toBe(3);
   });
@@ -197,13 +221,11 @@ describe("RabbitMQ broker under faults", () => {
     ];
     for (const [body, properties] of corrupted) publishRaw(body, properties);
     await broker.publish(key, createJob({ id: "good-after" }));
-    const subscription = await broker.consume(
-      { routingKeys: [key], prefetch: 4 },
-      async ({ job }) => {
-        ids.push(job.id);
-        return ack;
-      },
-    );
+    const intake = { routingKeys: [key], prefetch: 4 };
+    const subscription = await broker.consume(intake, async ({ job }) => {
+      ids.push(job.id);
+      return ack;
+    });
     await until(() => ids.length === 2);
     await until(
       async () => (await raw.checkQueue(topology.deadQueue)).messageCount === corrupted.length,
@@ -257,38 +279,40 @@ describe("RabbitMQ broker under faults", () => {
     await proxy.cut();
     gate.open();
     await proxy.restore();
-    await until(() => deliveries.length === 2, 5_000);
+    await until(() => deliveries.length === 2);
     await subscription.stop();
     expect(deliveries[0]?.signal.aborted).toBe(true);
   });
 
-  test("publishes 200 jobs in parallel through 5 resets without losing a confirmed one", async () => {
+  test("publishes through resets without losing a confirmed job", async () => {
     const confirmed = new Set<string>();
     const received = new Set<string>();
-    const subscription = await broker.consume(
-      { routingKeys: [key], prefetch: 20 },
-      async ({ job }) => {
-        received.add(job.id);
-        return ack;
-      },
-    );
-    const publishing = Array.from({ length: 200 }, async (_, index) => {
-      await new Promise((resolve) => setTimeout(resolve, index * 10));
-      const job = createJob();
-      await broker.publish(key, job).then(
-        () => confirmed.add(job.id),
-        () => undefined,
-      );
+    const intake = { routingKeys: [key], prefetch: 20 };
+    const subscription = await broker.consume(intake, async ({ job }) => {
+      received.add(job.id);
+      return ack;
     });
-    for (let reset = 0; reset < 5; reset++) {
-      await new Promise((resolve) => setTimeout(resolve, 400));
+    let isOver = false;
+    const publishing = Array.from({ length: 8 }, async () => {
+      while (!isOver) {
+        const job = createJob();
+        await broker.publish(key, job).then(
+          () => confirmed.add(job.id),
+          () => undefined,
+        );
+      }
+    });
+    for (let reset = 1; reset <= 5; reset++) {
+      // Each reset hits eight jobs on their way.
+      await until(() => confirmed.size >= reset * 20);
       await proxy.cut();
       await proxy.restore();
     }
+    isOver = true;
     await Promise.all(publishing);
-    expect(confirmed.size).toBeGreaterThan(50);
-    await until(() => [...confirmed].every((id) => received.has(id)), 15_000);
+    await until(() => [...confirmed].every((id) => received.has(id)));
     await subscription.stop();
+    expect(countOf("connection-lost")).toBeGreaterThanOrEqual(5);
   });
 
   test("no fault above left an error uncaught", () => {

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
@@ -9,12 +10,7 @@ import {
   type ReportServerOptions,
 } from "#framemill/rpc/report-server.js";
 import { createReporter, type ReporterOptions } from "#framemill/rpc/reporter.js";
-import {
-  chunksOf,
-  createArtifact,
-  createCompletion,
-  createFakeFront,
-} from "../../support/rpc-harness.js";
+import { createArtifact, createCompletion, createFakeFront } from "../../support/rpc-harness.js";
 
 const TOKEN = "a-worker-token-of-some-length";
 const lease = { jobId: "video_1", token: 7 };
@@ -50,7 +46,7 @@ describe("unary calls", () => {
   test("a claim brings the lease", async () => {
     const { front, address } = await start();
     const reporter = report(address);
-    await reporter.ready(2_000);
+    await reporter.ready(60_000);
     expect(reporter.connected).toBe(true);
     expect(await reporter.claim("video_1", "worker-a")).toEqual({
       outcome: "leased",
@@ -275,11 +271,23 @@ describe("the worker token", () => {
     const refused = { code: "invalid_api_key" };
     await expect(reporter.claim("video_1", "worker-a")).rejects.toMatchObject(refused);
     await expect(reporter.complete(createCompletion())).rejects.toMatchObject(refused);
-    reporter.progress({ ...lease, fraction: 0.5, stage: "steps", ...chunksOf("secret") });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await codeOfStream(address, token)).toBe(status.UNAUTHENTICATED);
     expect(front.calls).toEqual([]);
     expect(front.reports).toEqual([]);
   });
+
+  /** How a stream of reports ends, whose first report is whole. */
+  async function codeOfStream(address: string, token: string | undefined): Promise<unknown> {
+    const client = new proto.framemill.v1.WorkerService(address, credentials.createInsecure());
+    const metadata = new Metadata();
+    if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
+    const stream = client.report(metadata);
+    const refused = once(stream.resume(), "error");
+    stream.write({ lease, sequence: 1, fraction: 0.5, stage: "steps" });
+    const [{ code }] = await refused;
+    client.close();
+    return code;
+  }
 
   test("a server that others can reach does not start without token or mTLS", async () => {
     const handlers = createFakeFront();

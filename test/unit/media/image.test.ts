@@ -68,10 +68,15 @@ describe("reading an uploaded picture", () => {
   it("refuses a 31 KB picture of 256 megapixels by its header", async () => {
     const bomb = pngBomb(16_384, 16_384);
     expect(bomb.byteLength).toBeLessThan(40_000);
-    await expect(readImage(bomb, { param })).rejects.toMatchObject({
+    const refusal = {
       code: "image_too_large",
       message: "input_reference must have at most 40000000 pixels, got 268435456 (16384 × 16384)",
-    });
+    };
+    await expect(readImage(bomb, { param })).rejects.toMatchObject(refusal);
+    // Whoever decoded it would find the pixels missing.
+    await expect(readImage(bomb.subarray(0, 60), { param })).rejects.toMatchObject(refusal);
+    const small = pngBomb(1_024, 1_024).subarray(0, 60);
+    await expect(readImage(small, { param })).rejects.toMatchObject({ code: "image_parse_error" });
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
 import { UNTRACED } from "#framemill/core/tracing.js";
 import { JobError } from "#framemill/core/errors.js";
@@ -42,7 +42,10 @@ const silent = { info() {}, warn() {}, error() {} };
 
 let folder = "";
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "execute-job-"))));
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  vi.useRealTimers();
+  await rm(folder, { recursive: true, force: true });
+});
 
 /** A front that answers as told and remembers what it was told. */
 function frontDouble(answers: Partial<Reporter> = {}) {
@@ -299,13 +302,15 @@ describe("one delivery", () => {
   test("goes back to the queue without blame when the worker must leave", async () => {
     const { reporter, failures } = frontDouble();
     const leaving = new AbortController();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { settlement } = await execute(
       reporter,
       async function* (_task, signal) {
         yield { type: "progress", fraction: 0.1, stage: "steps" };
         leaving.abort();
         // It saves nothing; there is a moment for those that do.
-        await once(signal, "abort");
+        expect(signal.aborted).toBe(false);
+        vi.advanceTimersByTime(2_500);
         signal.throwIfAborted();
       },
       { preempted: leaving.signal },
