@@ -7,25 +7,23 @@ import {
   call,
   claim,
   createJob,
-  ENGINES,
   type Harness,
   makeClip,
   MODEL,
+  SOON,
   startHarness,
 } from "../../support/front-harness.js";
 
 const ADMIN_KEY = "an-admin-key-of-some-length";
-/** The outbox looks every second. */
-const SOON = { timeout: 5_000 };
 const PNG =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItkJKMZ1Qi+hcEKLNXzWgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgsNDAEecYyFpQAAAABJRU5ErkJggg==";
 
-describe.each(ENGINES)("an operator over %s", (engine) => {
+describe("an operator", () => {
   let harness: Harness;
   let front: Front;
   let other: Account;
   beforeAll(async () => {
-    harness = await startHarness(engine);
+    harness = await startHarness();
     front = await harness.startReplica({
       addPages(app, { keys, database }) {
         const operations = createOperations(database, keys, harness.broker.deadLetters);

@@ -3,85 +3,85 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase, type Database } from "#framemill/front/database.js";
-import { createPostgres, dropPostgres, ENGINES } from "../../support/front-harness.js";
+import { createPostgres, dropPostgres, ENGINES, SOON } from "../../support/front-harness.js";
+import { createGate } from "../../support/queue-harness.js";
 
 const log = pino({ level: "silent" });
+/** Above the highest number of a process. */
+const NO_PROCESS = "4194305";
 
 describe.each(ENGINES)("the database over %s", (engine) => {
-  const withDatabase = async (
-    test: (open: () => Promise<Database>) => Promise<void>,
-  ): Promise<void> => {
-    const dataDir = await mkdtemp(join(tmpdir(), "framemill-database-"));
-    const databaseUrl = engine === "postgres" ? await createPostgres() : undefined;
-    try {
-      await test(() => openDatabase({ databaseUrl, dataDir, log }));
-    } finally {
-      if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
-      await rm(dataDir, { recursive: true, force: true });
-    }
-  };
+  let dataDir: string;
+  let databaseUrl: string | undefined;
+  let database: Database;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "framemill-database-"));
+    databaseUrl = engine === "postgres" ? await createPostgres() : undefined;
+    database = await openDatabase({ databaseUrl, dataDir, log });
+  });
+  afterAll(async () => {
+    await database?.close();
+    if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
+    await rm(dataDir, { recursive: true, force: true });
+  });
 
-  it("keeps what was committed when it is opened again, and migrates once", async () => {
-    await withDatabase(async (open) => {
-      const first = await open();
-      await insertProject(first, "a");
-      await first.close();
-      const again = await open();
-      expect(await countProjects(again)).toBe(1);
-      await again.close();
-    });
+  it("keeps what was committed when it is opened again after a kill, and migrates once", async () => {
+    await insertProject(database, "a");
+    await database.close();
+    // As a process leaves it that was killed.
+    await writeFile(join(dataDir, "owner.pid"), NO_PROCESS);
+    database = await openDatabase({ databaseUrl, dataDir, log });
+    expect(await countProjects(database)).toBe(1);
+    const owner = await readFile(join(dataDir, "owner.pid"), "utf8");
+    expect(owner).toBe(engine === "pglite" ? String(process.pid) : NO_PROCESS);
   });
 
   it("keeps transactions apart, and undoes the failed one only", async () => {
-    await withDatabase(async (open) => {
-      const database = await open();
-      const failed = database.kysely.transaction().execute(async (trx) => {
-        await insertProject({ ...database, kysely: trx }, "undone");
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        throw new Error("undo");
-      });
-      const others = Array.from({ length: 20 }, (_, index) => insertProject(database, `p${index}`));
-      await expect(failed).rejects.toThrow("undo");
-      await Promise.all(others);
-      expect(await countProjects(database)).toBe(20);
-      await database.close();
+    const before = await countProjects(database);
+    const [inside, leave] = [createGate(), createGate()];
+    const failed = database.kysely.transaction().execute(async (trx) => {
+      await insertProject({ ...database, kysely: trx }, "undone");
+      inside.open();
+      await leave.opened;
+      throw new Error("undo");
     });
+    await inside.opened;
+    const others = Promise.all(
+      Array.from({ length: 20 }, (_, index) => insertProject(database, `p${index}`)),
+    );
+    // Postgres takes them meanwhile; PGlite has one session, for which they wait.
+    if (engine === "postgres") await others;
+    leave.open();
+    await expect(failed).rejects.toThrow("undo");
+    await others;
+    expect(await countProjects(database)).toBe(before + 20);
   });
 
   it("tells listeners what was committed, and not what was undone", async () => {
-    await withDatabase(async (open) => {
-      const database = await open();
-      const heard: string[] = [];
-      const stop = await database.listen("framemill_jobs", (payload) => heard.push(payload));
-      const undone = database.kysely.transaction().execute(async (trx) => {
-        await sql`SELECT pg_notify('framemill_jobs', 'undone')`.execute(trx);
-        throw new Error("undo");
-      });
-      await expect(undone).rejects.toThrow("undo");
-      await expect
-        .poll(async () => {
-          await sql`SELECT pg_notify('framemill_jobs', 'done')`.execute(database.kysely);
-          return heard.length;
-        })
-        .toBeGreaterThan(0);
-      expect(new Set(heard)).toEqual(new Set(["done"]));
-      await stop();
-      await database.close();
+    const heard: string[] = [];
+    const stop = await database.listen("framemill_jobs", (payload) => heard.push(payload));
+    const say = (word: string) =>
+      sql`SELECT pg_notify('framemill_jobs', ${word})`.execute(database.kysely);
+    const begun = async () => (await say("begun"), heard.length);
+    await expect.poll(begun, SOON).toBeGreaterThan(0);
+    const undone = database.kysely.transaction().execute(async (trx) => {
+      await sql`SELECT pg_notify('framemill_jobs', 'undone')`.execute(trx);
+      throw new Error("undo");
     });
+    await expect(undone).rejects.toThrow("undo");
+    await say("done");
+    await expect.poll(() => heard.at(-1), SOON).toBe("done");
+    expect(new Set(heard)).toEqual(new Set(["begun", "done"]));
+    await stop();
   });
 });
 
-it("refuses a data folder that another process uses, and takes one whose owner is gone", async () => {
+it("refuses a data folder that another process uses", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "framemill-owner-"));
-  const owner = join(dataDir, "owner.pid");
-  await writeFile(owner, String(process.ppid));
+  await writeFile(join(dataDir, "owner.pid"), String(process.ppid));
   await expect(openDatabase({ dataDir, log })).rejects.toThrow(`in use by process ${process.ppid}`);
-  await writeFile(owner, "4194305");
-  const database = await openDatabase({ dataDir, log });
-  expect(await readFile(owner, "utf8")).toBe(String(process.pid));
-  await database.close();
   await rm(dataDir, { recursive: true });
 });
 

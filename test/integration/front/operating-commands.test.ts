@@ -39,16 +39,26 @@ describe("the command line, beside a running front", () => {
       retryable: false,
       gpuMs: 70,
     });
-    const page = JSON.parse((await framemill("jobs", "--json", "--limit", "1")).stdout);
-    expect(page).toMatchObject([{ id: failed, failureCode: "encoder_failed" }]);
-    const shown = await framemill("jobs", "show", failed);
+    const [listed, shown] = await Promise.all([
+      framemill("jobs", "--json", "--limit", "1"),
+      framemill("jobs", "show", failed),
+    ]);
+    expect(JSON.parse(listed.stdout)).toMatchObject([
+      { id: failed, failureCode: "encoder_failed" },
+    ]);
     expect(shown.stdout).toMatch(/failure +encoder_failed: ffmpeg left with 1/);
     expect(shown.stdout).toMatch(/1 +worker-1 +encoder_failed +0\.1/);
     const { stdout } = await framemill("jobs", "retry", failed, "--json");
     const again = String(JSON.parse(stdout).id);
-    const first = await framemill("jobs", "cancel", again, done);
-    expect(first).toMatchObject({ code: 1, stdout: `${again} is cancelled\n${done} had ended\n` });
-    expect(await framemill("jobs", "retry", done)).toMatchObject({
+    const [cancelled, refused] = await Promise.all([
+      framemill("jobs", "cancel", again, done),
+      framemill("jobs", "retry", done),
+    ]);
+    expect(cancelled).toMatchObject({
+      code: 1,
+      stdout: `${again} is cancelled\n${done} had ended\n`,
+    });
+    expect(refused).toMatchObject({
       code: 1,
       stdout: "",
       stderr: `framemill: only a failed job can be done over, ${done} is completed\n`,
@@ -57,15 +67,17 @@ describe("the command line, beside a running front", () => {
 
   it("shows usage and one plain look where there is no terminal", async () => {
     const { project } = harness.account;
-    const usage = await framemill("usage", "--project", project.id, "--json");
+    const [usage, { stdout }] = await Promise.all([
+      framemill("usage", "--project", project.id, "--json"),
+      framemill("top"),
+    ]);
     expect(JSON.parse(usage.stdout)).toMatchObject([{ model: MODEL, units: { videoSeconds: 4 } }]);
-    const { stdout } = await framemill("top");
     expect(stdout).toMatch(/^model +queued +running/);
     expect(stdout).toContain(MODEL);
     expect(stdout).not.toContain(ESCAPE);
   });
 
-  it.each([
+  it.concurrent.each([
     [["jobs", "list", "--limit", "0"], /must be 1 to 1000, got 0/],
     [["jobs", "list", "--since", "yore"], /7d ago, got yore/],
     [["jbos"], /Did you mean jobs/],

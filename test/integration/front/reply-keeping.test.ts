@@ -10,7 +10,7 @@ import { encodeJob } from "#framemill/queue/codec.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import {
   call,
-  ENGINES,
+  janitorRuns,
   REPLY_MODELS,
   startHarness,
   type CallOptions,
@@ -54,7 +54,7 @@ const script: Script = async function* ({ job, scratchPath }) {
   yield { type: "output", output: words(text) };
 };
 
-describe.each(ENGINES)("what is kept of replied jobs over %s", (engine) => {
+describe("what is kept of replied jobs", () => {
   let harness: Harness;
   let hands: Worker;
   const ask = (path: string, options: CallOptions = {}) =>
@@ -64,7 +64,7 @@ describe.each(ENGINES)("what is kept of replied jobs over %s", (engine) => {
     (await ask("/responses", { body: { model: REPLY_MODELS.chat, input, ...more } })).json;
 
   beforeAll(async () => {
-    harness = await startHarness(engine);
+    harness = await startHarness();
     hands = await startHands(harness, script);
   });
   afterAll(async () => {
@@ -174,7 +174,7 @@ describe.each(ENGINES)("what is kept of replied jobs over %s", (engine) => {
     expect((await chat("fail")).status).toBe(400);
     const picture = await makePicture();
     await age([plain, long, stored, picture.id], "6 minutes");
-    await janitorRuns();
+    await janitorRuns(harness);
     for (const id of [plain, long, picture.id])
       expect(await readJob(harness, id)).toMatchObject({ request: {}, output: null });
     expect(await harness.store.list(`${long}/`)).toEqual([]);
@@ -195,7 +195,7 @@ describe.each(ENGINES)("what is kept of replied jobs over %s", (engine) => {
     const ids = [plain, picture.id, stored, longStored];
     const before = await countMoney(ids);
     await age(ids, "25 hours");
-    await janitorRuns();
+    await janitorRuns(harness);
     expect(await readJob(harness, plain)).toBeUndefined();
     expect(await readJob(harness, picture.id)).toBeUndefined();
     expect((await call(picture.url)).status).toBe(404);
@@ -206,7 +206,7 @@ describe.each(ENGINES)("what is kept of replied jobs over %s", (engine) => {
     expect((await ask("/responses", { body: next })).status).toBeLessThan(500);
 
     await age([stored, longStored], "31 days");
-    await janitorRuns();
+    await janitorRuns(harness);
     expect((await ask(`/responses/${stored}`)).status).toBe(404);
     expect(await readJob(harness, longStored)).toBeUndefined();
     expect(await countMoney(ids)).toEqual(before);
@@ -231,11 +231,6 @@ describe.each(ENGINES)("what is kept of replied jobs over %s", (engine) => {
       })
       .where("id", "in", ids)
       .execute();
-  }
-
-  /** A replica's janitor goes round before it listens to anybody; closing waits for its round. */
-  async function janitorRuns() {
-    await (await harness.startReplica()).close();
   }
 
   async function countMoney(ids: readonly string[]) {

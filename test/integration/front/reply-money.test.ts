@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { LIST_PRICES } from "#framemill/core/prices.js";
 import type { Front } from "#framemill/front/front.js";
 import { createOperations } from "#framemill/front/operations.js";
@@ -10,8 +10,8 @@ import type { Worker } from "#framemill/worker/worker.js";
 import {
   BODY,
   call,
-  ENGINES,
   REPLY_MODELS,
+  SOON,
   startHarness,
   type Account,
   type Harness,
@@ -35,7 +35,7 @@ const script: Script = async function* ({ job }) {
   yield { type: "output", output };
 };
 
-describe.each(ENGINES)("the money of replied jobs over %s", (engine) => {
+describe("the money of replied jobs", () => {
   let harness: Harness;
   let hands: Worker;
   let folder: string;
@@ -55,9 +55,10 @@ describe.each(ENGINES)("the money of replied jobs over %s", (engine) => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-money-"));
-    harness = await startHarness(engine);
+    harness = await startHarness();
     hands = await startHands(harness, script);
   });
+  afterEach(() => void vi.useRealTimers());
   afterAll(async () => {
     await hands?.stop();
     await harness?.close();
@@ -83,13 +84,15 @@ describe.each(ENGINES)("the money of replied jobs over %s", (engine) => {
   });
 
   it("refuses answers while the minute's tokens are used up, and nothing else", async () => {
+    // The minute does not end before the test.
+    vi.useFakeTimers({ toFake: ["Date"] });
     const { key } = await harness.createAccount({ tokensPerMinute: 2_000 });
     const first = await chat(harness.front, key);
     expect(first.headers.get("x-ratelimit-remaining-tokens")).toBe("2000");
-    await expect.poll(() => tokensLeft(key)).toBe("500");
+    await expect.poll(() => tokensLeft(key), SOON).toBe("500");
     // The one that crosses the limit is served.
     expect((await chat(harness.front, key)).status).toBe(200);
-    await expect.poll(() => tokensLeft(key)).toBe("0");
+    await expect.poll(() => tokensLeft(key), SOON).toBe("0");
     const refused = await chat(harness.front, key);
     expect([refused.status, refused.json.error]).toMatchObject([
       429,

@@ -6,23 +6,23 @@ import {
   BODY,
   call,
   createJob,
-  ENGINES,
   makeClip,
   openaiClient,
+  SOON,
   startHarness,
   type Answer,
   type CallOptions,
   type Harness,
 } from "../../support/front-harness.js";
 
-describe.each(ENGINES)("requests over %s", (engine) => {
+describe("requests", () => {
   let harness: Harness;
   let videos: string;
   const post = (options: CallOptions) =>
     call(videos, { key: harness.account.key, method: "POST", ...options });
 
   beforeAll(async () => {
-    harness = await startHarness(engine);
+    harness = await startHarness();
     videos = `${harness.front.baseUrl}/videos`;
   });
   afterAll(async () => await harness?.close());
@@ -258,7 +258,7 @@ describe.each(ENGINES)("requests over %s", (engine) => {
     expect((await call(`${origin}/healthz`)).status).toBe(200);
     // A replica that was closed above may have locked outbox rows; they come free after 5 s.
     await expect
-      .poll(async () => (await call(`${origin}/readyz`)).json, { timeout: 15_000 })
+      .poll(async () => (await call(`${origin}/readyz`)).json, SOON)
       .toEqual({
         status: "ready",
       });

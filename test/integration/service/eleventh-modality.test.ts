@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createLedger, type Ledger } from "../../support/front-harness.js";
 import { writeModelPackage } from "../../support/model-manifest.js";
 import { buildWithModality } from "../../support/build-with-modality.js";
 import { type ServiceProcesses, startUp } from "../../support/service-harness.js";
@@ -16,6 +17,7 @@ const MODEL = {
 
 describe("an eleventh modality, one folder and one line", () => {
   let folder = "";
+  let ledger: Ledger | undefined;
   let up: ServiceProcesses | undefined;
   const service = () => {
     if (up === undefined) throw new Error("the service did not start");
@@ -27,13 +29,19 @@ describe("an eleventh modality, one folder and one line", () => {
     writeModelPackage(join(folder, "models/reverser"), MODEL);
     const prices = join(folder, "prices.json");
     await writeFile(prices, JSON.stringify({ reversal: { characters: 50 } }));
+    ledger = await createLedger();
     up = await startUp(join(folder, "data"), {
       cliPath: await buildWithModality(folder, { name: "reversal", source: fixture }),
-      environment: { MODELS_DIR: join(folder, "models"), PRICES_FILE: prices },
+      environment: {
+        ...ledger.environment,
+        MODELS_DIR: join(folder, "models"),
+        PRICES_FILE: prices,
+      },
     });
   });
   afterAll(async () => {
     await up?.stop();
+    await ledger?.drop();
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -13,8 +13,13 @@ import {
   openaiClient,
   startHarness,
 } from "../../support/front-harness.js";
-import { until } from "../../support/queue-harness.js";
-import { type ServiceProcesses, startApart } from "../../support/service-harness.js";
+import { getAmqpUrl, until } from "../../support/queue-harness.js";
+import {
+  finishClip,
+  type FinishedClip,
+  type ServiceProcesses,
+  startApart,
+} from "../../support/service-harness.js";
 
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER = "00f067aa0ba902b7";
@@ -25,37 +30,33 @@ const CLOCKS_MS = 10;
 
 const MODEL_JSON = new URL("../../../models/service-motion-1/model.json", import.meta.url);
 
-/** A video as the API shows it. */
-interface Clip {
-  readonly status: string;
-  readonly stage: string | null;
-  readonly cost: { readonly final: number | null };
-}
-
 describe("the trace of a clip whose first attempt died", () => {
   let folder: string;
   let databaseUrl: string;
   let receiver: OtlpReceiver;
   let service: ServiceProcesses | undefined;
   let trace: readonly TraceSpan[];
-  let clip: Clip;
+  let clip: FinishedClip;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-traces-"));
     databaseUrl = await createPostgres();
     receiver = await startOtlpReceiver();
     service = await startApart(join(folder, "data"), {
-      AMQP_URL: process.env["AMQP_URL"] ?? "",
+      AMQP_URL: getAmqpUrl(),
       DATABASE_URL: databaseUrl,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     });
     const { client } = service;
     const body = { model: "service-motion-1", prompt: PROMPT, seconds: "4", quality: "fast" };
-    const { id } = await client.videos.create(body as never, { headers: { traceparent } });
-    const read = async (wait: number) => await client.get<Clip>(`/videos/${id}?wait=${wait}`);
-    await until(async () => (await read(0)).stage !== null, 20_000);
-    process.kill(service.inferencePid(), "SIGKILL");
-    await until(async () => (clip = await read(10)).status === "completed", 60_000);
+    // Its first attempt meets a process that stands still, and is killed then.
+    const inferencePid = service.inferencePid();
+    process.kill(inferencePid, "SIGSTOP");
+    const video = await client.videos.create(body as never, { headers: { traceparent } });
+    const isTaken = async () => (await client.videos.retrieve(video.id)).status === "in_progress";
+    await until(isTaken, 60_000);
+    process.kill(inferencePid, "SIGKILL");
+    clip = await finishClip(client, video);
     // What has ended is exported before a process leaves.
     await service.stop();
     service = undefined;
@@ -129,7 +130,9 @@ describe("the trace of a clip whose first attempt died", () => {
     expect(waitedFor.length).toBeGreaterThan(15);
     for (const { span, above } of waitedFor) {
       expect(span.startedAtMs).toBeGreaterThan(above.startedAtMs - CLOCKS_MS);
-      expect(span.endedAtMs).toBeLessThan(above.endedAtMs + CLOCKS_MS);
+      // Who answers another process may note the end of it after that one has read the answer.
+      const last = span.service === above.service ? span.endedAtMs : span.startedAtMs;
+      expect(last).toBeLessThan(above.endedAtMs + CLOCKS_MS);
     }
   });
 
@@ -142,7 +145,7 @@ describe("the trace of a clip whose first attempt died", () => {
 
 describe("a receiver of traces that is away", () => {
   it("keeps no job from its end, and the log leads to the trace all the same", async () => {
-    const harness = await startHarness("pglite");
+    const harness = await startHarness();
     // Nothing listens at port 9.
     const tracing = await openTracing(
       { endpoint: "http://127.0.0.1:9", ratio: 1 },
