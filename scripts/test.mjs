@@ -34,7 +34,7 @@ export async function test(args) {
   const paths = pathsOf(args);
   if (paths.length === 0)
     say(
-      "Every test of the whole product: about six minutes on two cores. Some of it: npm test -- PATH",
+      "Every test of the whole product: about five minutes on two cores. Some of it: npm test -- PATH",
     );
   else if (paths.every((path) => /(^|\/)test\/unit(\/|$)/.test(path))) return unit(args);
   const isDeep = paths.some((path) => path.includes("test/deep"));
