@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
@@ -140,7 +141,11 @@ export async function checkSchemas(
   const { grammarOfSchema } = await import("../inference/text/grammar-schema.js");
   if (format.type === "json_schema") grammarOfSchema(format.schema, formatParam);
   if (!forced) return;
-  for (const { parameters } of tools) grammarOfSchema(parameters ?? {}, "tools");
+  const spent = { parts: 0 };
+  for (const { parameters } of tools) {
+    await setImmediate(); // Other requests get their turn between two schemas.
+    grammarOfSchema(parameters ?? {}, "tools", spent);
+  }
 }
 
 /** The format with its schema; without one, any object of JSON. */

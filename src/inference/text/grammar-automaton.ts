@@ -6,6 +6,14 @@ export const DEAD = -1;
 export const UNKNOWN = -2;
 /** Places and stacks are numbers below this; a pair of them is one exact number. */
 const RADIX = 2 ** 24;
+/** Places that a text may stand at at once: more are an ambiguity that grows with every byte. */
+const MAX_PLACES = 4_000;
+/** Of the heap, for a place of a state, with its share of the state's key, and for a stack. */
+const BYTES_PER_PLACE = 24;
+const BYTES_PER_STACK = 64;
+
+/** A grammar that cannot be followed within its bounds; the sentence says which. */
+export class AmbiguousGrammar extends Error {}
 
 /**
  * The network made deterministic as it is walked: a state is the set of places where a text may stand,
@@ -13,7 +21,10 @@ const RADIX = 2 ** 24;
  */
 export interface Automaton {
   readonly start: number;
-  readonly stateCount: number;
+  /** What it holds by now, roughly. */
+  readonly byteLength: number;
+  /** Calls what walks; throws `AmbiguousGrammar` after so many places. Returns the places that it took. */
+  within(places: number, work: () => void): number;
   /** States after each class of bytes [stateCount, classCount], `DEAD` or `UNKNOWN`; replaced as it grows. */
   readonly table: Int32Array;
   /** Class of each byte: bytes that the grammar never tells apart share one. */
@@ -39,25 +50,23 @@ export function createAutomaton(network: Network): Automaton {
   const classes = byteClasses(network);
   const stacks = createStacks();
   const isTail = network.nodes.map((_, index) => isTailNode(network, index));
-  const states: State[] = [];
-  const known = new Map<string, number>();
+  const states = createStates();
   let table = new Int32Array(1_024 * classes.count).fill(UNKNOWN);
+  const meter = createMeter();
 
   const intern = (state: State): number => {
-    if (state.places.length === 0 && !state.accepts) return DEAD;
-    const key = `${state.accepts}${state.places.join()}`;
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    const id = states.push(state) - 1;
-    known.set(key, id);
-    if (states.length * classes.count > table.length) table = grow(table);
+    const id = states.intern(state);
+    if ((id + 1) * classes.count > table.length) table = grow(table);
     return id;
   };
-  const close = (seeds: readonly number[]): number =>
-    intern(closure(network, { seeds, stacks, isTail }));
+  const close = (seeds: readonly number[]): number => {
+    const { state, size } = closure(network, { seeds, stacks, isTail });
+    meter.add(size);
+    return intern(state);
+  };
   const follow = (state: number, byte: number): number => {
     const seeds: number[] = [];
-    for (const place of states[state]?.places ?? []) {
+    for (const place of states.get(state)?.places ?? []) {
       const stack = place % RADIX;
       for (const edge of network.nodes[(place - stack) / RADIX]?.bytes ?? [])
         if (edge.low <= byte && byte <= edge.high) seeds.push(edge.to * RADIX + stack);
@@ -72,9 +81,10 @@ export function createAutomaton(network: Network): Automaton {
     get table() {
       return table;
     },
-    get stateCount() {
-      return states.length;
+    get byteLength() {
+      return table.byteLength + states.byteLength() + stacks.byteLength();
     },
+    within: meter.within,
     step(state, byte) {
       const at = state * classes.count + (classes.of[byte] ?? 0);
       const next = table[at] ?? UNKNOWN;
@@ -84,17 +94,61 @@ export function createAutomaton(network: Network): Automaton {
       return found;
     },
     alike(state) {
-      const { places = [], accepts = false } = states[state] ?? {};
+      const { places = [], accepts = false } = states.get(state) ?? {};
       const mapped = new Set(places.map((place) => alikePlace(network, stacks, place)));
       return intern({ places: [...mapped].toSorted((left, right) => left - right), accepts });
     },
-    accepts: (state) => states[state]?.accepts ?? false,
-    isFinal: (state) => states[state]?.places.length === 0,
+    accepts: (state) => states.get(state)?.accepts ?? false,
+    isFinal: (state) => states.get(state)?.places.length === 0,
   };
+}
+
+/** States, each stored once. */
+function createStates() {
+  const states: State[] = [];
+  const known = new Map<string, number>();
+  let places = 0;
+  return {
+    get: (id: number) => states[id],
+    byteLength: () => places * BYTES_PER_PLACE,
+    intern(state: State): number {
+      if (state.places.length === 0 && !state.accepts) return DEAD;
+      const key = `${state.accepts}${state.places.join()}`;
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      const id = states.push(state) - 1;
+      places += state.places.length + 1;
+      known.set(key, id);
+      return id;
+    },
+  };
+}
+
+/** Counts the places that are walked over, and ends what walks over too many. */
+function createMeter() {
+  let walked = 0;
+  let limit = Infinity;
+  const add = (places: number): void => {
+    walked += places;
+    if (walked > limit)
+      throw new AmbiguousGrammar("the schema's texts take too long to tell apart");
+  };
+  const within = (places: number, work: () => void): number => {
+    const before = walked;
+    limit = before + places;
+    try {
+      work();
+      return walked - before;
+    } finally {
+      limit = Infinity;
+    }
+  };
+  return { add, within };
 }
 
 interface Stacks {
   readonly empty: number;
+  byteLength(): number;
   push(back: number, parent: number): number;
   back(stack: number): number;
   parent(stack: number): number;
@@ -107,11 +161,13 @@ function createStacks(): Stacks {
   const known = new Map<number, number>();
   return {
     empty: 0,
+    byteLength: () => backs.length * BYTES_PER_STACK,
     push(back, parent) {
       const key = back * RADIX + parent;
       const found = known.get(key);
       if (found !== undefined) return found;
-      if (backs.length >= RADIX) throw new Error("the text nests too deeply for its grammar");
+      if (backs.length >= RADIX)
+        throw new AmbiguousGrammar("the text nests too deeply for its grammar");
       parents.push(parent);
       const stack = backs.push(back) - 1;
       known.set(key, stack);
@@ -122,7 +178,7 @@ function createStacks(): Stacks {
   };
 }
 
-/** All that is reached from the seeds without a byte. */
+/** All that is reached from the seeds without a byte, and how many places that were. */
 function closure(
   { nodes }: Network,
   options: {
@@ -130,12 +186,16 @@ function closure(
     readonly stacks: Stacks;
     readonly isTail: readonly boolean[];
   },
-): State {
+): { readonly state: State; readonly size: number } {
   const { stacks, isTail } = options;
   const seen = new Set(options.seeds);
   const places: number[] = [];
   let accepts = false;
   for (const place of seen) {
+    if (seen.size > MAX_PLACES)
+      throw new AmbiguousGrammar(
+        `the text can be read in more than ${MAX_PLACES} ways at once: alternatives of the schema admit the same texts`,
+      );
     const stack = place % RADIX;
     const node = nodes[(place - stack) / RADIX];
     if (node === undefined) continue;
@@ -147,7 +207,8 @@ function closure(
     if (stack === stacks.empty) accepts = true;
     else seen.add(stacks.back(stack) * RADIX + stacks.parent(stack));
   }
-  return { places: places.toSorted((left, right) => left - right), accepts };
+  const state = { places: places.toSorted((left, right) => left - right), accepts };
+  return { state, size: seen.size };
 }
 
 function alikePlace({ nodes }: Network, stacks: Stacks, place: number): number {

@@ -9,7 +9,7 @@ import {
   specialToken,
   text,
 } from "./grammar-rules.js";
-import { createSchemaReader } from "./grammar-schema.js";
+import { createSchemaReader, type Spent } from "./grammar-schema.js";
 import { syntaxOf, type ToolCallSyntax } from "./tool-call-formats.js";
 import type { CallableFunction, ToolCallSpec } from "./tool-call-spec.js";
 
@@ -19,7 +19,10 @@ const MAX_CALLS = 16;
 export function grammarOfCalls(spec: ToolCallSpec, param: string): Grammar {
   const syntax = syntaxOf(spec.format);
   const rules = new Map<string, Rule>();
-  const calls = spec.functions.map((callable) => callRule(callable, { syntax, rules, param }));
+  const spent = { parts: 0 };
+  const calls = spec.functions.map((callable) =>
+    callRule(callable, { syntax, rules, param, spent }),
+  );
   const call = choice(...calls);
   const most = spec.parallel ? MAX_CALLS : 1;
   return { root: sequence(optional(text(" ")), answerRule(syntax, call, most)), rules };
@@ -32,9 +35,10 @@ function callRule(
     readonly syntax: ToolCallSyntax;
     readonly rules: Map<string, Rule>;
     readonly param: string;
+    readonly spent: Spent;
   },
 ): Rule {
-  const reader = createSchemaReader(parameters, context.param);
+  const reader = createSchemaReader(parameters, context.param, context.spent);
   const own = reader.read(asObject(parameters), "#");
   const prefix = `${name}:`;
   for (const [key, rule] of reader.rules) context.rules.set(prefix + key, rename(rule, prefix));

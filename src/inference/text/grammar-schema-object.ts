@@ -28,17 +28,19 @@ export function objectRule(reader: SchemaReader, schema: Schema, path: string): 
   const { properties = {}, required = [], additionalProperties: additional } = schema;
   if (!isSchema(properties)) return reader.refuse(path, "must have an object as properties");
   if (!Array.isArray(required)) return reader.refuse(path, "must have an array as required");
-  const names = [...new Set([...Object.keys(properties), ...required.map(String)])];
+  const needed = new Set(required.map(String));
+  const names = [...new Set([...Object.keys(properties), ...needed])];
   if (names.length === 0) return mapRule(reader, schema, path);
+  const isOpen = additional !== undefined && additional !== false;
+  reader.spend(isOpen ? 2 * names.join("").length : names.length, path);
   checkCounts(reader, schema, { path, required: required.length, names: names.length });
   const members = names.map((name): Member => {
     const own = Object.hasOwn(properties, name) ? properties[name] : (additional ?? true);
     if (own === false)
       return reader.refuse(path, `requires ${name.slice(0, 64)}, which it excludes,`);
     const value = reader.read(own, `${path}/properties/${name.slice(0, 64)}`);
-    return { rule: member(text(JSON.stringify(name)), value), isRequired: required.includes(name) };
+    return { rule: member(text(JSON.stringify(name)), value), isRequired: needed.has(name) };
   });
-  const isOpen = additional !== undefined && additional !== false;
   const others = isOpen
     ? member(nameOutside(names), reader.read(additional, `${path}/additionalProperties`))
     : undefined;

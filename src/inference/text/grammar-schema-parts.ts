@@ -45,13 +45,21 @@ function findReference(reader: SchemaReader, pointer: string, path: string): unk
   return target;
 }
 
-/** The schema with `$ref` and `allOf` merged into it. */
+/** The schema with `$ref` and `allOf` merged into it: once, however often it is referred to. */
 export function resolveParts(
   reader: SchemaReader,
   schema: Schema,
   path: string,
   depth = 0,
 ): Schema {
+  const known = reader.merged.get(schema);
+  if (known !== undefined) return known;
+  const merged = mergeParts(reader, schema, path, depth);
+  reader.merged.set(schema, merged);
+  return merged;
+}
+
+function mergeParts(reader: SchemaReader, schema: Schema, path: string, depth: number): Schema {
   const { $ref: pointer, allOf = [], ...own } = schema;
   if (depth > MAX_MERGES) return reader.refuse(path, "merges schemas without an end");
   if (!Array.isArray(allOf)) return reader.refuse(path, "must have an array as allOf");
@@ -59,9 +67,19 @@ export function resolveParts(
   return [...allOf, ...target].reduce<Schema>((merged, part: unknown) => {
     if (part === true) return merged;
     if (!isSchema(part)) return reader.refuse(path, "must have schemas in allOf");
-    const [key, next] = mergeSchemas(merged, resolveParts(reader, part, path, depth + 1));
+    const other = resolveParts(reader, part, path, depth + 1);
+    reader.spend(sizeOf(merged) + sizeOf(other), path);
+    const [key, next] = mergeSchemas(merged, other);
     return key === undefined
       ? next
       : reader.refuse(path, `has ${key} twice, which cannot be merged,`);
   }, own);
+}
+
+/** Keywords, members and values that a merge goes through. */
+function sizeOf(schema: Schema): number {
+  const { properties, required, enum: values, type } = schema;
+  const lists = [required, values, type].map((list) => (Array.isArray(list) ? list.length : 0));
+  const members = isSchema(properties) ? Object.keys(properties).length : 0;
+  return lists.reduce((sum, length) => sum + length, Object.keys(schema).length + members);
 }

@@ -8,6 +8,10 @@ export interface SchemaReader {
   readonly rules: Map<string, Rule>;
   /** The rule of a schema; `path` says where it stands, for refusals. */
   read(schema: unknown, path: string): Rule;
+  /** Takes from the document's budget of work; refuses the schema once that is spent. */
+  spend(units: number, path: string): void;
+  /** Schemas with `$ref` and `allOf` merged into them, by the schema they were. */
+  readonly merged: WeakMap<Schema, Schema>;
   /** A name that no rule has. */
   newName(): string;
   refuse(path: string, what: string): never;

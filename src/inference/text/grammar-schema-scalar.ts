@@ -21,6 +21,7 @@ export function stringRule(reader: SchemaReader, schema: Schema, path: string): 
 }
 
 function quotedPattern(reader: SchemaReader, source: string, path: string): Rule {
+  reader.spend(4 * source.length, path);
   try {
     return sequence(text('"'), patternRule(source), text('"'));
   } catch (error) {
@@ -43,6 +44,8 @@ export function numberRule(reader: SchemaReader, schema: Schema, path: string): 
   const low = tighter([bound("minimum"), bound("exclusiveMinimum")], Math.max);
   const high = tighter([bound("maximum"), bound("exclusiveMaximum")], Math.min);
   if (low === null && high === null) return isInteger ? INTEGER : NUMBER;
+  // A rule for each place of its digits.
+  reader.spend(16 * `${low ?? ""}${high ?? ""}`.length, path);
   // Draft 4 wrote exclusive bounds as a boolean beside the bound.
   const excludes = (key: string, value: number | null) =>
     schema[key] === true || (value !== null && bound(key) === value);

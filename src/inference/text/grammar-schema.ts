@@ -22,7 +22,15 @@ export const JSON_OBJECT: Grammar = {
   rules: jsonRules(),
 };
 
-const MAX_SCHEMAS = 20_000;
+/** Schemas that are read or merged, with their keywords, members, values and characters: some 50 ms of work. */
+const MAX_PARTS = 25_000;
+/** Of all schemas of a request. */
+const MAX_REQUEST_PARTS = 100_000;
+
+/** What the schemas of one request have taken of its budget so far. */
+export interface Spent {
+  parts: number;
+}
 
 /** Keywords that would go unchecked: better refused than ignored. */
 const UNSUPPORTED = [
@@ -49,26 +57,37 @@ const UNSUPPORTED = [
  * Every text of the grammar is valid (of `oneOf`, at least one schema is met). Throws `invalid_value`
  * with `param` for a schema that cannot be held to.
  */
-export function grammarOfSchema(schema: unknown, param: string): Grammar {
-  const reader = createSchemaReader(schema, param);
+export function grammarOfSchema(schema: unknown, param: string, spent?: Spent): Grammar {
+  const reader = createSchemaReader(schema, param, spent);
   return { root: sequence(optional(text(" ")), reader.read(schema, "#")), rules: reader.rules };
 }
 
 /** Reads the schemas of a document, whose refusals name `param`. */
-export function createSchemaReader(document: unknown, param: string): SchemaReader {
+export function createSchemaReader(
+  document: unknown,
+  param: string,
+  spent: Spent = { parts: 0 },
+): SchemaReader {
   const rules = jsonRules();
   let names = 0;
-  let count = 0;
+  let parts = 0;
   const reader: SchemaReader = {
     document,
     rules,
+    merged: new WeakMap(),
+    spend(units, path) {
+      parts += units;
+      spent.parts += units;
+      if (parts > MAX_PARTS) reader.refuse(path, `has more than ${MAX_PARTS} parts`);
+      if (spent.parts > MAX_REQUEST_PARTS)
+        reader.refuse(path, `is one of several with more than ${MAX_REQUEST_PARTS} parts together`);
+    },
     newName: () => `rule-${(names += 1)}`,
     refuse(path, what) {
       throw new JobError("invalid_value", `${param}: the schema ${what} at ${path}`, { param });
     },
     read(schema, path) {
-      count += 1;
-      if (count > MAX_SCHEMAS) reader.refuse(path, `has more than ${MAX_SCHEMAS} parts`);
+      reader.spend(1, path);
       if (schema === true) return VALUE;
       if (!isSchema(schema)) return reader.refuse(path, "must be an object or true");
       if (typeof schema["$ref"] === "string" && isBare(schema))
@@ -89,7 +108,10 @@ function readSchema(reader: SchemaReader, schema: Schema, path: string): Rule {
     if (schema[key] !== undefined) return readAlternatives(reader, schema, { key, path });
   const { type = impliedType(schema) } = schema;
   if (Array.isArray(type)) {
-    const options = type.map((one: unknown) => readSchema(reader, { ...schema, type: one }, path));
+    const options = [...new Set<unknown>(type)].map((one) => {
+      reader.spend(Object.keys(schema).length, path);
+      return readSchema(reader, { ...schema, type: one }, path);
+    });
     return options.length > 0 ? choice(...options) : reader.refuse(path, "must have a type");
   }
   const rule = readType(reader, { ...schema, type }, path);
@@ -133,6 +155,7 @@ function readEnum(reader: SchemaReader, schema: Schema, path: string): Rule {
   const values: unknown = schema["enum"];
   if (!Array.isArray(values) || values.length === 0)
     return reader.refuse(path, "must have at least one value in enum");
+  reader.spend(values.length, path);
   const types = [schema["type"] ?? []].flat();
   const fitting = values.filter(
     (value) => types.length === 0 || types.some((type) => isOfType(value, type)),
@@ -157,7 +180,9 @@ function readAlternatives(
   const { [key]: options, ...base } = schema;
   if (!Array.isArray(options) || options.length === 0)
     return reader.refuse(path, `must have at least one schema in ${key}`);
-  const rules = options.map((option: unknown, index) => {
+  // Equal ones would be followed side by side, each with all that comes after it.
+  const distinct = new Map(options.map((option: unknown) => [JSON.stringify(option), option]));
+  const rules = [...distinct.values()].map((option, index) => {
     const at = `${path}/${key}/${index}`;
     return reader.read(isBare(base) ? option : { ...base, allOf: [option] }, at);
   });

@@ -1,5 +1,6 @@
+import { LRUCache } from "lru-cache";
 import { JobError } from "../../core/errors.js";
-import { type Automaton, createAutomaton, DEAD } from "./grammar-automaton.js";
+import { AmbiguousGrammar, type Automaton, createAutomaton, DEAD } from "./grammar-automaton.js";
 import { grammarOfCalls } from "./grammar-calls.js";
 import { buildNetwork } from "./grammar-network.js";
 import type { Grammar } from "./grammar-rules.js";
@@ -7,16 +8,24 @@ import { grammarOfSchema, JSON_OBJECT } from "./grammar-schema.js";
 import { createVocabulary, type Vocabulary } from "./grammar-vocabulary.js";
 import type { MaskFactory, MaskSpec, TokenMask } from "./token-mask.js";
 
-const MAX_GRAMMARS = 32;
+/** Of the grammars that are kept. */
+const MAX_KEPT_BYTES = 2 ** 27;
 /** Masks kept of one grammar: 19 KB each for 152 000 tokens. */
 const MAX_MASKS = 512;
-/** A grammar that has been walked this far is built anew, to give its memory back. */
-const MAX_STATES = 100_000;
+/** A grammar that has grown this large is built anew for the next answer, to give its memory back. */
+const MAX_GRAMMAR_BYTES = 2 ** 25;
+/** One that grows this large while an answer follows it ends that answer. */
+const MOST_GRAMMAR_BYTES = 2 ** 27;
+/** Places walked over for one mask, some 100 ms of work, and for one answer. */
+const MOST_WALKED_FOR_MASK = 1_000_000;
+const MOST_WALKED_FOR_ANSWER = 5_000_000;
 
 /** What one grammar allows; shared by all answers that are held to it. */
 interface Constraint {
   readonly automaton: Automaton;
   allowed(state: number): Uint32Array;
+  /** What it holds by now, its masks included. */
+  byteLength(): number;
 }
 
 /**
@@ -29,27 +38,16 @@ export async function createMaskFactory(
   stopTokenIds: readonly number[],
 ): Promise<MaskFactory> {
   const vocabulary = createVocabulary(tokenizerJson, vocabSize);
-  const constraints = new Map<string, Constraint>();
+  const constraints = new LRUCache<string, Constraint>({ maxSize: MAX_KEPT_BYTES });
   return (spec) => {
     const key = JSON.stringify(spec);
     const known = constraints.get(key);
-    const isUsable = known !== undefined && known.automaton.stateCount < MAX_STATES;
+    const isUsable = known !== undefined && known.automaton.byteLength < MAX_GRAMMAR_BYTES;
     const constraint = isUsable ? known : compile({ spec, vocabulary, stopTokenIds });
-    keepNewest(constraints, { key, value: constraint, limit: MAX_GRAMMARS });
-    return createMask({ constraint, vocabulary, stopTokenIds });
+    // Set again: it has grown since, and counts by what it holds now.
+    constraints.set(key, constraint, { size: constraint.byteLength() });
+    return createMask({ spec, constraint, vocabulary, stopTokenIds });
   };
-}
-
-function keepNewest<Key, Value>(
-  map: Map<Key, Value>,
-  { key, value, limit }: { readonly key: Key; readonly value: Value; readonly limit: number },
-): void {
-  map.delete(key);
-  map.set(key, value);
-  for (const oldest of map.keys()) {
-    if (map.size <= limit) return;
-    map.delete(oldest);
-  }
 }
 
 interface Setup {
@@ -63,7 +61,7 @@ function compile({
   stopTokenIds,
 }: Setup & { readonly spec: MaskSpec }): Constraint {
   const automaton = createAutomaton(networkOf(spec));
-  const masks = new Map<number, Uint32Array>();
+  const masks = new LRUCache<number, Uint32Array>({ max: MAX_MASKS });
   const mark = (state: number): Uint32Array => {
     const alike = automaton.alike(state);
     if (alike !== state) return markAlike(state, allowed(alike));
@@ -85,21 +83,31 @@ function compile({
   };
   const allowed = (state: number): Uint32Array => {
     const mask = masks.get(state) ?? mark(state);
-    keepNewest(masks, { key: state, value: mask, limit: MAX_MASKS });
+    masks.set(state, mask);
     return mask;
   };
-  return { automaton, allowed };
+  const byteLength = () => automaton.byteLength + masks.size * Math.ceil(vocabulary.size / 8);
+  return { automaton, allowed, byteLength };
 }
 
 function networkOf(spec: MaskSpec) {
-  const param = spec.kind === "tool-calls" ? "tools" : "response_format";
   try {
-    return buildNetwork(grammarOf(spec, param));
+    return buildNetwork(grammarOf(spec, paramOf(spec)));
   } catch (cause) {
-    if (cause instanceof JobError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new JobError("invalid_value", `${param}: ${reason}`, { param, cause });
+    throw asRefusal(spec, cause);
   }
+}
+
+function paramOf(spec: MaskSpec): string {
+  return spec.kind === "tool-calls" ? "tools" : "response_format";
+}
+
+/** What cannot be followed is the caller's schema. */
+function asRefusal(spec: MaskSpec, cause: unknown): JobError {
+  if (cause instanceof JobError) return cause;
+  const param = paramOf(spec);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new JobError("invalid_value", `${param}: ${reason}`, { param, cause });
 }
 
 function grammarOf(spec: MaskSpec, param: string): Grammar {
@@ -110,20 +118,32 @@ function grammarOf(spec: MaskSpec, param: string): Grammar {
 }
 
 function createMask({
+  spec,
   constraint,
   vocabulary,
   stopTokenIds,
-}: Setup & { readonly constraint: Constraint }): TokenMask {
+}: Setup & { readonly spec: MaskSpec; readonly constraint: Constraint }): TokenMask {
   const { automaton } = constraint;
   let state = automaton.start;
   let hasStopped = false;
+  let left = MOST_WALKED_FOR_ANSWER;
+  const follow = (work: () => void): void => {
+    if (automaton.byteLength > MOST_GRAMMAR_BYTES)
+      throw asRefusal(spec, "the schema's texts take too much memory to tell apart");
+    try {
+      left -= automaton.within(Math.min(left, MOST_WALKED_FOR_MASK), work);
+    } catch (thrown) {
+      throw thrown instanceof AmbiguousGrammar ? asRefusal(spec, thrown) : thrown;
+    }
+  };
   return {
     get isComplete() {
       return hasStopped || automaton.isFinal(state);
     },
     allowed() {
-      const mask = constraint.allowed(state);
-      if (mask.some((word) => word !== 0)) return mask;
+      let mask: Uint32Array | undefined;
+      follow(() => (mask = constraint.allowed(state)));
+      if (mask?.some((word) => word !== 0)) return mask;
       throw new JobError("invalid_output", "no token of the model continues the answer's format");
     },
     accept(tokenId) {
@@ -131,7 +151,8 @@ function createMask({
         hasStopped = true;
         return;
       }
-      const next = walk(automaton, state, vocabulary.bytesOf(tokenId));
+      let next = DEAD;
+      follow(() => (next = walk(automaton, state, vocabulary.bytesOf(tokenId))));
       if (next === DEAD) throw new Error(`the token ${tokenId} does not fit the answer's format`);
       state = next;
     },

@@ -210,3 +210,73 @@ test.each([
   }
   expect(allowedIds(mask)).toEqual([0x22]);
 });
+
+describe("a schema that costs more than it says", () => {
+  /** `levels` schemas, each of which has the next one `times` over. */
+  const doubling = (levels: number, times: number) => {
+    const next = (level: number) => ({ $ref: `#/$defs/a${level + 1}` });
+    const all = Array.from({ length: levels }, (_, level) => {
+      const allOf = Array<object>(times).fill(next(level));
+      return [`a${level}`, { allOf }];
+    });
+    const $defs = { ...Object.fromEntries(all), [`a${levels}`]: { type: "boolean" } };
+    return { allOf: [{ $ref: "#/$defs/a0" }], $defs };
+  };
+  /** A value that is null, or a list of itself, in each of several ways. */
+  const nested = (options: readonly object[]) => ({
+    $ref: "#/$defs/s",
+    $defs: {
+      s: {
+        anyOf: [
+          ...options.map((option) => {
+            const own = { prefixItems: [{ $ref: "#/$defs/s" }], items: false };
+            return { type: "array", ...own, ...option };
+          }),
+          { type: "null" },
+        ],
+      },
+    },
+  });
+
+  test("is read once a reference, however often it is referred to", () => {
+    expect(accepts(schemaOf(doubling(14, 8)), "true")).toBe(true);
+  });
+
+  test("is refused once its parts are more than are read", () => {
+    const enums = { enum: Array.from({ length: 30_000 }, (_, index) => index) };
+    const patterns = Array.from({ length: 2_000 }, (_, index) => ({
+      type: "string",
+      pattern: `^(a|b){1,50}${index}$`,
+    }));
+    for (const schema of [enums, { anyOf: patterns }])
+      expect(() => createMask(schemaOf(schema))).toThrow(
+        /^response_format: the schema has more than 25000 parts at #/,
+      );
+  });
+
+  test("is refused where the functions of a request have too many parts together", () => {
+    const values = Array.from({ length: 20_000 }, (_, index) => index);
+    const parameters = { type: "object", properties: { a: { enum: values } } };
+    const functions = [1, 2, 3, 4, 5, 6].map((index) => ({ name: `f${index}`, parameters }));
+    const calls = { format: "mistral", functions, parallel: false } as const;
+    expect(() => createMask({ kind: "tool-calls", calls })).toThrow(
+      "tools: the schema is one of several with more than 100000 parts together",
+    );
+  });
+
+  test("is followed in one way where its alternatives are equal", () => {
+    const schema = nested(Array(8).fill({}));
+    expect(accepts(schemaOf(schema), `${"[".repeat(30)}null${"]".repeat(30)}`)).toBe(true);
+  });
+
+  test("ends its answer where a text can be read in ever more ways", () => {
+    const mask = createMask(schemaOf(nested([1, 2, 3, 4].map((title) => ({ title })))));
+    const open = () => {
+      for (let depth = 0; depth < 30; depth += 1) {
+        mask.allowed();
+        mask.accept(0x5b);
+      }
+    };
+    expect(open).toThrow(/^response_format: the text can be read in more than 4000 ways at once/);
+  });
+});
