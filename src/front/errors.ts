@@ -58,6 +58,14 @@ export function toRequestError(thrown: unknown): JobError {
   return new JobError("server_error", message, { cause: thrown });
 }
 
+/** What a worker is told: an outage as one, so that it calls again; the rest as it was thrown. */
+export async function withOutages<Result>(work: Promise<Result>): Promise<Result> {
+  return await work.catch((thrown: unknown) => {
+    const error = toRequestError(thrown);
+    throw error.code === "service_unavailable" ? error : thrown;
+  });
+}
+
 /** `video_not_ready` and the like, where the table of failures has the row. */
 export function resourceCode(
   object: string,

@@ -18,6 +18,7 @@ import { traced, type Tracer, UNTRACED } from "../core/tracing.js";
 import { type Prices, priceOf, UNIT_NAMES, type Units } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
+import { withOutages } from "./errors.js";
 import type { Exchanges } from "./exchanges.js";
 import { type Claimer, claimJobs } from "./claims.js";
 import { type Completion, completeJobs } from "./completions.js";
@@ -78,7 +79,7 @@ export function createReportHandlers({
   const completed = new LRUCache<string, true>({ max: REMEMBERED });
   const claimShared = together(claimer(database), MOST_TOGETHER);
   const charge = traceCharges(together(completer(database), MOST_TOGETHER), tracer);
-  return {
+  const handlers: ReportHandlers = {
     async claim(jobId, workerId) {
       const { claim, othersWait } = await claimShared({ jobId, workerId });
       if (othersWait) wakeOutbox();
@@ -122,6 +123,15 @@ export function createReportHandlers({
       return repeated ? RECORDED : { outcome: "stale" };
     },
     announce: async (status) => await noteWorker(db, status),
+  };
+  return {
+    claim: (...call) => withOutages(handlers.claim(...call)),
+    heartbeat: (...call) => withOutages(handlers.heartbeat(...call)),
+    progress: (...call) => withOutages(handlers.progress(...call)),
+    complete: (...call) => withOutages(handlers.complete(...call)),
+    fail: (...call) => withOutages(handlers.fail(...call)),
+    release: (...call) => withOutages(handlers.release(...call)),
+    announce: (...call) => withOutages(handlers.announce(...call)),
   };
 }
 

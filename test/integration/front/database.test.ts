@@ -5,8 +5,20 @@ import { sql } from "kysely";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase, type Database } from "#framemill/front/database.js";
-import { createPostgres, dropPostgres, ENGINES, SOON } from "../../support/front-harness.js";
+import { createReporter } from "#framemill/rpc/reporter.js";
+import {
+  completion,
+  countCharges,
+  createJob,
+  createPostgres,
+  dropPostgres,
+  ENGINES,
+  SOON,
+  startHarness,
+  upload,
+} from "../../support/front-harness.js";
 import { createGate } from "../../support/queue-harness.js";
+import { startTcpProxy } from "../../support/tcp-proxy.js";
 
 const log = pino({ level: "silent" });
 /** Above the highest number of a process. */
@@ -115,6 +127,34 @@ it("plans a statement once a session, but for one that returns whatever columns 
   expect(planned).not.toContain('select * from "projects"');
   await database.close();
   await dropPostgres(databaseUrl);
+});
+
+it("is an outage to workers while it is away: their reports are taken once it is back", async () => {
+  const harness = await startHarness("postgres");
+  const url = new URL(harness.config.databaseUrl ?? "");
+  const proxy = await startTcpProxy(Number(url.port), url.hostname);
+  url.port = String(proxy.port);
+  const config = { ...harness.config, databaseUrl: url.href };
+  const front = await harness.startReplica({ config });
+  const reporter = createReporter({ address: `127.0.0.1:${front.grpcPort}`, onDirective() {} });
+  const id = await createJob(front, harness.account.key);
+  const claim = await reporter.claim(id, "worker-1");
+  if (claim.outcome !== "leased") throw new Error(`no lease: ${claim.outcome}`);
+  const files = await upload(harness.store, claim.lease, Buffer.from("a clip"));
+  const report = completion(claim.lease, files);
+  await proxy.cut();
+  await expect(reporter.complete(report)).rejects.toMatchObject({ code: "service_unavailable" });
+  await proxy.restore();
+  const complete = () =>
+    reporter.complete(report).then(
+      ({ outcome }) => outcome,
+      () => "away",
+    );
+  await expect.poll(complete, SOON).toBe("recorded");
+  expect(await countCharges(harness.database, id)).toBe(1);
+  await reporter.close();
+  await harness.close();
+  await proxy.close();
 });
 
 async function insertProject({ kysely }: Database, id: string): Promise<void> {
