@@ -19,7 +19,7 @@ import type { WorkerDeps } from "./worker-deps.js";
 const RETRY_MS = 5_000;
 /** How long the front of a job that is answered at once is tried for a claim. */
 const REPLIED_PATIENCE_MS = 1_000;
-/** How long a finished clip waits for a front that is away. */
+/** How long a finished clip waits for a front that is away; an answer waits as long as its lease. */
 const KEEP_RESULT_MS = 600_000;
 /** Pause before a message whose lease was lost comes again: a lease's length. */
 const LOST_RETRY_MS = 30_000;
@@ -248,9 +248,10 @@ async function complete(
   // Nobody waits for a polled job's answer: what was made must not be made again.
   const isPolled = modality.endpoint.delivery === "poll";
   const forget = isPolled ? await deps.spool.keep(job, report) : undefined;
+  const worthwhile = isPolled ? deps.preempted : AbortSignal.any([deps.preempted, attempt.signal]);
   const completing = traced(
     span,
-    async () => await untilAnswered(() => reporter.complete(report), deps.preempted),
+    async () => await untilAnswered(() => reporter.complete(report), worthwhile),
   );
   const { outcome } = await completing.catch(async (thrown: unknown) => {
     if (deps.preempted.aborted) throw new JobError("preempted", "the worker is leaving");

@@ -15,8 +15,9 @@ export interface Spool {
    * nothing, or another attempt has the job; rejects while the front is away.
    */
   settle(job: Job): Promise<"ended" | "none">;
-  /** Sends what earlier processes left; what no front takes now stays. */
+  /** Sends what lies there, as it does by itself every minute; what no front takes now stays. */
   sendAll(): Promise<void>;
+  close(): void;
   /** Reports that lie on disk. */
   readonly size: number;
 }
@@ -27,6 +28,8 @@ export interface SpoolOptions {
   readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
   readonly log: Log;
 }
+
+const RESEND_MS = 60_000;
 
 const kept = z.object({
   modality: z.string(),
@@ -54,7 +57,23 @@ export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Prom
     log.info({ jobId, token, outcome }, "spooled completion sent");
     return outcome === "recorded" ? "ended" : "none";
   };
+  const sendEach = async (): Promise<void> => {
+    for (const name of present) {
+      if (!name.endsWith(".json")) continue;
+      await send(join(folder, name)).catch((thrown: unknown) =>
+        log.warn({ name, reason: toJobError(thrown).message }, "spooled completion not sent"),
+      );
+    }
+  };
+  let sending: Promise<void> | undefined;
+  const sendAll = async (): Promise<void> => {
+    sending ??= sendEach().finally(() => (sending = undefined));
+    await sending;
+  };
+  const resending = setInterval(() => void sendAll(), RESEND_MS).unref();
   return {
+    sendAll,
+    close: () => clearInterval(resending),
     get size() {
       return present.size;
     },
@@ -68,13 +87,5 @@ export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Prom
       return async () => await forget(report.jobId);
     },
     settle: async ({ id }) => (present.has(`${id}.json`) ? await send(pathOf(id)) : "none"),
-    async sendAll() {
-      for (const name of present) {
-        if (!name.endsWith(".json")) continue;
-        await send(join(folder, name)).catch((thrown: unknown) =>
-          log.warn({ name, reason: toJobError(thrown).message }, "spooled completion not sent"),
-        );
-      }
-    },
   };
 }

@@ -82,6 +82,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const announce = async () =>
     await options.announce({ ...(await describe(options)), state: state(), running });
   const close = async () => {
+    spool.close();
     await presence?.leave();
     await closeAll({ health, options, scratch });
   };

@@ -139,6 +139,33 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   return { settlement, left: left.flat(), stored: await store.list("") };
 }
 
+test("a report that no front took is sent again every minute", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  let isAway = true;
+  const { reporter, completions } = frontDouble();
+  const spool = await openSpool({
+    folder: join(folder, "spool"),
+    reporterOf: () => ({
+      ...reporter,
+      complete: async (report) => {
+        if (isAway) throw new JobError("service_unavailable", "the front is away");
+        return await reporter.complete(report);
+      },
+    }),
+    log: silent,
+  });
+  const usage = { videoSeconds: 4, gpuMs: 1 };
+  const cost = { prices: {}, amountMicroUsd: 1 };
+  await spool.keep(job, { jobId: job.id, token: 3, usage, cost, artifacts: [], output: null });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(spool.size).toBe(1);
+  isAway = false;
+  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.waitFor(() => expect(spool.size).toBe(0), { timeout: 10_000 });
+  expect(completions).toMatchObject([{ jobId: job.id, token: 3 }]);
+  spool.close();
+});
+
 describe("one delivery", () => {
   test("is run, stored, billed by what was rendered and then acknowledged", async () => {
     const { reporter, completions } = frontDouble();
@@ -230,6 +257,23 @@ describe("one delivery", () => {
     expect((await execute(reporter, run)).settlement).toEqual({ type: "ack" });
     expect(completions).toMatchObject([{ token: 3, artifacts: [{ variant: "content" }] }]);
     expect(await readdir(join(folder, "spool"))).toEqual([]);
+  });
+
+  test("of a replied job gives its slot back with its lease, though nobody takes its report", async () => {
+    const away = () => Promise.reject(new JobError("service_unavailable", "the front is away"));
+    const short = { ...lease, leaseMs: 5_050 };
+    const { reporter } = frontDouble({
+      claim: async () => ({ outcome: "leased", lease: short, checkpoint: null }),
+      complete: away,
+      heartbeat: away,
+    });
+    const answer: Run = async function* () {
+      const usage = { promptTokens: 1, completionTokens: 1 };
+      yield { type: "output", output: { choices: [], usage } };
+    };
+    const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
+    const { settlement } = await execute(reporter, answer, { job: chat });
+    expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
   });
 
   test("whose report nobody can take comes again", async () => {
