@@ -13,8 +13,11 @@ export const CONTENT_TYPE = "application/json";
 /** Kind and version of the body; a reader buries what it does not know. */
 export const MESSAGE_TYPE = "framemill.job.v1";
 
+/** Names of folders and files are made of it. */
+const JOB_ID = /^[A-Za-z0-9_-]{1,128}$/;
+
 const jobSchema = z.object({
-  id: z.string().min(1).max(128),
+  id: z.string().regex(JOB_ID),
   modality: z.string().min(1).max(64),
   model: z.string().min(1).max(128),
   request: z.unknown(),

@@ -68,6 +68,14 @@ describe("encodeJob and decodeJob", () => {
     );
   });
 
+  test.each(["../../elsewhere/precious", "a/b", "a b", "video_1\0", "x".repeat(129)])(
+    "refuse the id %j: folders are named by it",
+    (id) => {
+      const body = Buffer.from(JSON.stringify({ ...job, id }));
+      expect(() => decodeJob(body, format)).toThrow(CorruptedMessageError);
+    },
+  );
+
   test("drop fields of a newer writer", () => {
     const body = Buffer.from(JSON.stringify({ ...job, priority: 3 }));
     expect(decodeJob(body, format)).toEqual(job);
