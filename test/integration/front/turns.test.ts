@@ -49,14 +49,14 @@ describe("turns of projects", () => {
       harness.database.kysely,
     );
 
-  it("makes another project's first job the next one, with hundreds before it", async () => {
+  it("makes another project's first job the next one, with a hundred before it", async () => {
     const [many, one] = [await harness.createAccount(), await harness.createAccount()];
-    const floods = await Promise.all(Array.from({ length: 10 }, () => flood(many, 30)));
+    const floods = await Promise.all(Array.from({ length: 10 }, () => flood(many, 10)));
     let late = "";
     const worker = await serve(async ({ length }) => {
       if (length === 3) late = await createJob(harness.front, one.key);
     });
-    await expect.poll(() => worker.order.length, SOON).toBeGreaterThan(40);
+    await expect.poll(() => worker.order.length, SOON).toBeGreaterThan(20);
     await worker.stop();
     expect(worker.order.indexOf(late)).toBe(3);
     const others = worker.order.filter((id) => id !== late);
