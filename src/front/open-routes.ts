@@ -30,5 +30,9 @@ export function addOpenRoutes(app: FastifyInstance, options: OpenRoutesOptions):
     reply.type(metrics.contentType);
     return await metrics.render();
   });
-  app.get("/openapi.json", async () => renderOpenApi(modalities, "/v1"));
+  let document: string | undefined;
+  app.get("/openapi.json", async (_request, reply) => {
+    document ??= JSON.stringify(renderOpenApi(modalities, "/v1"));
+    return await reply.type("application/json").send(document);
+  });
 }
