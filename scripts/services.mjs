@@ -63,6 +63,7 @@ async function startContainers(reaper) {
     : {
         AMQP_URL: `amqp://framemill:framemill@${amqp}`,
         RABBITMQ_API_URL: `http://framemill:framemill@${api}/api`,
+        RABBITMQCTL: ["docker", ...ours, "exec", "-T", "rabbitmq", "rabbitmqctl"].join(" "),
       };
   return {
     ...broker,

@@ -37,7 +37,7 @@ export function createNamePrefix(): string {
 /** Waits until the claim holds; fails with its last word after `timeoutMs`. */
 export async function until(
   claim: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!(await claim())) {

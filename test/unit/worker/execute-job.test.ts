@@ -142,13 +142,17 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
 test("a report that no front took is sent again every minute", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   let isAway = true;
+  let refused = 0;
   const { reporter, completions } = frontDouble();
   const spool = await openSpool({
     folder: join(folder, "spool"),
     reporterOf: () => ({
       ...reporter,
       complete: async (report) => {
-        if (isAway) throw new JobError("service_unavailable", "the front is away");
+        if (isAway) {
+          refused += 1;
+          throw new JobError("service_unavailable", "the front is away");
+        }
         return await reporter.complete(report);
       },
     }),
@@ -158,10 +162,11 @@ test("a report that no front took is sent again every minute", async () => {
   const cost = { prices: {}, amountMicroUsd: 1 };
   await spool.keep(job, { jobId: job.id, token: 3, usage, cost, artifacts: [], output: null });
   await vi.advanceTimersByTimeAsync(60_000);
+  await vi.waitFor(() => expect(refused).toBe(1), { timeout: 60_000 });
   expect(spool.size).toBe(1);
   isAway = false;
   await vi.advanceTimersByTimeAsync(60_000);
-  await vi.waitFor(() => expect(spool.size).toBe(0), { timeout: 10_000 });
+  await vi.waitFor(() => expect(spool.size).toBe(0), { timeout: 60_000 });
   expect(completions).toMatchObject([{ jobId: job.id, token: 3 }]);
   spool.close();
 });
