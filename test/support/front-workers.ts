@@ -27,11 +27,11 @@ const UNATTENDED = REPLY_MODELS.unattended;
 const replied = ({ id, modality }: ModelInfo) => modality !== "video" && id !== UNATTENDED;
 
 /** A whole worker over real gRPC; only its inference is a script. */
-export async function startHands(
+export async function startScriptedWorker(
   { broker, store, models, front }: Pick<Harness, "broker" | "store" | "models" | "front">,
   script: Script,
   serves: (model: ModelInfo) => boolean = replied,
-  workerId = "hands",
+  workerId = "scripted",
 ): Promise<Worker> {
   const directives = createDirectives();
   const reporters = createReporters((address) =>
@@ -41,13 +41,13 @@ export async function startHands(
     }),
   );
   const silent = { info: () => {}, warn: () => {}, error: () => {} };
-  const hands = `framemill-hands-${randomBytes(4).toString("hex")}`;
+  const folder = `framemill-worker-${randomBytes(4).toString("hex")}`;
   return await startWorker({
     workerId,
     models: models.filter(serves),
     slots: 1,
-    scratchDir: join(tmpdir(), hands, "scratch"),
-    spoolDir: join(tmpdir(), hands, "spool"),
+    scratchDir: join(tmpdir(), folder, "scratch"),
+    spoolDir: join(tmpdir(), folder, "spool"),
     jobTimeoutMs: 60_000,
     drainMs: 1_000,
     health: { host: "127.0.0.1", port: 0 },

@@ -9,7 +9,7 @@ import type { PipelineEvent } from "#framemill/core/events.js";
 import { frameByteLength, openEncoder } from "#framemill/media/encoder.js";
 import { verifyClip } from "#framemill/media/probe.js";
 import type { Worker } from "#framemill/worker/worker.js";
-import { startHands } from "../../support/front-workers.js";
+import { startScriptedWorker } from "../../support/front-workers.js";
 import { BODY, call, createJob, type Harness, startHarness } from "../../support/front-harness.js";
 import { until } from "../../support/queue-harness.js";
 import { countOf, noteVerdict } from "./verdicts.js";
@@ -36,7 +36,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "framemill-clips-"));
   disk = await makeSmallDisk();
   harness = await startHarness("pglite");
-  worker = await startHands(harness, make, ({ modality }) => modality === "video");
+  worker = await startScriptedWorker(harness, make, ({ modality }) => modality === "video");
 });
 afterAll(async () => {
   await worker?.stop();

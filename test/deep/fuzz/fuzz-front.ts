@@ -3,7 +3,7 @@ import { JobError } from "#framemill/core/errors.js";
 import type { ModelInfo } from "#framemill/core/modality.js";
 import type { Front } from "#framemill/front/front.js";
 import { listModelPackages, modelInfo } from "#framemill/inference/model-package.js";
-import { startHands } from "../../support/front-workers.js";
+import { startScriptedWorker } from "../../support/front-workers.js";
 import { type Harness, startHarness } from "../../support/front-harness.js";
 
 const modelsDir = fileURLToPath(new URL("../../../models", import.meta.url));
@@ -22,7 +22,7 @@ export async function startFuzzFront(): Promise<FuzzFront> {
   const models = await Promise.all((await listModelPackages(modelsDir)).map(modelInfo));
   const front = await harness.startReplica({ models });
   // oxlint-disable-next-line require-yield -- it ends before its first event
-  const worker = await startHands({ ...harness, models }, async function* refuse() {
+  const worker = await startScriptedWorker({ ...harness, models }, async function* refuse() {
     throw new JobError("content_policy_violation", "refused by the worker");
   });
   return {

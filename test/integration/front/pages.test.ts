@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOperations, type Operations } from "#framemill/front/operations.js";
 import type { Worker } from "#framemill/worker/worker.js";
-import { say, type Script, startHands, words } from "../../support/front-workers.js";
+import { say, type Script, startScriptedWorker, words } from "../../support/front-workers.js";
 import {
   type Account,
   call,
@@ -18,7 +18,7 @@ import {
 describe("what the front tells its pages", () => {
   let harness: Harness;
   let operations: Operations;
-  let hands: Worker;
+  let worker: Worker;
   let stranger: Account;
   let release = new AbortController();
 
@@ -55,11 +55,11 @@ describe("what the front tells its pages", () => {
     harness = await startHarness();
     operations = createOperations(harness.database, harness.front.keys);
     stranger = await harness.createAccount();
-    hands = await startHands(harness, script, ({ id }) => id !== "service-words-2");
+    worker = await startScriptedWorker(harness, script, ({ id }) => id !== "service-words-2");
   });
   afterAll(async () => {
     release.abort();
-    await hands?.stop();
+    await worker?.stop();
     await harness?.close();
   });
 

@@ -27,7 +27,7 @@ import {
   promptOf,
   readJob,
   say,
-  startHands,
+  startScriptedWorker,
   textIn,
   words,
   wordsCompletion,
@@ -38,7 +38,7 @@ const STREAM = { stream: true };
 
 describe("replied jobs", () => {
   let harness: Harness;
-  let hands: Worker;
+  let worker: Worker;
   const scripts = new Map<string, Script>();
   const ask = (body: object, options: CallOptions = {}) =>
     call(`${harness.front.baseUrl}/chat/completions`, {
@@ -52,14 +52,14 @@ describe("replied jobs", () => {
 
   beforeAll(async () => {
     harness = await startHarness();
-    hands = await startHands(harness, (task, signal) => {
+    worker = await startScriptedWorker(harness, (task, signal) => {
       const script = scripts.get(promptOf(task.job));
       if (script === undefined) throw new JobError("server_error", "no script");
       return script(task, signal);
     });
   });
   afterAll(async () => {
-    await hands?.stop();
+    await worker?.stop();
     await harness?.close();
   });
 

@@ -20,7 +20,7 @@ import {
   promptOf,
   readJob,
   say,
-  startHands,
+  startScriptedWorker,
   words,
   type Script,
 } from "../../support/front-workers.js";
@@ -56,7 +56,7 @@ const script: Script = async function* ({ job, scratchPath }) {
 
 describe("what is kept of replied jobs", () => {
   let harness: Harness;
-  let hands: Worker;
+  let worker: Worker;
   const ask = (path: string, options: CallOptions = {}) =>
     call(`${harness.front.baseUrl}${path}`, { key: harness.account.key, ...options });
   const chat = async (prompt: string) => await ask("/chat/completions", { body: say(prompt) });
@@ -65,10 +65,10 @@ describe("what is kept of replied jobs", () => {
 
   beforeAll(async () => {
     harness = await startHarness();
-    hands = await startHands(harness, script);
+    worker = await startScriptedWorker(harness, script);
   });
   afterAll(async () => {
-    await hands?.stop();
+    await worker?.stop();
     await harness?.close();
   });
 

@@ -16,7 +16,7 @@ import {
   type Account,
   type Harness,
 } from "../../support/front-harness.js";
-import { say, startHands, words, type Script } from "../../support/front-workers.js";
+import { say, startScriptedWorker, words, type Script } from "../../support/front-workers.js";
 
 const USAGE = { promptTokens: 1_000, completionTokens: 500 };
 
@@ -37,7 +37,7 @@ const script: Script = async function* ({ job }) {
 
 describe("the money of replied jobs", () => {
   let harness: Harness;
-  let hands: Worker;
+  let worker: Worker;
   let folder: string;
   const chat = (front: Front, key: string, prompt = "hello") =>
     call(`${front.baseUrl}/chat/completions`, { key, body: say(prompt) });
@@ -56,11 +56,11 @@ describe("the money of replied jobs", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-money-"));
     harness = await startHarness();
-    hands = await startHands(harness, script);
+    worker = await startScriptedWorker(harness, script);
   });
   afterEach(() => void vi.useRealTimers());
   afterAll(async () => {
-    await hands?.stop();
+    await worker?.stop();
     await harness?.close();
     await rm(folder, { recursive: true, force: true });
   });

@@ -5,7 +5,7 @@ import { createOperations } from "#framemill/front/operations.js";
 import type { Front } from "#framemill/front/front.js";
 import { listModelPackages, modelInfo } from "#framemill/inference/model-package.js";
 import { listModalities } from "#framemill/modalities/registry.js";
-import { startHands, words } from "../../support/front-workers.js";
+import { startScriptedWorker, words } from "../../support/front-workers.js";
 import {
   type Account,
   call,
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const script = async function* answer() {
     yield { type: "output", output: words("said by the owner") } as const;
   };
-  const worker = await startHands(
+  const worker = await startScriptedWorker(
     { ...harness, models },
     script,
     ({ modality }) => modality === "chat",

@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { createOperations, type Operations } from "#framemill/front/operations.js";
-import { delta, say, startHands, words } from "../../support/front-workers.js";
+import { delta, say, startScriptedWorker, words } from "../../support/front-workers.js";
 import { REPLY_MODELS, SOON, startHarness, type Harness } from "../../support/front-harness.js";
 
 // A worker hears of orders when it announces itself, every five seconds: both tests wait side by side.
@@ -36,7 +36,7 @@ describe.concurrent("workers that announce themselves", () => {
     const ends = new AbortController();
     const ended = once(ends.signal, "abort");
     const serves = ({ id }: { readonly id: string }) => id === REPLY_MODELS.chat;
-    const worker = await startHands(
+    const worker = await startScriptedWorker(
       harness,
       async function* () {
         yield { type: "progress", stage: "tokens", fraction: 0.5 };
@@ -46,7 +46,7 @@ describe.concurrent("workers that announce themselves", () => {
       },
       serves,
     );
-    expect(await findWorker("hands")).toMatchObject({
+    expect(await findWorker("scripted")).toMatchObject({
       state: "ready",
       device: "no device",
       slots: 1,
@@ -54,9 +54,9 @@ describe.concurrent("workers that announce themselves", () => {
       jobs: [],
     });
     const first = client.chat.completions.create(say("one"));
-    await expect.poll(async () => (await findWorker("hands"))?.jobs.length, SOON).toBe(1);
-    await operations.drainWorker("hands", true);
-    await expect.poll(async () => (await findWorker("hands"))?.state, SOON).toBe("busy");
+    await expect.poll(async () => (await findWorker("scripted"))?.jobs.length, SOON).toBe(1);
+    await operations.drainWorker("scripted", true);
+    await expect.poll(async () => (await findWorker("scripted"))?.state, SOON).toBe("busy");
     await expect.poll(() => worker.state, SOON).toBe("draining");
 
     const leaving = new AbortController();
@@ -67,7 +67,7 @@ describe.concurrent("workers that announce themselves", () => {
     expect((await first).choices[0]?.message.content).toBe("done");
     await worker.stop();
     expect(await countQueued(REPLY_MODELS.chat)).toBe(1);
-    expect(await findWorker("hands")).toBeUndefined();
+    expect(await findWorker("scripted")).toBeUndefined();
     leaving.abort();
     await left;
   });
@@ -75,7 +75,7 @@ describe.concurrent("workers that announce themselves", () => {
   it("that are drained when they start take no job until they may", async ({ expect }) => {
     const model = REPLY_MODELS.unattended;
     await operations.drainWorker("late", true);
-    const worker = await startHands(
+    const worker = await startScriptedWorker(
       harness,
       async function* () {
         yield { type: "output", output: words("at last") };

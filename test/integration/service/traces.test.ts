@@ -6,7 +6,7 @@ import { traceBroker } from "#framemill/queue/traced-broker.js";
 import { openTracing } from "#framemill/tracing/open-tracing.js";
 import type { TraceSpan } from "#framemill/tracing/read-trace.js";
 import { type OtlpReceiver, startOtlpReceiver } from "../../support/otlp-receiver.js";
-import { promptOf, say, startHands, words } from "../../support/front-workers.js";
+import { promptOf, say, startScriptedWorker, words } from "../../support/front-workers.js";
 import {
   createPostgres,
   dropPostgres,
@@ -156,7 +156,7 @@ describe("a receiver of traces that is away", () => {
       const broker = traceBroker(harness.broker, tracer);
       const front = await harness.startReplica({ tracer, broker });
       const heard: string[] = [];
-      const worker = await startHands({ ...harness, front }, async function* ({ job }) {
+      const worker = await startScriptedWorker({ ...harness, front }, async function* ({ job }) {
         heard.push(job.traceparent ?? "", promptOf(job));
         yield { type: "output", output: words("still here") };
       });
