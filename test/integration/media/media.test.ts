@@ -11,6 +11,7 @@ import { measureLoudness } from "#framemill/media/loudness.js";
 import { probeMedia, verifyClip } from "#framemill/media/probe.js";
 import { writeWav } from "#framemill/media/wav.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../../support/queue-harness.js";
 
 const [width, height] = [320, 180];
 const frameBytes = frameByteLength(width, height);
@@ -120,8 +121,7 @@ describe("encoding a clip", () => {
   it("says encoder_failed when ffmpeg is killed half-way, and leaves neither file nor process", async () => {
     const encoder = await openEncoder({ path, width, height, frameCount: 96 });
     await encoder.write(second);
-    const [pid] = await ffmpegChildren();
-    process.kill(Number(pid), "SIGKILL");
+    process.kill(await ffmpegPid(), "SIGKILL");
     const rest = (async () => {
       for (let written = 24; written < 96; written += 24) await encoder.write(second);
       await encoder.finish();
@@ -162,8 +162,7 @@ describe("encoding a clip", () => {
   it("stops with the job: an aborted signal ends a write that hangs", async () => {
     const job = new AbortController();
     const encoder = await openEncoder({ path, width, height, frameCount: 240, signal: job.signal });
-    const [pid] = await ffmpegChildren();
-    process.kill(Number(pid), "SIGSTOP");
+    process.kill(await ffmpegPid(), "SIGSTOP");
     const hanging = encoder.write(second);
     job.abort();
     await expect(hanging).rejects.toMatchObject({ code: "cancelled" });
@@ -289,6 +288,16 @@ async function colourTags(): Promise<string[]> {
   const args = ["-v", "error", "-f", "mp4", "-show_entries", entries, "-of", "csv=p=0", path];
   const { stdout } = await runFfmpeg(args, { ffmpegPath: "ffprobe" });
   return Buffer.from(stdout).toString().trim().split(",");
+}
+
+/** The process that encodes, once it has become ffmpeg: the program that starts it goes before. */
+async function ffmpegPid(): Promise<number> {
+  let pid: string | undefined;
+  await until(async () => {
+    [pid] = await ffmpegChildren();
+    return pid !== undefined;
+  });
+  return Number(pid);
 }
 
 /** Process ids of ffmpeg processes that are children of this one, zombies included. */
