@@ -195,7 +195,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     const rows = (table: string, text: string) =>
       page.getByRole("table", { name: table }).getByRole("row").filter({ hasText: text });
     await expect.poll(() => rows("Latest jobs", "$0.72").count(), WAIT).toBe(1);
-    expect(await rows("Latest jobs", "cancelled").count()).toBe(1);
+    await expect.poll(() => rows("Latest jobs", "cancelled").count(), WAIT).toBe(1);
     const failures = rows("Failures of the last hour by reason", "cancelled");
     await expect.poll(() => failures.count(), WAIT).toBe(1);
     await expect
