@@ -26,6 +26,7 @@ import { createExchanges, type Exchanges } from "./exchanges.js";
 import { createFileLinks } from "./file-links.js";
 import { addFileRoute } from "./file-route.js";
 import { createReadiness } from "./health.js";
+import { keepFrontPresence } from "./fronts.js";
 import { startJanitor } from "./janitor.js";
 import { createKeys, type Keys } from "./keys.js";
 import { createLimits, fullAllowance, type Limits } from "./limits.js";
@@ -122,8 +123,13 @@ async function startParts(
   const repliedModalities = listModalities()
     .filter(({ endpoint }) => endpoint.delivery === "reply")
     .map(({ name }) => name);
+  const now = (): number => performance.now();
+  const presence = await keepFrontPresence({ database, grpcAddress: reportTo, log, now });
+  closers.push(presence.leave);
+  const { maySayGone } = presence;
   const shared = { database, broker, store, outbox, log };
-  const janitor = await startJanitor({ ...shared, republishAll, repliedModalities });
+  const keeping = { ...shared, republishAll, repliedModalities, maySayGone };
+  const janitor = await startJanitor(keeping);
   const objectOf = (name: string) => findModality(name)?.endpoint.object ?? name;
   const { webhookAllowPrivate: allowPrivate } = config;
   const webhooks = startWebhooks({ database, allowPrivate, objectOf, log });
@@ -140,7 +146,7 @@ async function startParts(
     estimates,
     cancelAtWorker,
   });
-  closers.push(async () => await app.close());
+  closers.push(async () => await closeApp(app));
   await options.addPages?.(app, parts);
   await app.listen({ host: config.host, port: config.port });
   const origin = originOf(app, config);
@@ -148,6 +154,18 @@ async function startParts(
   const port = Number(new URL(origin).port);
   const ports = { port, grpcPort: reportServer.port, scalerPort: scaler?.port };
   return { ...parts, baseUrl, origin, ...ports };
+}
+
+const IDLE_CHECK_MS = 250;
+
+/** A connection whose last answer has been given would keep the server for as long as callers like. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const closing = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(closing);
+  }
 }
 
 interface Shared {

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
+import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failOverdueJobs } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
@@ -20,6 +21,8 @@ export interface JanitorOptions {
   readonly republishAll: boolean;
   /** Names of the modalities that answer at once; what they store is kept for 30 days. */
   readonly repliedModalities: readonly string[];
+  /** Whether the silence of another front means that it has gone. */
+  readonly maySayGone: () => boolean;
 }
 
 const INTERVAL_MS = 5_000;
@@ -31,7 +34,8 @@ const BATCH = 200;
 export async function startJanitor(options: JanitorOptions): Promise<Repeating> {
   const { database, log } = options;
   const db = database.kysely;
-  await abandonReplies(db, options.outbox.reportTo);
+  // Callers who waited at this address before this front started.
+  await abandonReplies(db, [options.outbox.reportTo]);
   if (options.republishAll) {
     // With PGlite and an in-process queue the workers, too, ended with the last process.
     if (database.engine === "pglite") {
@@ -47,6 +51,7 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
   return startRepeating({
     intervalMs: INTERVAL_MS,
     run: async () => {
+      if (options.maySayGone()) await endAbandoned(options);
       await failOverdueJobs(db);
       if (performance.now() > quietUntil) await republishLost(options);
       await removeFiles(options);
@@ -54,12 +59,19 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await forgetReplies(options);
       await deleteOldRows(db, options.repliedModalities);
       await forgetWorkers(db);
+      await forgetFronts(db);
     },
     onError: (error) => {
       const message = error instanceof Error ? error.message : String(error);
       log.warn({ message }, "housekeeping failed, trying again");
     },
   });
+}
+
+/** A front that is killed says nothing; its callers are gone with it. */
+async function endAbandoned({ database, log }: JanitorOptions): Promise<void> {
+  const { addresses, jobs } = await abandonGone(database.kysely);
+  if (jobs > 0) log.warn({ addresses, jobs }, "a front has gone, its callers' jobs were ended");
 }
 
 interface Waiting {

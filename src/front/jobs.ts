@@ -109,13 +109,15 @@ export async function cancelJob(db: Executor, jobId: string, projectId: string):
   return rows.length === 1;
 }
 
-/** Ends the jobs whose callers waited at this address before the replica there started. */
-export async function abandonReplies(db: Executor, reportTo: string): Promise<void> {
+/** Ends the jobs whose callers waited at these addresses; resolves to how many there were. */
+export async function abandonReplies(db: Executor, addresses: readonly string[]): Promise<number> {
   const failure: JobFailure = { code: "cancelled", message: "The job's caller has gone." };
-  await sql`
+  const { rows } = await sql`
     UPDATE jobs SET state = 'failed', failure = ${JSON.stringify(failure)}::jsonb,
       ended_at = now(), lease_until = NULL, worker_id = NULL
-    WHERE report_to = ${reportTo} AND ${OPEN}`.execute(db);
+    WHERE report_to = ANY(${addresses}::text[]) AND ${OPEN}
+    RETURNING ${notify(sql`id`)}`.execute(db);
+  return rows.length;
 }
 
 /** Hides a job and forgets its request and output; the janitor drops the row a day later. */

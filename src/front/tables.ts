@@ -148,6 +148,13 @@ export interface SecretsTable {
   created_at: Timestamp;
 }
 
+/** Replicas that announce themselves. */
+export interface FrontsTable {
+  id: string;
+  grpc_address: string;
+  seen_at: Timestamp;
+}
+
 export interface Tables {
   projects: ProjectsTable;
   api_keys: ApiKeysTable;
@@ -157,4 +164,5 @@ export interface Tables {
   attempts: AttemptsTable;
   rate_limits: RateLimitsTable;
   secrets: SecretsTable;
+  fronts: FrontsTable;
 }

@@ -2,6 +2,7 @@ import type { Migration } from "kysely";
 import { ledger } from "./2026-11-21-ledger.js";
 import { chargedModels } from "./2026-11-22b-charged-models.js";
 import { narrowIndexes } from "./2026-11-22c-narrow-indexes.js";
+import { fronts } from "./2026-11-22d-fronts.js";
 import { leftovers } from "./2026-11-22-leftovers.js";
 import { replies } from "./2026-11-21-replies.js";
 import { turns } from "./2026-11-21-turns.js";
@@ -18,4 +19,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "2026-11-22-workers": workers,
   "2026-11-22b-charged-models": chargedModels,
   "2026-11-22c-narrow-indexes": narrowIndexes,
+  "2026-11-22d-fronts": fronts,
 };

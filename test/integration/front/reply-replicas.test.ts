@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { abandonGone, listFronts } from "#framemill/front/fronts.js";
 import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
 import {
   call,
@@ -65,5 +66,42 @@ describe("replied jobs across replicas", () => {
     expect((await other).status).toBe(200);
     await replacement.close();
     await old.close();
+  });
+
+  it("ends jobs whose replica was killed, and no others", async () => {
+    const { kysely } = harness.database;
+    const config = { ...harness.config, grpcAdvertise: "127.0.0.1:10" };
+    const killed = await harness.startReplica({ config });
+    const orphaned = ask(killed.baseUrl);
+    const orphan = await openJob(harness);
+    expect(await abandonGone(kysely)).toEqual({ addresses: [], jobs: 0 });
+    // It announces itself again within 5 s, as a dead one does not.
+    await expect
+      .poll(async () => {
+        await sql`UPDATE fronts SET seen_at = now() - interval '31 seconds'
+          WHERE grpc_address = '127.0.0.1:10'`.execute(kysely);
+        return await abandonGone(kysely);
+      }, SOON)
+      .toEqual({ addresses: ["127.0.0.1:10"], jobs: 1 });
+    expect(await readJob(harness, orphan)).toMatchObject({ state: "failed", code: "cancelled" });
+    expect((await orphaned).json.error.code).toBe("cancelled");
+    await killed.close();
+  });
+
+  it("ends what is left of a replica that leaves, which is known no more", async () => {
+    const { kysely } = harness.database;
+    const grpcAddress = "127.0.0.1:11";
+    const find = async () =>
+      (await listFronts(kysely)).find((front) => front.grpcAddress === grpcAddress);
+    const config = { ...harness.config, grpcAdvertise: grpcAddress };
+    const leaving = await harness.startReplica({ config });
+    const answer = ask(harness.front.baseUrl);
+    const id = await openJob(harness);
+    await sql`UPDATE jobs SET report_to = ${grpcAddress} WHERE id = ${id}`.execute(kysely);
+    expect(await find()).toMatchObject({ state: "ready", waiting: 1 });
+    await leaving.close();
+    expect(await find()).toBeUndefined();
+    expect(await readJob(harness, id)).toMatchObject({ state: "failed", code: "cancelled" });
+    expect((await answer).json.error.code).toBe("cancelled");
   });
 });
