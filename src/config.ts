@@ -76,7 +76,7 @@ const settings = z.object({
   requestsPerMinute: count.default(600),
   /** Tokens a minute per project. */
   tokensPerMinute: count.default(200_000),
-  /** Jobs that a worker runs at once, over all models that take one at a time; some take another ahead. */
+  /** Jobs that a worker runs at once, over all models that take one at a time: so many polled ones, and so many of callers, for whom polled ones rest between two steps. */
   slots: count.default(1),
   /** CPU threads of the inference process. */
   threads: count.default(availableParallelism()),

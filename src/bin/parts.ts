@@ -156,11 +156,12 @@ async function openReporters(
 }
 
 function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
-  const { threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
+  const { threads, slots, providers, ffmpegPath, ffprobePath, espeakPath } = config;
   const { warmUp, cacheDir, modelMemoryBytes, promptCacheBytes } = config;
   return {
     modelPaths: packages.map(({ path }) => path),
     threads,
+    slots,
     providers,
     ffmpegPath,
     ffprobePath,

@@ -6,6 +6,9 @@ export type Chunk =
   | { readonly type: "json"; readonly value: unknown }
   | { readonly type: "bytes"; readonly bytes: Uint8Array };
 
+/** Stage of a job that waits for another of its process. */
+export const WAITING = "waiting";
+
 /** What a pipeline yields while it works: noun first, then what happened to it. */
 export type PipelineEvent<Output = unknown> =
   | {

@@ -46,6 +46,8 @@ export interface ModelInfo {
   readonly concurrency: number;
   /** Jobs taken beside each of those, whose first stages go along with its last ones; none where absent. */
   readonly ahead?: number;
+  /** Whether its jobs wait for no other model's: it takes places beside those that the others share. */
+  readonly hasOwnSlot?: boolean;
   readonly minSeconds?: number;
   readonly maxSeconds?: number;
   /** Tokens of prompt and answer together. */

@@ -32,6 +32,8 @@ const manifest = z.object({
       concurrency: z.int().positive().default(1),
       /** Jobs taken beside each of those, whose first stages go along with its last ones. */
       ahead: z.int().nonnegative().optional(),
+      /** `own`: a light model, whose jobs wait for no other model's. */
+      slot: z.enum(["shared", "own"]).optional(),
     })
     .loose(),
   shapes: z.record(z.string(), z.unknown()),
@@ -163,6 +165,7 @@ export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
     createdAtSeconds: Math.floor(mtimeMs / 1_000),
     concurrency: model.execution.concurrency,
     ...(model.execution.ahead !== undefined && { ahead: model.execution.ahead }),
+    ...(model.execution.slot === "own" && { hasOwnSlot: true }),
     ...(minSeconds !== undefined && { minSeconds }),
     ...(maxSeconds !== undefined && { maxSeconds }),
     ...(contextTokens !== undefined && { contextTokens }),

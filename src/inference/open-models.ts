@@ -24,6 +24,7 @@ export interface OpenModelsOptions {
 }
 
 export interface OpenModels {
+  readonly packages: readonly ModelPackage[];
   readonly models: ResidentModels<AnyPipeline>;
   /** Execution providers that the models run on. */
   readonly providers: readonly string[];
@@ -60,7 +61,11 @@ export async function openModels(options: OpenModelsOptions): Promise<OpenModels
   });
   await checker.save();
   const used = packages.flatMap(({ model }) => model.execution.providers);
-  return { models, providers: [...new Set(providers ?? used)] };
+  return {
+    packages: packages.map(({ model }) => model),
+    models,
+    providers: [...new Set(providers ?? used)],
+  };
 }
 
 /** ONNX Runtime is loaded here for this alone: it is the threads' that open graphs, which load it meanwhile. */

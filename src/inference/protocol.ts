@@ -9,6 +9,8 @@ export interface InferenceSetup {
   /** Folders of the model packages it serves. */
   readonly modelPaths: readonly string[];
   readonly threads: number;
+  /** Jobs that the device runs at once, over all models that take one at a time; 1 where absent. */
+  readonly slots?: number;
   /** Execution providers for every model, or `auto`; what each package says where absent. */
   readonly providers?: readonly string[] | undefined;
   /** Most bytes of prompts that each chat model remembers; none where absent. */

@@ -2,17 +2,27 @@
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import type { Artifact } from "../core/artifact.js";
+import type { PipelineEvent } from "../core/events.js";
 import { JobError, toJobError } from "../core/errors.js";
 import { toFailure, type Job } from "../core/job.js";
-import type { Pipeline } from "../core/modality.js";
+import type { Modality, Pipeline } from "../core/modality.js";
 import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../core/tracing.js";
 import { deviceName } from "./device-name.js";
+import { createDevicePlaces, type DevicePlaces } from "./device-places.js";
 import { type FindModality, openModels, type OpenModels } from "./open-models.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
 import { endSpareThread, threadsStarted } from "./session.js";
+import { takePlace } from "./take-place.js";
 import { traceRun } from "./trace-run.js";
 
-type Models = OpenModels["models"];
+/** What jobs are run with. */
+interface Served extends Pick<OpenModels, "models"> {
+  readonly places: DevicePlaces;
+  /** How a job takes its place; undefined for jobs of models that batch, which run beside all others. */
+  readonly deliveryOf: (job: Job) => Delivery | undefined;
+}
+
+type Delivery = Modality["endpoint"]["delivery"];
 
 /** How often a job that waits for its model says so: far below any STALL_MS, in milliseconds. */
 const SIGN_OF_LIFE_MS = 10_000;
@@ -34,7 +44,7 @@ export async function serveInference(
   findModality: FindModality,
   openTracing: (settings: TraceSettings) => Promise<Tracing>,
 ): Promise<void> {
-  let models: Models | undefined;
+  let served: Served | undefined;
   let tracing: Tracing | undefined;
   const running = new Map<string, RunningJob>();
   const inputs = new Map<string, InputWaiter[]>();
@@ -63,14 +73,14 @@ export async function serveInference(
       ...(checkpoint !== undefined && { checkpoint }),
       ...(job.tenant !== undefined && { tenant: job.tenant }),
     };
-    await runJob({ job, models, tracer: tracing?.tracer ?? UNTRACED }, context);
+    await runJob({ job, served, tracer: tracing?.tracer ?? UNTRACED }, context);
     running.delete(job.id);
   };
 
   const begin = async (request: Setup) => {
     const { traces } = request.setup;
     if (traces !== undefined) tracing = await openTracing(traces);
-    models = await setUp(request, findModality);
+    served = await setUp(request, findModality);
   };
 
   process.on("message", (request: InferenceRequest) => {
@@ -89,15 +99,20 @@ export async function serveInference(
 
 type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
 
-async function setUp(request: Setup, findModality: FindModality): Promise<Models | undefined> {
+async function setUp(request: Setup, findModality: FindModality): Promise<Served | undefined> {
   const startedAt = performance.now();
   try {
     const { setup, proves } = request;
-    const { models, providers } = await openModels({ setup, proves, findModality, send });
+    const opened = await openModels({ setup, proves, findModality, send });
+    const { models, providers, packages } = opened;
+    const single = packages.filter(({ execution }) => execution.concurrency === 1);
+    const takesPlace = new Set(single.map(({ id }) => id));
+    const deliveryOf = ({ model, modality }: Job) =>
+      takesPlace.has(model) ? findModality(modality)?.endpoint.delivery : undefined;
     const loadMs = performance.now() - startedAt;
     send({ type: "ready", loadMs, providers, device: await deviceName(providers) });
     void endLoading();
-    return models;
+    return { models, places: createDevicePlaces(setup.slots ?? 1), deliveryOf };
   } catch (thrown) {
     send({
       type: "setup-failed",
@@ -116,31 +131,34 @@ async function endLoading(): Promise<void> {
 
 interface JobRun {
   readonly job: Job;
-  readonly models: Models | undefined;
+  readonly served: Served | undefined;
   readonly tracer: Tracer;
 }
 
-async function runJob(
-  { job, models, tracer }: JobRun,
-  context: Parameters<Pipeline<unknown, unknown>["run"]>[1],
-): Promise<void> {
+type Context = Parameters<Pipeline<unknown, unknown>["run"]>[1];
+
+async function runJob({ job, served, tracer }: JobRun, context: Context): Promise<void> {
   const trace = traceRun(tracer, job);
-  const stage = "loading the model";
-  const waiting = () =>
-    send({ type: "event", jobId: job.id, event: { type: "progress", fraction: 0, stage } });
+  const tell = (event: PipelineEvent) => {
+    trace.follow(event);
+    send({ type: "event", jobId: job.id, event });
+  };
+  const waiting = () => tell({ type: "progress", fraction: 0, stage: "loading the model" });
   const sign = setInterval(waiting, SIGN_OF_LIFE_MS);
   try {
-    if (models === undefined)
+    if (served === undefined)
       throw new JobError("model_not_found", `this worker has no model ${job.model}`);
+    const { places, deliveryOf } = served;
     const run = async (pipeline: Pipeline<unknown, unknown>) => {
       clearInterval(sign);
       trace.begin();
-      for await (const event of pipeline.run(job.request, context)) {
-        trace.follow(event);
-        send({ type: "event", jobId: job.id, event });
-      }
+      const events = pipeline.run(job.request, context);
+      const delivery = deliveryOf(job);
+      const inPlace =
+        delivery === undefined ? events : takePlace(events, { delivery, places, context });
+      for await (const event of inPlace) tell(event);
     };
-    await models.use(job.model, run, context.signal);
+    await served.models.use(job.model, run, context.signal);
     send({ type: "job-end", jobId: job.id });
   } catch (thrown) {
     const error = context.signal.aborted

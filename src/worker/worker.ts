@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Job } from "../core/job.js";
-import type { Modality, ModelInfo } from "../core/modality.js";
+import type { Endpoint, Modality, ModelInfo } from "../core/modality.js";
 import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../inference/host.js";
@@ -159,24 +159,33 @@ async function closeAll({ health, scratch, options }: Opened): Promise<void> {
 }
 
 /**
- * One intake for the models that run a job at a time, which share the slots, one for each model that
- * batches as many jobs as its package says, and one for the jobs that a model takes ahead: a worker
- * without a job comes before those.
+ * One intake for polled jobs of the models that run a job at a time, which share the slots, and one for
+ * jobs with a caller on the line, which wait for callers' jobs only; one for each light model and for
+ * each that batches as many jobs as its package says; and one for the jobs that a model takes ahead: a
+ * worker without a job comes before those.
  */
-function planConsuming(options: WorkerOptions): ConsumeOptions[] {
-  const { models, slots, modalities } = options;
-  const keysOf = (model: ModelInfo) =>
+function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOptions[] {
+  const keysOf = (model: ModelInfo, delivery?: Endpoint["delivery"]) =>
     modalities
       .filter(({ name, modelsOf }) => (modelsOf ?? name) === model.modality)
+      .filter(({ endpoint }) => delivery === undefined || endpoint.delivery === delivery)
       .map(({ name }) => `${name}.${model.id}`);
-  const singles = models.filter(({ concurrency }) => concurrency === 1);
-  const single = singles.flatMap(keysOf);
   const batching = models
     .filter(({ concurrency }) => concurrency > 1)
     .map((model) => ({ routingKeys: keysOf(model), prefetch: model.concurrency }));
-  const ahead = singles
+  const singles = models.filter(({ concurrency }) => concurrency === 1);
+  const light = singles
+    .filter(({ hasOwnSlot }) => hasOwnSlot === true)
+    .map((model) => ({ routingKeys: keysOf(model), prefetch: slots }));
+  const sharing = singles.filter(({ hasOwnSlot }) => hasOwnSlot !== true);
+  const shared = (["reply", "poll"] as const).map((delivery) => ({
+    routingKeys: sharing.flatMap((model) => keysOf(model, delivery)),
+    prefetch: slots,
+    priority: 1,
+  }));
+  const ahead = sharing
     .filter((model) => (model.ahead ?? 0) > 0)
     .map((model) => ({ routingKeys: keysOf(model), prefetch: slots * (model.ahead ?? 0) }));
-  const own = { routingKeys: single, prefetch: slots, priority: 1 };
-  return [...(single.length === 0 ? [] : [own]), ...batching, ...ahead];
+  const plans = [...light, ...batching, ...shared, ...ahead];
+  return plans.filter(({ routingKeys }) => routingKeys.length > 0);
 }

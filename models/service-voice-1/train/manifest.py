@@ -39,7 +39,12 @@ def write_manifest(package: pathlib.Path) -> None:
         "modality": "speech",
         "pipeline": "vits",
         "files": {role: describe_file(package / name) for role, name in FILES.items()},
-        "execution": {"providers": ["cpu"], "precision": {"cpu": "fp32"}, "concurrency": 1},
+        "execution": {
+            "providers": ["cpu"],
+            "precision": {"cpu": "fp32"},
+            "concurrency": 1,
+            "slot": "own",
+        },
         "shapes": {"sampleRateHz": RATE, "voices": list(VOICES)},
         "limits": {},
         "memory": {},

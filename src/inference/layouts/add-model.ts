@@ -159,7 +159,7 @@ function isHeavy(path: string): boolean {
 }
 
 async function describePackage({ id, found, folder, options }: AddPlan, files: object) {
-  const { modality, pipeline, concurrency, ahead, shapes, sampler, limits } = found;
+  const { modality, pipeline, concurrency, ahead, slot, shapes, sampler, limits } = found;
   return {
     id,
     modality,
@@ -169,6 +169,7 @@ async function describePackage({ id, found, folder, options }: AddPlan, files: o
       providers: options.providers ?? ["cpu"],
       concurrency,
       ...(ahead !== undefined && { ahead }),
+      ...(slot !== undefined && { slot }),
     },
     shapes: { ...shapes, ...options.shapes },
     ...(sampler && { sampler }),

@@ -10,6 +10,8 @@ export interface Recognised {
   readonly concurrency: number;
   /** Jobs taken beside each of those; none where absent. */
   readonly ahead?: number;
+  /** `own` for a light model, whose jobs wait for no other model's. */
+  readonly slot?: "own";
   readonly shapes: Readonly<Record<string, unknown>>;
   /** Steps and guidance that model.json states, for its user to change. */
   readonly sampler?: Readonly<Record<string, unknown>>;

@@ -27,7 +27,15 @@ export const piper: Layout = {
       voices: piperVoices(model, settings),
     });
     const files = { model, config };
-    return { modality: "speech", pipeline: "vits", files, concurrency: 1, shapes, limits: {} };
+    return {
+      modality: "speech",
+      pipeline: "vits",
+      files,
+      concurrency: 1,
+      slot: "own",
+      shapes,
+      limits: {},
+    };
   },
 };
 
@@ -71,6 +79,14 @@ export const hfVits: Layout = {
       sampleRateHz: config?.sampling_rate,
       voices: speakers > 1 ? numbered(speakers) : undefined,
     });
-    return { modality: "speech", pipeline: "hf-vits", files, concurrency: 1, shapes, limits: {} };
+    return {
+      modality: "speech",
+      pipeline: "hf-vits",
+      files,
+      concurrency: 1,
+      slot: "own",
+      shapes,
+      limits: {},
+    };
   },
 };

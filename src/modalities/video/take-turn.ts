@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PipelineEvent } from "../../core/events.js";
+import { type PipelineEvent, WAITING } from "../../core/events.js";
 import type { Lane } from "../../inference/lane.js";
 
 /** A job that waits says so this often, or it would count as hung, in milliseconds. */
@@ -24,7 +24,7 @@ export async function* takeTurn({
   let handOver: (() => void) | undefined;
   try {
     for (let leave = await orLater(entering, 0); ; leave = await orLater(entering, SIGN_MS)) {
-      if (leave === undefined) yield { type: "progress", stage: "waiting", fraction };
+      if (leave === undefined) yield { type: "progress", stage: WAITING, fraction };
       else {
         yield { type: "waited", ms: performance.now() - since };
         return (handOver = leave);

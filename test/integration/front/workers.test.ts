@@ -4,9 +4,17 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { createOperations, type Operations } from "#framemill/front/operations.js";
 import { delta, say, startScriptedWorker, words } from "../../support/front-workers.js";
-import { REPLY_MODELS, SOON, startHarness, type Harness } from "../../support/front-harness.js";
+import {
+  call,
+  createJob,
+  MODEL,
+  REPLY_MODELS,
+  SOON,
+  startHarness,
+  type Harness,
+} from "../../support/front-harness.js";
 
-// A worker hears of orders when it announces itself, every five seconds: both tests wait side by side.
+// A worker hears of orders when it announces itself, every five seconds: the tests wait side by side.
 describe.concurrent("workers that announce themselves", () => {
   let harness: Harness;
   let operations: Operations;
@@ -89,6 +97,45 @@ describe.concurrent("workers that announce themselves", () => {
     await operations.drainWorker("late", false);
     expect((await answer).choices[0]?.message.content).toBe("at last");
     expect(worker.state).not.toBe("draining");
+    await worker.stop();
+  });
+
+  it("answer callers while a polled job holds their only slot", async ({ expect }) => {
+    const { key } = harness.account;
+    const answered = new AbortController();
+    const afterwards = once(answered.signal, "abort");
+    const served = new Set([MODEL, REPLY_MODELS.embeddings]);
+    const models = harness.models.map((model) => ({ ...model, concurrency: 1 }));
+    const vectors = Buffer.from(Float32Array.of(1, 0).buffer).toString("base64");
+    const worker = await startScriptedWorker(
+      { ...harness, models },
+      async function* ({ job }) {
+        if (job.modality === "embeddings") {
+          yield { type: "output", output: { dimensions: 2, vectors, inputTokens: 1 } };
+          return;
+        }
+        await afterwards;
+        yield { type: "output", output: { frameCount: 96 } };
+      },
+      ({ id }) => served.has(id),
+      "shared",
+    );
+    const clips = [await createJob(harness.front, key), await createJob(harness.front, key)];
+    await expect.poll(async () => (await findWorker("shared"))?.jobs.length, SOON).toBe(1);
+    for (const input of ["one", "two"]) {
+      const { data } = await client.embeddings.create({ model: REPLY_MODELS.embeddings, input });
+      expect(data).toHaveLength(1);
+    }
+    expect(await countQueued(MODEL)).toBe(1);
+    answered.abort();
+    await expect.poll(async () => await countQueued(MODEL), SOON).toBe(0);
+    for (const id of clips)
+      await expect
+        .poll(
+          async () => (await call(`${harness.front.baseUrl}/videos/${id}`, { key })).json.status,
+          SOON,
+        )
+        .toBe("completed");
     await worker.stop();
   });
 });
