@@ -24,19 +24,26 @@ const COMMANDS = {
 };
 
 /**
- * The short form is part of `npm run test:deep`, `--full` takes an hour; other arguments choose files. Log,
- * picture and verdicts go to CHAOS_OUT; one promise that is broken, or was not tried, is a failure.
+ * The short form is part of `npm run test:deep`, `--full` takes hours; `T26` chooses a promise, other
+ * arguments choose files. Log, picture and verdicts go to CHAOS_OUT; one promise that is broken, or was not
+ * tried, is a failure.
  */
 async function chaos(args) {
   const folder = (process.env["CHAOS_OUT"] ??= join(root, ".framemill", "chaos"));
   process.env["CHAOS_FORM"] = args.includes("--full") ? "full" : "short";
   const chosen = args.filter((arg) => arg !== "--full");
-  const { forgetVerdicts, printVerdicts } = await import("./verdicts.mjs");
+  const { forgetVerdicts, printVerdicts, PROMISES } = await import("./verdicts.mjs");
   await forgetVerdicts(folder);
-  const code = await (
-    await import("./test.mjs")
-  ).test(chosen.length > 0 ? chosen : ["test/deep/chaos", "test/deep/fuzz"]);
-  return (await printVerdicts(folder, chosen.length === 0)) ? code : code || 1;
+  const { test } = await import("./test.mjs");
+  const promises = chosen.filter((arg) => PROMISES.includes(arg));
+  const isWhole = chosen.length === 0;
+  const code = await test([
+    ...(isWhole || promises.length === chosen.length ? ["test/deep/chaos"] : []),
+    ...(isWhole ? ["test/deep/fuzz"] : []),
+    ...chosen.filter((arg) => !PROMISES.includes(arg)),
+    ...(promises.length > 0 ? ["-t", `\\b(${promises.join("|")})\\b`] : []),
+  ]);
+  return (await printVerdicts(folder, isWhole ? PROMISES : promises)) ? code : code || 1;
 }
 
 /** What goes through the queue is measured on real servers, unless `--embedded` says otherwise. */

@@ -5,7 +5,8 @@ import { readText } from "./packages.mjs";
 
 /** @typedef {{ promise: string, injected: string, counted: string, holds: boolean }} Verdict */
 
-const PROMISES = Array.from({ length: 20 }, (_, index) => `T${index + 1}`);
+/** Of docs/operations/failures.md. */
+export const PROMISES = Array.from({ length: 38 }, (_, index) => `T${index + 1}`);
 const FILE = "verdicts.jsonl";
 
 /** Forgets the run before. @param {string} folder */
@@ -13,14 +14,17 @@ export async function forgetVerdicts(folder) {
   await rm(join(folder, FILE), { force: true });
 }
 
-/** Prints the table of a run; false where a promise is broken or was to be tried and was not. */
-export async function printVerdicts(folder, isWhole) {
+/**
+ * Prints the table of a run; false where a promise is broken or was to be tried and was not.
+ * @param {string} folder @param {readonly string[]} wanted promises that must be there
+ */
+export async function printVerdicts(folder, wanted) {
   const text = (await readText(join(folder, FILE))) ?? "";
   const verdicts = text
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));
-  const { table, isGood } = closingTable(verdicts, isWhole ? PROMISES : []);
+  const { table, isGood } = closingTable(verdicts, wanted);
   process.stdout.write(`\n${table}\n`);
   return isGood;
 }

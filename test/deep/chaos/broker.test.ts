@@ -9,12 +9,16 @@ import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
 const LEAVES = countOf({ short: 2, full: 10 });
-const OUTAGES = countOf({ short: 1, full: 4 });
+const OUTAGES = countOf({ short: 1, full: 20 });
 const QUEUED = countOf({ short: 12, full: 100 });
 /** The first worker's in the full form is the default. */
 const DRAINS_MS = [countOf({ short: 8_000, full: 25_000 }), 8_000, 8_000] as const;
 /** It works longer than all the workers that leave may go on. */
-const LONG: Toil = { seed: 1, steps: 200, stepMs: countOf({ short: 150, full: 1_000 }) };
+const LONG: Toil = {
+  seed: 1,
+  steps: countOf({ short: 200, full: 600 }),
+  stepMs: countOf({ short: 150, full: 1_000 }),
+};
 const REFUSED_WITHIN_MS = limitOf(2_000);
 const CONSUMING_WITHIN_MS = limitOf(3_000);
 
@@ -49,7 +53,7 @@ describe("a broker that comes and goes", () => {
 
   it(
     "T8, T9: keeps a job through restarts of workers and broker",
-    { timeout: 20 * MINUTE_MS },
+    { timeout: 40 * MINUTE_MS },
     async () => {
       const id = await submit(stand, LONG);
       const overdrawn: number[] = [];

@@ -44,7 +44,7 @@ describe("a service under faults", () => {
   afterAll(async () => await stand?.close());
 
   it(
-    "loses nothing, charges once, leaves nothing behind",
+    "T1, T2, T3, T4, T7, T8, T9, T10, T13, T17: loses nothing, charges once, leaves nothing behind",
     { timeout: 240 * MINUTE_MS },
     async () => {
       if (form === undefined) throw new Error("CHAOS_FORM is short or full");

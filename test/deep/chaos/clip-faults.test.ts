@@ -131,7 +131,7 @@ async function inspect(id: string): Promise<"published" | "bad" | "nothing"> {
 }
 
 it(
-  "publishes whole clips, and no bad one whatever happens to ffmpeg",
+  "T12: publishes whole clips, and no bad one whatever happens to ffmpeg",
   { timeout: 600_000 },
   async () => {
     const { key } = harness.account;

@@ -78,7 +78,7 @@ const corrupted: fc.Arbitrary<Message> = fc.oneof(
 );
 
 it(
-  "buries every corrupted message, answers every good request and restarts nothing",
+  "T14: buries every corrupted message, answers every good request and restarts nothing",
   { timeout: 600_000 },
   async () => {
     const pid = service.inferencePid();

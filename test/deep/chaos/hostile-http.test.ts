@@ -170,7 +170,7 @@ async function endedBy(
 }
 
 it(
-  "answers no hostile request with 5xx, and good ones as fast as before",
+  "T15: answers no hostile request with 5xx, and good ones as fast as before",
   { timeout: 600_000 },
   async () => {
     const body = open(

@@ -185,7 +185,7 @@ async function look(): Promise<number> {
 }
 
 it(
-  "reads no foreign byte, crashes nowhere and stays within time and memory",
+  "T16: reads no foreign byte, crashes nowhere and stays within time and memory",
   { timeout: 600_000 },
   async () => {
     // The measure itself: the secret is heard where it is really read.

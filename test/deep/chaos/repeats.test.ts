@@ -41,29 +41,33 @@ describe("calls that come again, late and out of order", () => {
   };
   const newJob = () => createJob(harness.front, harness.account.key, { ...BODY, seed: 7 });
 
-  it("lease a job once, whoever asks at the same time", { timeout: 10 * MINUTE_MS }, async () => {
-    let leases = 0;
-    let double = 0;
-    for (let race = 0; race < RACES; race += 1) {
-      const id = await newJob();
-      const answers = await Promise.all(
-        Array.from({ length: RIVALS }, (_, rival) => at(rival).claim(id, `worker-${rival}`)),
-      );
-      const won = answers.filter(({ outcome }) => outcome === "leased").length;
-      leases += won;
-      double += Math.max(0, won - 1);
-    }
-    const holds = double === 0 && leases === RACES;
-    await noteVerdict({
-      promise: "T5",
-      injected: `${RACES} races of ${RIVALS} claims at two fronts`,
-      counted: `leases ${leases}, double ${double}`,
-      holds,
-    });
-    expect({ leases, double }).toEqual({ leases: RACES, double: 0 });
-  });
+  it(
+    "T5: lease a job once, whoever asks at the same time",
+    { timeout: 10 * MINUTE_MS },
+    async () => {
+      let leases = 0;
+      let double = 0;
+      for (let race = 0; race < RACES; race += 1) {
+        const id = await newJob();
+        const answers = await Promise.all(
+          Array.from({ length: RIVALS }, (_, rival) => at(rival).claim(id, `worker-${rival}`)),
+        );
+        const won = answers.filter(({ outcome }) => outcome === "leased").length;
+        leases += won;
+        double += Math.max(0, won - 1);
+      }
+      const holds = double === 0 && leases === RACES;
+      await noteVerdict({
+        promise: "T5",
+        injected: `${RACES} races of ${RIVALS} claims at two fronts`,
+        counted: `leases ${leases}, double ${double}`,
+        holds,
+      });
+      expect({ leases, double }).toEqual({ leases: RACES, double: 0 });
+    },
+  );
 
-  it("leave the ledger as if each had come once", { timeout: 10 * MINUTE_MS }, async () => {
+  it("T5: leave the ledger as if each had come once", { timeout: 10 * MINUTE_MS }, async () => {
     const once = await live(await newJob(), (calls) => calls);
     expect(once).toContain('"amount_micro_usd":720000');
     const lives: string[] = [];

@@ -37,7 +37,7 @@ async function fillWindow(key: string): Promise<number[]> {
 }
 
 it(
-  "serves exactly 60 requests a window to 50 clients of one project over 4 fronts",
+  "T19: serves exactly 60 requests a window to 50 clients of one project over 4 fronts",
   { timeout: 10 * MINUTE_MS },
   async () => {
     const { key } = await harness.createAccount({ requestsPerMinute: ALLOWED });

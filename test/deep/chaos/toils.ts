@@ -36,6 +36,7 @@ export async function submit(
   for (;;) {
     const reply = await askFor(stand, toil, key);
     if (reply?.status === 200) return reply.json.id as string;
+    if (reply?.status === 400) throw new Error(JSON.stringify(reply.json));
     if (reply !== undefined) onRefused(reply.status);
     await sleep(200);
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** What one promise of a chaos run came to. */
 export interface Verdict {
-  /** `T1` to `T20`. */
+  /** `T1` to `T38`. */
   readonly promise: string;
   readonly injected: string;
   readonly counted: string;
@@ -20,7 +20,7 @@ export async function noteVerdict(verdict: Verdict): Promise<void> {
   await appendFile(join(folder, "verdicts.jsonl"), `${JSON.stringify(verdict)}\n`);
 }
 
-/** How many times a promise is tried: few in `npm test`, all in `npm run chaos -- --full`. */
+/** How many times a promise is tried: few in `npm run test:deep`, all in `npm run chaos -- --full`. */
 export function countOf(form: { readonly short: number; readonly full: number }): number {
   return process.env["CHAOS_FORM"] === "full" ? form.full : form.short;
 }

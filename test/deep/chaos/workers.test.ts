@@ -6,7 +6,8 @@ import { countGood, submit, type Toil, untilEnded } from "./toils.js";
 import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
-const KILLS = countOf({ short: 4, full: 100 });
+const KILLS = countOf({ short: 4, full: 200 });
+const LEAVES = countOf({ short: 4, full: 200 });
 const SCALE_INS = countOf({ short: 2, full: 12 });
 const SCALE_IN_MS = countOf({ short: 5_000, full: 10_000 });
 const FAULT_ROUNDS = countOf({ short: 1, full: 6 });
@@ -14,9 +15,10 @@ const TRIPLES = countOf({ short: 20, full: 300 });
 const CONSUMER_TIMEOUT_MS = 15_000;
 const INFERENCE_FAULTS = ["crash", "hang", "grow", "nan", "lose-device"] as const;
 
+const DRAIN_MS = 4_000;
 /** Leaves little time to finish, believes in hangs early, and shares its machine. */
 const ENVIRONMENT = {
-  DRAIN_MS: "4000",
+  DRAIN_MS: String(DRAIN_MS),
   STALL_MS: "5000",
   MEMORY_BYTES: "900000000",
   CONSUMER_TIMEOUT_MS: String(CONSUMER_TIMEOUT_MS),
@@ -109,8 +111,34 @@ describe("workers that come and go", () => {
     },
   );
 
+  it("T8: leave in time when told to, and fail no job", { timeout: 60 * MINUTE_MS }, async () => {
+    const ids: string[] = [];
+    const exitsMs: number[] = [];
+    for (let leave = 0; leave < LEAVES; leave += 1) {
+      ids.push(...(await sendMany(2, { steps: 5, stepMs: 100 })));
+      await sleep((leave * 173) % 900);
+      const member = memberAt(stand, leave);
+      const toldAt = performance.now();
+      await member.running.stop("SIGTERM");
+      exitsMs.push(performance.now() - toldAt);
+      await member.restart();
+    }
+    const rows = await untilEnded(stand, ids, 5 * MINUTE_MS);
+    const right = await good(rows);
+    const crashes = rows.reduce((sum, row) => sum + row.crashes, 0);
+    const most = Math.round(Math.max(...exitsMs));
+    const holds = right === ids.length && crashes === 0 && most <= DRAIN_MS;
+    await noteVerdict({
+      promise: "T8",
+      injected: `${LEAVES} SIGTERMs at other phases`,
+      counted: `charged once with the right bytes ${right} of ${ids.length}, blamed ${crashes}, exit within ${most} ms of ${DRAIN_MS}`,
+      holds,
+    });
+    expect(holds).toBe(true);
+  });
+
   const ofKilled: string[] = [];
-  it("T2: are back soon after kill -9", { timeout: 15 * MINUTE_MS }, async () => {
+  it("T2: are back soon after kill -9", { timeout: 30 * MINUTE_MS }, async () => {
     const readyMs: number[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
       ofKilled.push(...(await sendMany(2, { steps: 5, stepMs: 100 })));

@@ -4,7 +4,7 @@ import { defineModality } from "#framemill/core/modality.js";
 const body = z.strictObject({
   model: z.string(),
   seed: z.int().min(0).max(1_000_000),
-  steps: z.int().min(1).max(200),
+  steps: z.int().min(1).max(1_000),
   /** Milliseconds a step takes besides its graph. */
   step_ms: z.int().min(0).max(10_000),
   /** What goes wrong in mid-job, at every attempt or once. */

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openStand, type Member, type Stand } from "./stand.js";
+import { countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { countOf, limitOf, noteVerdict } from "./verdicts.js";
+
+const MINUTE_MS = 60_000;
+const ROUNDS = countOf({ short: 1, full: 10 });
+/** Frozen at once; others go on with their jobs. */
+const FROZEN = countOf({ short: 2, full: 10 });
+const AWAKE = 2;
+/** Longer than a lease. */
+const FROZEN_MS = 36_000;
+const STOPS_WITHIN_MS = limitOf(6_000);
+/** In turn: one that its frozen worker's inference ends meanwhile, and one that it is still at. */
+const STEPS = [80, 250];
+
+describe("workers that are frozen beyond their leases", () => {
+  let stand: Stand;
+  beforeAll(async () => {
+    const workers = Array.from({ length: FROZEN + AWAKE }, () => ({}));
+    stand = await openStand({ fronts: 1, workers });
+  }, 10 * MINUTE_MS);
+  afterAll(async () => await stand?.close());
+
+  it("T3: write nothing once another has their job", { timeout: 60 * MINUTE_MS }, async () => {
+    const asked = new Map<string, Toil>();
+    const stopsMs: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (let index = 0; index < FROZEN + AWAKE; index += 1) {
+        const steps = STEPS[index % STEPS.length] ?? 1;
+        const toil = { seed: asked.size, steps, stepMs: 200 };
+        asked.set(await submit(stand, toil), toil);
+      }
+      const victims = await untilBusy(stand, FROZEN);
+      for (const { running } of victims) running.child.kill("SIGSTOP");
+      await sleep(FROZEN_MS);
+      stopsMs.push(...(await Promise.all(victims.map((victim) => wake(victim)))));
+      await untilEnded(stand, asked.keys(), 10 * MINUTE_MS);
+    }
+    const rows = await untilEnded(stand, asked.keys(), 0);
+    const right = await countGood(stand, rows, (id) => asked.get(id));
+    const [stale] = await stand.query<{ count: number }>(
+      `SELECT count(*)::int FROM attempts JOIN jobs ON jobs.id = attempts.job_id
+        WHERE attempts.outcome = 'completed' AND attempts.token <> jobs.token`,
+    );
+    const taken = rows.filter(({ token }) => token > 1).length;
+    const most = Math.round(Math.max(...stopsMs));
+    const holds =
+      right === asked.size && stale?.count === 0 && taken > 0 && most <= STOPS_WITHIN_MS;
+    await noteVerdict({
+      promise: "T3",
+      injected: `${ROUNDS * FROZEN} workers frozen for ${FROZEN_MS / 1_000} s`,
+      counted: `jobs taken over ${taken}, stale writes ${stale?.count}, right and charged once ${right} of ${asked.size}, stopped within ${most} ms`,
+      holds,
+    });
+    expect(holds).toBe(true);
+  });
+});
+
+/** Waits until so many workers hold a job each, and gives them. */
+async function untilBusy(stand: Stand, count: number): Promise<Member[]> {
+  for (;;) {
+    const rows = await stand.query<{ worker_id: string }>(
+      "SELECT worker_id FROM jobs WHERE state = 'in_progress' AND lease_until > now()",
+    );
+    const busy = stand.workers.filter(({ name }) =>
+      rows.some(({ worker_id }) => worker_id === name.replace(" ", "-")),
+    );
+    if (busy.length >= count) return busy.slice(0, count);
+    await sleep(100);
+  }
+}
+
+/** Lets it go on; resolves to how long it then was until it gave up its attempt, in milliseconds. */
+async function wake({ running }: Member): Promise<number> {
+  const before = gaveUp(running.output());
+  const wokenAt = performance.now();
+  running.child.kill("SIGCONT");
+  while (gaveUp(running.output()) === before) {
+    if (performance.now() - wokenAt > MINUTE_MS) throw new Error("a woken worker went on");
+    await sleep(20);
+  }
+  return performance.now() - wokenAt;
+}
+
+function gaveUp(output: string): number {
+  return [...output.matchAll(/attempt failed/g)].length;
+}
