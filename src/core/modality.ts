@@ -12,6 +12,9 @@ export interface UploadedFile {
   readonly bytes: Uint8Array;
 }
 
+/** Largest body of an endpoint that takes pictures. */
+export const FILE_BODY_BYTES = 15 * 1024 * 1024;
+
 /** How a caller reaches a modality and gets its result. */
 export interface Endpoint {
   readonly path: `/v1/${string}`;
@@ -31,8 +34,10 @@ export interface Endpoint {
   readonly isResource?: boolean;
   /** What a replied job may answer besides JSON, e.g. `text/event-stream`. */
   readonly mediaTypes?: readonly string[];
-  /** Largest body; 15 MB where absent. */
+  /** Largest body; 4 MiB where absent, `FILE_BODY_BYTES` where pictures come with it. */
   readonly maxBodyBytes?: number;
+  /** Most values of a JSON body; 200 000 where absent. */
+  readonly maxBodyValues?: number;
   /** `model` may be left out: the first model of the modality serves then. */
   readonly modelOptional?: boolean;
 }

@@ -2,15 +2,25 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { JobError } from "../core/errors.js";
 
-export const MAX_BODY_BYTES = 15 * 1024 * 1024;
+/** Longest body of an endpoint that takes no files. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+/** Most values of a body, containers included: each costs some hundred bytes once it is parsed. */
+const MAX_VALUES = 200_000;
+/** Most names of fields: those that differ are ten times as slow to read as values. */
+const MAX_NAMES = 50_000;
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 /** Postgres stores neither NUL nor half a surrogate pair. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
-const POISON = new Set(["__proto__", "constructor", "prototype"]);
+/** A name that changes what an object inherits where it is assigned. */
+const POISON = "__proto__";
 
 /** JSON is the only body besides multipart; an empty one is left to the route. */
 export function acceptJson(app: FastifyInstance): void {
@@ -18,14 +28,15 @@ export function acceptJson(app: FastifyInstance): void {
   app.addContentTypeParser(
     "application/json",
     { parseAs: "buffer" },
-    async (_request: FastifyRequest, body: Buffer) => parseJson(body),
+    async ({ routeOptions }: FastifyRequest, body: Buffer) =>
+      parseJson(body, routeOptions.config.maxBodyValues),
   );
 }
 
 /** Undefined for no body at all. */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, maxValues = MAX_VALUES): unknown {
   if (bytes.length === 0) return undefined;
-  checkNesting(bytes);
+  checkSize(bytes, maxValues);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
   } catch (cause) {
@@ -33,15 +44,44 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Throws on what no endpoint takes: depth, poisoned names, text that cannot be stored. */
-export function checkBody(value: unknown, path: readonly string[] = []): void {
-  if (path.length > MAX_DEPTH) throw tooDeep();
-  if (typeof value === "string" && UNSTORABLE.test(value)) throw unstorable(path);
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
-  for (const [name, child] of Object.entries(value)) {
-    if (UNSTORABLE.test(name) || POISON.has(name)) throw unstorable([...path, "(name)"]);
-    checkBody(child, [...path, name]);
+/** Throws on what no endpoint takes: depth, a poisoned name, text that cannot be stored. */
+export function checkBody(value: unknown): void {
+  const refused = findRefused(value, 0);
+  if (refused === undefined) return;
+  if (refused === "too deep") throw tooDeep();
+  const param = refused.toReversed().join(".");
+  const message = `${param} holds characters or names that are not allowed`;
+  throw new JobError("invalid_value", message, { param });
+}
+
+/** The way to what is refused, innermost name first; built only then. */
+function findRefused(value: unknown, depth: number): string[] | "too deep" | undefined {
+  if (depth > MAX_DEPTH) return "too deep";
+  if (typeof value === "string") return UNSTORABLE.test(value) ? [] : undefined;
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return undefined;
+  return Array.isArray(value) ? findInList(value, depth) : findInFields(value, depth);
+}
+
+function findInList(list: readonly unknown[], depth: number) {
+  for (let index = 0; index < list.length; index += 1) {
+    const refused = findRefused(list[index], depth + 1);
+    if (refused !== undefined) return within(refused, String(index));
   }
+  return undefined;
+}
+
+function findInFields(fields: object, depth: number) {
+  for (const name of Object.keys(fields)) {
+    if (name === POISON || UNSTORABLE.test(name)) return ["(name)"];
+    const refused = findRefused(Reflect.get(fields, name), depth + 1);
+    if (refused !== undefined) return within(refused, name);
+  }
+  return undefined;
+}
+
+function within(refused: string[] | "too deep", name: string): string[] | "too deep" {
+  if (refused !== "too deep") refused.push(name);
+  return refused;
 }
 
 /** SHA-256 of a parsed body, the same for any order of fields and any multipart boundary. */
@@ -58,26 +98,55 @@ function canonical(value: unknown): string {
 }
 
 /** Before parsing: 15 MB of brackets would become a gigabyte of arrays. */
-function checkNesting(bytes: Buffer): void {
+function checkSize(bytes: Buffer, maxValues: number): void {
+  const { values, names } = countValues(bytes);
+  if (values > maxValues) throw tooMany("values", maxValues, values);
+  if (names > MAX_NAMES) throw tooMany("names of fields", MAX_NAMES, names);
+}
+
+function countValues(bytes: Buffer): { readonly values: number; readonly names: number } {
   let depth = 0;
-  let quoted = false;
+  let values = 1;
+  let names = 0;
   for (let index = 0; index < bytes.length; index += 1) {
-    const byte = bytes[index] ?? 0;
-    if (quoted && byte === BACKSLASH) index += 1;
-    else if (byte === QUOTE) quoted = !quoted;
-    else if (!quoted && CLOSING.has(byte)) depth -= 1;
-    else if (!quoted && OPENING.has(byte)) depth += 1;
-    if (depth > MAX_DEPTH) throw tooDeep();
+    switch (bytes[index] ?? 0) {
+      case QUOTE:
+        index = endOfString(bytes, index);
+        break;
+      case COMMA:
+        values += 1;
+        break;
+      case COLON:
+        names += 1;
+        break;
+      case OPENING_BRACKET:
+      case OPENING_BRACE:
+        values += 1;
+        depth += 1;
+        if (depth > MAX_DEPTH) throw tooDeep();
+        break;
+      case CLOSING_BRACKET:
+      case CLOSING_BRACE:
+        depth -= 1;
+        break;
+      default:
+    }
   }
+  return { values, names };
+}
+
+/** Of the quote that ends the string begun at `start`, or of the last byte. */
+function endOfString(bytes: Buffer, start: number): number {
+  let index = start + 1;
+  while (index < bytes.length && bytes[index] !== QUOTE)
+    index += bytes[index] === BACKSLASH ? 2 : 1;
+  return index;
+}
+
+function tooMany(what: string, most: number, count: number): JobError {
+  return new JobError("invalid_value", `the body must have at most ${most} ${what}, got ${count}`);
 }
 
 function tooDeep(): JobError {
   return new JobError("invalid_json", `the body is nested deeper than ${MAX_DEPTH} levels`);
-}
-
-function unstorable(path: readonly string[]): JobError {
-  const param = path.join(".");
-  return new JobError("invalid_value", `${param} holds characters or names that are not allowed`, {
-    param,
-  });
 }

@@ -22,6 +22,7 @@ export interface Submission {
   readonly body: unknown;
   /** `webhook_url` of the body, as it came. */
   readonly webhookUrl?: unknown;
+  /** Of a polled job, or one with an Idempotency-Key; empty for any other. */
   readonly bodyHash: string;
   readonly idempotencyKey: string | null;
   /** The client says it has sent this before (`X-Stainless-Retry-Count` above 0). */

@@ -17,6 +17,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Refused while the project's tokens of the minute are used up. */
     spendsTokens?: boolean;
+    /** Most values of a JSON body; the usual bound where absent. */
+    maxBodyValues?: number;
   }
 }
 

@@ -110,7 +110,8 @@ export function addReplyRoutes(
 ): void {
   const { path, aliases = [], isResource = false } = modality.endpoint;
   const resource = createResource(modality, options);
-  const post = { ...routeOptions(modality), config: { spendsTokens: true } };
+  const own = routeOptions(modality);
+  const post = { ...own, config: { ...own.config, spendsTokens: true } };
   // One for all requests: each would leave a listener on a signal that lives as long as the server.
   const closing = afterGrace(options.closing);
   for (const url of [path, ...aliases])
@@ -118,8 +119,11 @@ export function addReplyRoutes(
   if (isResource) addResourceRoutes(app, resource);
 }
 
-function routeOptions({ endpoint: { maxBodyBytes } }: Modality) {
-  return maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
+function routeOptions({ endpoint: { maxBodyBytes, maxBodyValues } }: Modality) {
+  return {
+    ...(maxBodyBytes !== undefined && { bodyLimit: maxBodyBytes }),
+    config: maxBodyValues === undefined ? {} : { maxBodyValues },
+  };
 }
 
 function createResource(modality: Modality, options: RoutesOptions): Resource {

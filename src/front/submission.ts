@@ -17,6 +17,7 @@ export async function readSubmission(
   const body = request.isMultipart() ? await readMultipart(request, maxBodyBytes) : request.body;
   checkBody(body);
   const isPolled = modality.endpoint.delivery === "poll";
+  const idempotencyKey = parseIdempotencyKey(request.headers["idempotency-key"]);
   const { webhookUrl, rest } = isPolled ? takeWebhook(body) : { webhookUrl: undefined, rest: body };
   return {
     id: createJobId(modality, randomBytes),
@@ -25,8 +26,9 @@ export async function readSubmission(
     modality,
     body: rest,
     webhookUrl,
-    bodyHash: hashBody([modality.name, body]),
-    idempotencyKey: parseIdempotencyKey(request.headers["idempotency-key"]),
+    // What is answered at once and has no key is never compared with an earlier request.
+    bodyHash: isPolled || idempotencyKey !== null ? hashBody([modality.name, body]) : "",
+    idempotencyKey,
     repeated: Number(request.headers["x-stainless-retry-count"] ?? 0) > 0,
     traceparent: traceparentOf(request),
   };

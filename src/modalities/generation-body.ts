@@ -6,16 +6,21 @@ import type { ModelInfo } from "../core/modality.js";
 import type { Units } from "../core/usage.js";
 import type {
   AnswerFormat,
+  ConversationMessage,
   FunctionTool,
   GenerationOutput,
   GenerationRequest,
   ToolChoice,
 } from "../inference/text/generation-request.js";
-import { describe } from "./request-body.js";
+import { atMost, describe, metadataField, MOST_CHARACTERS_PER_TOKEN } from "./request-body.js";
 
 /** Fields and rules that the bodies of chat and responses share. */
 
 const MAX_TOOLS = 128;
+/** Messages, or items, of one request. */
+export const MAX_MESSAGES = 2_048;
+/** Words of a list of options. */
+export const MAX_WORDS = 16;
 const MAX_SEED = 2 ** 47;
 /** Where a package does not say how long its context is. */
 const DEFAULT_CONTEXT_TOKENS = 4_096;
@@ -50,10 +55,7 @@ export const sharedFields = {
   stream: z.boolean({ error: "must be true or false" }).nullish(),
   store: z.boolean({ error: "must be true or false" }).nullish(),
   parallel_tool_calls: z.boolean({ error: "must be true or false" }).nullish(),
-  metadata: z
-    .record(z.string().max(64), z.string().max(512), { error: "must be an object of strings" })
-    .refine((entries) => Object.keys(entries).length <= 16, "must have at most 16 entries")
-    .nullish(),
+  metadata: metadataField.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().nullish(),
   service_tier: hint,
@@ -83,10 +85,8 @@ export const toolType = z.literal("function", {
 
 /** A list of tools, each of this shape. */
 export function toolList<Tool extends z.ZodType>(tool: Tool) {
-  return z
-    .array(tool, { error: "must be an array of tools" })
-    .max(MAX_TOOLS, `must be at most ${MAX_TOOLS} tools`)
-    .nullish();
+  const list = z.array(tool, { error: "must be an array of tools" }).max(MAX_TOOLS);
+  return atMost(MAX_TOOLS, "tools", list).nullish();
 }
 
 export const toolChoiceWord = z.enum(["none", "auto", "required"]);
@@ -146,6 +146,24 @@ export async function checkSchemas(
     await setImmediate(); // Other requests get their turn between two schemas.
     grammarOfSchema(parameters ?? {}, "tools", spent);
   }
+}
+
+/** Refuses by its characters what cannot fit the model, before anything counts its tokens. */
+export function checkPromptLength(
+  { messages, truncate }: Pick<GenerationRequest, "messages" | "truncate">,
+  { contextTokens }: ModelInfo,
+  param: string,
+): void {
+  if (contextTokens === undefined || truncate) return;
+  const characters = messages.reduce((sum, message) => sum + charactersOf(message), 0);
+  if (characters <= contextTokens * MOST_CHARACTERS_PER_TOKEN) return;
+  const message = `This model's maximum context length is ${contextTokens} tokens. However, the messages have ${characters} characters, more than so many tokens can hold`;
+  throw new JobError("context_length_exceeded", message, { param });
+}
+
+function charactersOf(message: ConversationMessage): number {
+  const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
+  return calls.reduce((sum, call) => sum + call.arguments.length, message.content.length);
 }
 
 /** The format with its schema; without one, any object of JSON. */

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
 
+/** More characters than any one token stands for: vocabularies end at 128 spaces. */
+export const MOST_CHARACTERS_PER_TOKEN = 128;
+
 /** Parses a request body; the first problem becomes a `JobError` that names its parameter. */
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   if (typeof body !== "object" || body === null || Array.isArray(body))
@@ -34,6 +37,23 @@ export function boundedText(param: string, maximum: number) {
     });
 }
 
+/** A caller's own words beside a job. */
+export const metadataField = atMost(
+  16,
+  "entries",
+  z.record(z.string().max(64), z.string().max(512), { error: "must be an object of strings" }),
+);
+
+/** Refuses a list or an object of too many before what is in it is looked at. */
+export function atMost<Schema extends z.ZodType>(most: number, things: string, schema: Schema) {
+  return z.preprocess((value, context) => {
+    const count = typeof value === "object" && value !== null ? Object.keys(value).length : 0;
+    if (count <= most) return value;
+    context.addIssue(`must have at most ${most} ${things}, got ${count}`);
+    return z.NEVER;
+  }, schema);
+}
+
 /** A boolean, or the word, as multipart forms send it. */
 export function booleanWord(param: string) {
   return z
@@ -63,9 +83,9 @@ function issueError(issue: z.core.$ZodIssue, body: object): JobError {
   if (value === undefined) {
     return new JobError("missing_required_parameter", `${param} is required`, { param });
   }
-  const message = issue.message.startsWith(param)
-    ? issue.message
-    : `${param}: ${issue.message}, got ${describe(value)}`;
+  const named = issue.message.startsWith(param) ? issue.message : `${param}: ${issue.message}`;
+  const isWhole = named === issue.message || named.includes(", got ");
+  const message = isWhole ? named : `${named}, got ${describe(value)}`;
   return new JobError("invalid_value", message, { param });
 }
 

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { describe } from "./request-body.js";
+import { atMost, describe } from "./request-body.js";
+
+const MAX_PARTS = 2_048;
 
 /** Names that the two text endpoints give to a piece of text, and the field that holds it. */
 const TEXT_FIELDS = new Map([
@@ -20,9 +22,13 @@ const part = z.looseObject({ type: z.string() }).superRefine((value, context) =>
 });
 
 /** A message's content: a string, or parts of text. */
-export const textContent = z.union([z.string(), z.array(part)], {
-  error: (issue) => `must be a string or an array of text parts, got ${describe(issue.input)}`,
-});
+export const textContent = atMost(
+  MAX_PARTS,
+  "parts",
+  z.union([z.string(), z.array(part).max(MAX_PARTS)], {
+    error: (issue) => `must be a string or an array of text parts, got ${describe(issue.input)}`,
+  }),
+);
 
 /** Parts are joined by line breaks. */
 export function textOf(content: z.infer<typeof textContent> | null | undefined): string {

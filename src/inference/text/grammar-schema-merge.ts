@@ -59,8 +59,8 @@ const MERGES: Readonly<Record<string, Merge>> = {
 export function mergeSchemas(left: Schema, right: Schema): [conflict: string | undefined, Schema] {
   const merged: Record<string, unknown> = { ...left };
   for (const [key, value] of Object.entries(right)) {
-    const merge = MERGES[key];
-    if (merged[key] === undefined) merged[key] = value;
+    const merge = Object.hasOwn(MERGES, key) ? MERGES[key] : undefined;
+    if (!Object.hasOwn(merged, key) || merged[key] === undefined) merged[key] = value;
     else if (merge !== undefined) merged[key] = merge(merged[key], value);
     else if (JSON.stringify(merged[key]) !== JSON.stringify(value)) return [key, left];
   }

@@ -17,7 +17,7 @@ export const chat = defineModality<"chat", ChatRequest, GenerationOutput>({
   example: () => ({ messages: [{ role: "user", content: "Once upon a time" }], max_tokens: 8 }),
   requestSchema: () => z.toJSONSchema(chatBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(chatCompletion),
-  admit: (body) => parseChatBody(body),
+  admit: (body, { model }) => parseChatBody(body, model),
   mostUnits: mostTokens,
   countUnits: countTokens,
   promptsOf: promptTexts,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
+import type { ModelInfo } from "../../core/modality.js";
 import type {
   AnswerFormat,
   ConversationMessage,
@@ -9,10 +10,13 @@ import type {
 import {
   boundedInteger,
   boundedNumber,
+  checkPromptLength,
   checkSchemas,
   checkTools,
   functionFields,
   jsonSchema,
+  MAX_MESSAGES,
+  MAX_WORDS,
   schemaFormatFields,
   sharedFields,
   sharedRequest,
@@ -22,11 +26,14 @@ import {
   toolType,
   toSchemaFormat,
 } from "../generation-body.js";
-import { parseBody } from "../request-body.js";
+import { atMost, parseBody } from "../request-body.js";
 import { textContent, textOf } from "../text-content.js";
 
 const MAX_STOPS = 4;
 const MAX_CHOICES = 8;
+const MAX_BIASES = 1_024;
+/** Calls of one message. */
+const MAX_CALLS = 128;
 
 const toolCall = z.object({
   id: z.string().min(1).max(128),
@@ -47,7 +54,7 @@ const chatMessage = z.discriminatedUnion(
       content: textContent.nullish(),
       name: z.string().optional(),
       refusal: z.string().nullish(),
-      tool_calls: z.array(toolCall).nullish(),
+      tool_calls: atMost(MAX_CALLS, "calls", z.array(toolCall).max(MAX_CALLS)).nullish(),
     }),
     z.object({ role: z.literal("tool"), content: textContent, tool_call_id: z.string().min(1) }),
   ],
@@ -72,9 +79,14 @@ const stopText = z.string().min(1, "must not be empty").max(256, "must be at mos
 /** Body of `POST /v1/chat/completions`. */
 export const chatBody = z.strictObject({
   ...sharedFields,
-  messages: z
-    .array(chatMessage, { error: "must be an array of messages" })
-    .min(1, "must have at least one message"),
+  messages: atMost(
+    MAX_MESSAGES,
+    "messages",
+    z
+      .array(chatMessage, { error: "must be an array of messages" })
+      .min(1, "must have at least one message")
+      .max(MAX_MESSAGES),
+  ),
   n: boundedInteger(1, MAX_CHOICES),
   stream_options: z
     .strictObject({
@@ -91,11 +103,13 @@ export const chatBody = z.strictObject({
   max_completion_tokens: boundedInteger(1, 1_000_000),
   presence_penalty: boundedNumber(-2, 2),
   frequency_penalty: boundedNumber(-2, 2),
-  logit_bias: z
-    .record(z.string().regex(/^\d{1,9}$/, "must be token ids"), z.number().min(-100).max(100), {
+  logit_bias: atMost(
+    MAX_BIASES,
+    "token ids",
+    z.record(z.string().regex(/^\d{1,9}$/, "must be token ids"), z.number().min(-100).max(100), {
       error: "must be an object of token ids and numbers from -100 to 100",
-    })
-    .nullish(),
+    }),
+  ).nullish(),
   logprobs: z.boolean({ error: "must be true or false" }).nullish(),
   seed: z.int({ error: "must be a whole number" }).nullish(),
   tools: toolList(z.strictObject({ type: toolType, function: z.strictObject(functionFields) })),
@@ -109,7 +123,11 @@ export const chatBody = z.strictObject({
     )
     .nullish(),
   response_format: responseFormat.nullish(),
-  modalities: z.array(z.literal("text", { error: "must be text" })).nullish(),
+  modalities: atMost(
+    MAX_WORDS,
+    "words",
+    z.array(z.literal("text", { error: "must be text" })).max(MAX_WORDS),
+  ).nullish(),
   reasoning_effort: z.unknown().optional(),
   verbosity: z.unknown().optional(),
 });
@@ -122,7 +140,7 @@ export interface ChatRequest extends GenerationRequest {
 }
 
 /** The parsed body with its defaults; contradictions and schemas that cannot be held are refused. */
-export async function parseChatBody(value: unknown): Promise<ChatRequest> {
+export async function parseChatBody(value: unknown, model: ModelInfo): Promise<ChatRequest> {
   const body = parseBody(chatBody, value);
   checkToolMessages(body.messages);
   const request = {
@@ -141,6 +159,7 @@ export async function parseChatBody(value: unknown): Promise<ChatRequest> {
     truncate: false,
     includeUsage: includeUsage(body),
   };
+  checkPromptLength(request, model, "messages");
   checkTools(request.tools, request.toolChoice);
   await checkSchemas(request, "response_format");
   return request;

@@ -16,6 +16,8 @@ export const embeddings = defineModality<"embeddings", EmbeddingsRequest, Embedd
     object: "embedding",
     idPrefix: "embd_",
     variants: [],
+    // 300 000 tokens, as OpenAI has it, in up to 2 048 lists.
+    maxBodyValues: 310_000,
   },
   example: () => ({ input: "a red boat on a calm lake" }),
   requestSchema: () => z.toJSONSchema(embeddingsBody, { io: "input", unrepresentable: "any" }),

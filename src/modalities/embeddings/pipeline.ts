@@ -5,9 +5,10 @@ import { openTextEmbedder } from "../../inference/encoder/open-text-embedder.js"
 import { normalised } from "../../inference/encoder/pooling.js";
 import type { TextEmbedder } from "../../inference/encoder/text-embedder.js";
 import type { TokenSequence } from "../../inference/encoder/token-template.js";
-import { MOST_CHARACTERS_PER_TOKEN, takeTurns } from "../../inference/encoder/turns.js";
+import { takeTurns } from "../../inference/encoder/turns.js";
 import { loadModelPackage } from "../../inference/model-package.js";
 import {
+  checkCharacters,
   checkTotal,
   type EmbeddingsOutput,
   type EmbeddingsRequest,
@@ -63,10 +64,7 @@ async function tokenise(
 
 function sequenceOf(embedder: TextEmbedder, input: Input, index: number): TokenSequence {
   const { maxTokens: limit, vocabSize } = embedder;
-  if (typeof input === "string" && input.length > limit * MOST_CHARACTERS_PER_TOKEN) {
-    const message = `input ${index} has ${input.length} characters, more than the model's ${limit} tokens can hold`;
-    throw new JobError("context_length_exceeded", message, { param: "input" });
-  }
+  if (typeof input === "string") checkCharacters(input, index, limit);
   const wrong = typeof input === "string" ? undefined : input.find((id) => id >= vocabSize);
   if (wrong !== undefined) {
     const message = `input ${index} must have token ids below ${vocabSize}, got ${wrong}`;

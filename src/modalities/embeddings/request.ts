@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { describe, parseBody, wholeNumber } from "../request-body.js";
+import { describe, MOST_CHARACTERS_PER_TOKEN, parseBody, wholeNumber } from "../request-body.js";
 
 const MAX_INPUTS = 2_048;
 /** Tokens of all inputs together, as OpenAI has it. */
@@ -89,11 +89,15 @@ function parseItem(item: unknown, param: string): string | number[] {
     if (item === "") throw refuse(param, "must not be empty", "an empty string");
     return item;
   }
-  const ids = tokens.safeParse(item);
-  if (ids.success) return ids.data;
+  if (isTokens(item)) return item;
   if (Array.isArray(item) && item.length === 0)
     throw refuse(param, "must not be empty", "an empty array");
   throw refuse(param, `must be ${INPUT_FORMS}`, describe(item));
+}
+
+/** As `tokens` has it, which would collect an issue for each wrong one of many. */
+function isTokens(item: unknown): item is number[] {
+  return Array.isArray(item) && item.length > 0 && item.every((id) => token.safeParse(id).success);
 }
 
 function isTokenList(list: readonly unknown[]): boolean {
@@ -101,15 +105,23 @@ function isTokenList(list: readonly unknown[]): boolean {
 }
 
 /** Token counts that are known before the text is tokenised. */
-function checkTokens(inputs: EmbeddingsRequest["inputs"], { contextTokens }: ModelInfo): void {
+function checkTokens(items: EmbeddingsRequest["inputs"], { contextTokens }: ModelInfo): void {
   let total = 0;
-  for (const [index, ids] of inputs.entries()) {
-    if (typeof ids === "string") continue;
-    total += ids.length;
-    if (contextTokens === undefined || ids.length <= contextTokens) continue;
-    throw tooManyTokens({ index, count: ids.length, limit: contextTokens });
+  for (const [index, item] of items.entries()) {
+    if (typeof item !== "string") total += item.length;
+    if (contextTokens === undefined) continue;
+    if (typeof item === "string") checkCharacters(item, index, contextTokens);
+    else if (item.length > contextTokens)
+      throw tooManyTokens({ index, count: item.length, limit: contextTokens });
   }
   checkTotal(total);
+}
+
+/** Refuses by its characters what cannot fit the model, before anything counts its tokens. */
+export function checkCharacters({ length }: string, index: number, limit: number): void {
+  if (length <= limit * MOST_CHARACTERS_PER_TOKEN) return;
+  const message = `This model's maximum context length is ${limit} tokens, however input ${index} has ${length} characters, more than so many tokens can hold`;
+  throw new JobError("context_length_exceeded", message, { param: "input" });
 }
 
 /** Throws `context_length_exceeded` naming the item, its tokens and the model's limit. */

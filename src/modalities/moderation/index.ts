@@ -1,7 +1,12 @@
 import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
-import { type AdmitContext, defineModality, type ModelInfo } from "../../core/modality.js";
+import {
+  type AdmitContext,
+  defineModality,
+  FILE_BODY_BYTES,
+  type ModelInfo,
+} from "../../core/modality.js";
 import { judgePrompts } from "./judge-prompts.js";
 import { answerModeration, moderationReply } from "./render.js";
 import {
@@ -21,6 +26,7 @@ export const moderation = defineModality<"moderation", ModerationRequest, Modera
     object: "moderation",
     idPrefix: "modr-",
     variants: [],
+    maxBodyBytes: FILE_BODY_BYTES,
     modelOptional: true,
   },
   example: (model) => ({

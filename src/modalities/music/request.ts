@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { booleanWord, boundedText, describe, parseBody, wholeNumber } from "../request-body.js";
+import {
+  booleanWord,
+  boundedText,
+  describe,
+  metadataField,
+  parseBody,
+  wholeNumber,
+} from "../request-body.js";
 
 const MAX_TEXT_CHARACTERS = 4_096;
 /** No model may offer more: a piece is held whole in memory until it is encoded. */
@@ -33,7 +40,7 @@ export const musicBody = z.strictObject({
     })
     .default("mp3"),
   seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER).optional(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullable().optional(),
+  metadata: metadataField.nullable().optional(),
 });
 
 export type MusicBody = z.infer<typeof musicBody>;

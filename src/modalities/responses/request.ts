@@ -9,10 +9,13 @@ import type {
 } from "../../inference/text/generation-request.js";
 import {
   boundedInteger,
+  checkPromptLength,
   checkSchemas,
   checkTools,
   functionFields,
   jsonSchema,
+  MAX_MESSAGES,
+  MAX_WORDS,
   schemaFormatFields,
   sharedFields,
   sharedRequest,
@@ -22,7 +25,7 @@ import {
   toolType,
   toSchemaFormat,
 } from "../generation-body.js";
-import { parseBody } from "../request-body.js";
+import { atMost, parseBody } from "../request-body.js";
 import { continueConversation, findConversation, inputItem } from "./conversation.js";
 
 const LOGPROBS = "message.output_text.logprobs";
@@ -40,14 +43,18 @@ const textFormat = z.discriminatedUnion(
 /** Body of `POST /v1/responses`. */
 export const responsesBody = z.strictObject({
   ...sharedFields,
-  input: z.union([z.string().min(1, "must not be empty"), z.array(inputItem).min(1)], {
-    error: "must be a string or an array of items",
-  }),
+  input: atMost(
+    MAX_MESSAGES,
+    "items",
+    z.union([z.string().min(1, "must not be empty"), z.array(inputItem).min(1).max(MAX_MESSAGES)], {
+      error: "must be a string or an array of items",
+    }),
+  ),
   instructions: z.string({ error: "must be a string" }).nullish(),
   previous_response_id: z.string({ error: "must be a string" }).nullish(),
   max_output_tokens: boundedInteger(1, 1_000_000),
   truncation: z.enum(["auto", "disabled"], { error: "must be auto or disabled" }).nullish(),
-  include: z.array(z.string()).nullish(),
+  include: atMost(MAX_WORDS, "words", z.array(z.string()).max(MAX_WORDS)).nullish(),
   text: z
     .strictObject({ format: textFormat.optional(), verbosity: z.unknown().optional() })
     .nullish(),
@@ -76,7 +83,7 @@ export interface ResponsesRequest extends GenerationRequest {
 /** The parsed body with its defaults, after the conversation that it continues. */
 export async function parseResponsesBody(
   value: unknown,
-  context: Pick<AdmitContext, "findEarlier">,
+  context: Pick<AdmitContext, "findEarlier" | "model">,
 ): Promise<ResponsesRequest> {
   const body = parseBody(responsesBody, value);
   const previous = body.previous_response_id ?? null;
@@ -102,6 +109,7 @@ export async function parseResponsesBody(
     previousResponseId: previous,
     isStored: body.store ?? true,
   };
+  checkPromptLength(request, context.model, "input");
   checkTools(request.tools, request.toolChoice);
   await checkSchemas(request, "text.format");
   return request;

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
-import { type AdmitContext, defineModality } from "../../core/modality.js";
+import { type AdmitContext, defineModality, FILE_BODY_BYTES } from "../../core/modality.js";
 import { FRAME_RATE, TIERS } from "../../core/tiers.js";
 import { parseImageInput } from "./image-input.js";
 import { renderVideo, videoObject } from "./render.js";
@@ -15,6 +15,7 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     object: "video",
     idPrefix: "video_",
     variants: ["thumbnail", "spritesheet"],
+    maxBodyBytes: FILE_BODY_BYTES,
     preview: "thumbnail",
   },
   requestSchema: () => z.toJSONSchema(videoBody, { io: "input", unrepresentable: "any" }),

@@ -3,7 +3,7 @@ import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import { TIER_NAMES, TIERS, type Tier, type TierName } from "../../core/tiers.js";
-import { booleanWord, describe, parseBody, wholeNumber } from "../request-body.js";
+import { booleanWord, describe, metadataField, parseBody, wholeNumber } from "../request-body.js";
 
 const MAX_PROMPT_CHARACTERS = 4_096;
 /** Of a request that names none, where its model makes all of them. */
@@ -44,7 +44,7 @@ export const videoBody = z.strictObject({
   generate_audio: booleanWord("generate_audio").optional(),
   seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER).optional(),
   negative_prompt: text("negative_prompt").optional(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).optional(),
+  metadata: metadataField.optional(),
 });
 
 export type VideoBody = z.infer<typeof videoBody>;

@@ -11,6 +11,17 @@ describe("parseJson", () => {
     expect(() => json(`${"[".repeat(33)}${"]".repeat(33)}`)).toThrow(/nested deeper than 32/);
   });
 
+  it("counts values while it scans, and refuses too many with the limit", () => {
+    const list = (count: number) => `[${"1,".repeat(count - 2)}1]`;
+    expect(json(list(200_000))).toHaveLength(199_999);
+    expect(() => json(list(200_001))).toThrow(/at most 200000 values, got 200001/);
+    expect(() => json(`[${"{},".repeat(100_000)}0]`)).toThrow(/at most 200000 values/);
+    const fields = Object.fromEntries(Array.from({ length: 50_001 }, (_, index) => [index, 1]));
+    expect(() => json(JSON.stringify(fields))).toThrow(/at most 50000 names of fields, got 50001/);
+    expect(() => parseJson(Buffer.from(list(6)), 5)).toThrow(/at most 5 values, got 6/);
+    expect(json(JSON.stringify({ prompt: ",[{".repeat(200_000) }))).toBeDefined();
+  });
+
   it("takes no body for nothing, and refuses what is not JSON", () => {
     expect(json("")).toBeUndefined();
     for (const text of ["{", "nul", "{'a':1}", '"\\', "\ufeff{}x"]) {
@@ -26,6 +37,10 @@ describe("checkBody", () => {
     );
     expect(() => checkBody(json('{"a":{"__proto__":1}}'))).toThrow(/not allowed/);
     expect(() => checkBody({ "\ud800": 1 })).toThrow(/not allowed/);
+    expect(() => checkBody({ a: [{ b: "\0" }] })).toThrow(
+      expect.objectContaining({ param: "a.0.b" }),
+    );
+    checkBody(json('{"constructor":{"prototype":{"toString":1}}}'));
     checkBody({ emoji: "🎬", bytes: new Uint8Array([0, 1]) });
   });
 });

@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { parseChatBody } from "#framemill/modalities/chat/request.js";
 
 const messages = [{ role: "user", content: "Hi" }];
-const admit = (body: object) => parseChatBody({ model: "m", messages, ...body });
+const model = {
+  id: "m",
+  modality: "chat",
+  createdAtSeconds: 0,
+  concurrency: 1,
+  contextTokens: 1_000,
+};
+const admit = (body: object) => parseChatBody({ model: "m", messages, ...body }, model);
 const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
 const image = { role: "user", content: [{ type: "image_url", image_url: { url: "data:" } }] };
 
@@ -34,6 +41,42 @@ describe("a chat body", () => {
       prompt_cache_key: "k",
     };
     await expect(admit(ignored)).resolves.toMatchObject({ temperature: 1, stop: [] });
+  });
+
+  test.each([
+    ["messages", { messages: Array(2_049).fill(messages[0]) }, "at most 2048 messages, got 2049"],
+    [
+      "messages.0.content",
+      { messages: [{ role: "user", content: Array(2_049).fill(null) }] },
+      "at most 2048 parts, got 2049",
+    ],
+    [
+      "logit_bias",
+      { logit_bias: Object.fromEntries(Array(1_025).entries()) },
+      "at most 1024 token ids, got 1025",
+    ],
+    ["tools", { tools: Array(129).fill(null) }, "at most 128 tools, got 129"],
+    [
+      "messages",
+      { messages: [{ role: "user", content: "x".repeat(128_001) }] },
+      "maximum context length is 1000 tokens",
+    ],
+  ])("names the limit of %s", async (param, body, limit) => {
+    await expect(admit(body)).rejects.toMatchObject({
+      param,
+      message: expect.stringContaining(limit),
+    });
+  });
+
+  test("takes functions whose fields are called constructor and prototype", async () => {
+    const properties = { constructor: { type: "string" }, prototype: { type: "integer" } };
+    const parameters = { type: "object", properties, required: ["constructor", "valueOf"] };
+    const body = {
+      tools: [{ type: "function", function: { name: "f", parameters } }],
+      tool_choice: "required",
+    };
+    const request = await admit(JSON.parse(JSON.stringify(body)) as object);
+    expect(request.tools[0]?.parameters).toEqual(parameters);
   });
 
   test("reads parts of text, calls and their results", async () => {

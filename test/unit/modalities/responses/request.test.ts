@@ -3,7 +3,8 @@ import type { GenerationOutput } from "#framemill/inference/text/generation-requ
 import { renderResponse, responseObject } from "#framemill/modalities/responses/render.js";
 import { parseResponsesBody } from "#framemill/modalities/responses/request.js";
 
-const nothing = { findEarlier: () => Promise.resolve(undefined) };
+const model = { id: "m", modality: "chat", createdAtSeconds: 0, concurrency: 1 };
+const nothing = { model, findEarlier: () => Promise.resolve(undefined) };
 const admit = (body: object, context = nothing) =>
   parseResponsesBody({ model: "m", input: "Hi", ...body }, context);
 
@@ -35,7 +36,7 @@ describe("a responses body", () => {
 
   test("continues an earlier response without its instructions", async () => {
     const earlier = await admit({ instructions: "Old." });
-    const context = { findEarlier: () => Promise.resolve({ request: earlier, output }) };
+    const context = { model, findEarlier: () => Promise.resolve({ request: earlier, output }) };
     const result = { type: "function_call_output", call_id: "call_1", output: "ok" };
     const body = { instructions: "New.", previous_response_id: "resp_1", input: [result] };
     const request = await parseResponsesBody({ model: "m", ...body }, context);
