@@ -24,6 +24,8 @@ const settings = z.object({
   amqpUrl: z.url({ protocol: /^amqps?$/ }).optional(),
   /** `postgres://…`; unset = embedded PGlite in dataDir. */
   databaseUrl: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  /** Most connections of one front to Postgres, but for one that listens. Change: so that all fronts' stay below `max_connections`. */
+  databaseConnections: count.default(20),
   /** S3 bucket of artifacts; unset = dataDir/artifacts. */
   s3Bucket: z.string().optional(),
   /** Base URL of an S3-compatible service; unset = AWS. */

@@ -1,14 +1,14 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, types as pgliteTypes } from "@electric-sql/pglite";
-import { Kysely, Migrator, PostgresDialect } from "kysely";
+import { Kysely, PostgresDialect } from "kysely";
 import { Pool, types as postgresTypes } from "pg";
 import type { Logger } from "pino";
 import { lockFolder } from "./folder-lock.js";
-import { MIGRATIONS } from "./migrations/migrations.js";
 import { createPGlitePool } from "./pglite-pool.js";
 import { listenOnPostgres, type StopListening } from "./postgres-listener.js";
 import { preparing } from "./prepared-statements.js";
+import { faultOf, isSmall, migrate, readSchema } from "./schema.js";
 import type { Tables } from "./tables.js";
 
 /** One ledger: Postgres shared by replicas, or PGlite inside this process. */
@@ -28,9 +28,11 @@ export interface DatabaseOptions {
   readonly databaseUrl?: string | undefined;
   readonly dataDir: string;
   readonly log: Logger;
+  /** Most connections at once to Postgres, but for one that listens. */
+  readonly databaseConnections?: number | undefined;
 }
 
-const POOL_SIZE = 20;
+const DEFAULT_CONNECTIONS = 20;
 const CONNECT_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** A plan that was made when the tables were small is not kept for longer. */
@@ -42,14 +44,19 @@ const SESSION_SECONDS = 600;
 const SESSION_OPTIONS = "-c enable_seqscan=off -c jit=off";
 const INT8 = 20;
 
-/** Opens the database and brings its schema up to date; concurrent starts wait for each other. */
+/**
+ * Opens the database. An embedded or small one is brought up to date; in front of one that has grown and
+ * lacks migrations it throws a sentence that says what to run. A newer schema of the same major is fine.
+ */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { databaseUrl } = options;
+  if (databaseUrl !== undefined) await prepareSchema(databaseUrl, options.log);
   const database =
-    options.databaseUrl === undefined
+    databaseUrl === undefined
       ? await openPGlite(options.dataDir)
-      : openPostgres(options.databaseUrl, options.log);
+      : openPostgres({ ...options, databaseUrl });
   try {
-    await migrate(database.kysely);
+    if (databaseUrl === undefined) await migrateHere(database.kysely, options.log);
   } catch (error) {
     await database.close();
     throw error;
@@ -57,10 +64,54 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   return database;
 }
 
-function openPostgres(connectionString: string, log: Logger): Database {
+/** A session for a migrator: no statement of it is too long. */
+export function openMigrator(databaseUrl: string): Kysely<unknown> {
+  const pool = new Pool({
+    connectionString: databaseUrl,
+    max: 1,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: "framemill migrate",
+    types: { getTypeParser: parserOf },
+  });
+  pool.on("error", () => {}); // the statement under way fails with it
+  return new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+}
+
+async function prepareSchema(databaseUrl: string, log: Logger): Promise<void> {
+  const db = openMigrator(databaseUrl);
+  try {
+    const schema = await readSchema(db).catch((error: unknown) => {
+      throw new Error(`the database cannot be read: ${reasonOf(error)}`, { cause: error });
+    });
+    if (schema.missing.length > 0 && (await isSmall(db))) await migrateHere(db, log);
+    const fault = faultOf(await readSchema(db));
+    if (fault !== undefined) throw new Error(fault);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Several addresses that were tried in vain have a code and no message. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ("code" in error ? String(error.code) : error.name);
+}
+
+async function migrateHere(kysely: Kysely<Tables> | Kysely<unknown>, log: Logger): Promise<void> {
+  const say = (sentence: string): void => log.debug({}, sentence);
+  // Migrations know the tables as they were: by name, in SQL.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  await migrate(kysely as Kysely<unknown>, { contract: false, say });
+}
+
+function openPostgres({
+  databaseUrl: connectionString,
+  databaseConnections: max = DEFAULT_CONNECTIONS,
+  log,
+}: DatabaseOptions & { readonly databaseUrl: string }): Database {
   const pool = new Pool({
     connectionString,
-    max: POOL_SIZE,
+    max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     maxLifetimeSeconds: SESSION_SECONDS,
@@ -103,14 +154,4 @@ async function openPGlite(dataDir: string): Promise<Database> {
 /** Counts and micro-dollars stay far below 2^53, so 64-bit integers are read as numbers. */
 function parserOf(type: number): (text: string) => unknown {
   return type === INT8 ? Number : postgresTypes.getTypeParser(type);
-}
-
-async function migrate(kysely: Kysely<Tables>): Promise<void> {
-  const migrator = new Migrator({
-    db: kysely,
-    provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
-  });
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined)
-    throw new Error("the database schema could not be updated", { cause: error });
 }

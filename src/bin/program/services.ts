@@ -3,7 +3,7 @@ import type { Config } from "../../config.js";
 import { parsePort } from "./numbers.js";
 import type { ReadConfig } from "./read-config.js";
 
-/** `up`, `front`, `worker`: the processes of the service. */
+/** `up`, `front`, `worker`: the processes of the service; `migrate`, which goes before them. */
 export function addServiceCommands(program: Command, config: ReadConfig): void {
   listenOptions(program.command("up"))
     .description("front and worker in one process; embedded parts unless configured otherwise")
@@ -24,6 +24,15 @@ export function addServiceCommands(program: Command, config: ReadConfig): void {
     .action(async (options: Partial<Config>) =>
       (await import("../commands/worker.js")).worker(config(options)),
     );
+
+  program
+    .command("migrate")
+    .description(
+      "brings the database's schema up to date while fronts are at work; before theirs are replaced",
+    )
+    .option("--check", "say what is missing, exit code 1 where anything is")
+    .option("--contract", "take away, too, what only fronts of earlier releases need")
+    .action(async (options) => (await import("../commands/migrate.js")).migrate(options, config()));
 }
 
 function listenOptions(command: Command): Command {

@@ -1,17 +1,19 @@
-import { sql, type Kysely, type Migration } from "kysely";
+import { sql } from "kysely";
+import type { OnlineMigration } from "./migration.js";
 
-const STATEMENTS = [
-  sql`ALTER TABLE projects ADD COLUMN webhook_secret text`,
+const COLUMNS = [
+  sql`ALTER TABLE projects ADD COLUMN IF NOT EXISTS webhook_secret text`,
   sql`ALTER TABLE jobs
-    ADD COLUMN webhook_url text,
-    ADD COLUMN webhook_attempts integer NOT NULL DEFAULT 0,
-    ADD COLUMN webhook_at timestamptz`,
-  sql`CREATE INDEX jobs_webhooks ON jobs (webhook_at) WHERE webhook_at IS NOT NULL`,
+    ADD COLUMN IF NOT EXISTS webhook_url text,
+    ADD COLUMN IF NOT EXISTS webhook_attempts integer NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS webhook_at timestamptz`,
 ];
 
 /** Whom to tell that a job has ended. */
-export const webhooks: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
+export const webhooks: OnlineMigration = {
+  async online({ change, createIndex }) {
+    await change(...COLUMNS);
+    const definition = sql`(webhook_at) WHERE webhook_at IS NOT NULL`;
+    await createIndex({ name: "jobs_webhooks", table: "jobs", definition });
   },
 };

@@ -1,13 +1,13 @@
-import { sql, type Kysely, type Migration } from "kysely";
-
-const STATEMENTS = [
-  sql`ALTER TABLE jobs ADD COLUMN has_leftovers boolean NOT NULL DEFAULT false`,
-  sql`CREATE INDEX jobs_leftovers ON jobs (ended_at) WHERE has_leftovers`,
-];
+import { sql } from "kysely";
+import type { OnlineMigration } from "./migration.js";
 
 /** Completed jobs whose earlier attempts may have left files behind. */
-export const leftovers: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
+export const leftovers: OnlineMigration = {
+  async online({ change, createIndex }) {
+    await change(
+      sql`ALTER TABLE jobs ADD COLUMN IF NOT EXISTS has_leftovers boolean NOT NULL DEFAULT false`,
+    );
+    const definition = sql`(ended_at) WHERE has_leftovers`;
+    await createIndex({ name: "jobs_leftovers", table: "jobs", definition });
   },
 };

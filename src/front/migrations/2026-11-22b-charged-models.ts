@@ -1,15 +1,18 @@
-import { sql, type Kysely, type Migration } from "kysely";
+import { sql } from "kysely";
+import type { OnlineMigration } from "./migration.js";
 
-const STATEMENTS = [
-  // Charges outlive their jobs. Null in rows of a front of before.
-  sql`ALTER TABLE charges ADD COLUMN modality text, ADD COLUMN model text`,
-  sql`UPDATE charges SET modality = jobs.modality, model = jobs.model
-    FROM jobs WHERE jobs.id = charges.job_id`,
-];
-
-/** What a charge was for. */
-export const chargedModels: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
+/** What a charge was for. Charges outlive their jobs: those without one, or of a front of before, have none. */
+export const chargedModels: OnlineMigration = {
+  async online({ change, fill }) {
+    await change(
+      sql`ALTER TABLE charges ADD COLUMN IF NOT EXISTS modality text, ADD COLUMN IF NOT EXISTS model text`,
+    );
+    await fill({
+      table: "charges",
+      key: "job_id",
+      from: sql`jobs`,
+      where: sql`charges.modality IS NULL AND jobs.id = charges.job_id`,
+      set: sql`modality = jobs.modality, model = jobs.model`,
+    });
   },
 };

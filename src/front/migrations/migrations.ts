@@ -1,16 +1,17 @@
-import type { Migration } from "kysely";
 import { ledger } from "./2026-11-21-ledger.js";
 import { chargedModels } from "./2026-11-22b-charged-models.js";
 import { narrowIndexes } from "./2026-11-22c-narrow-indexes.js";
 import { fronts } from "./2026-11-22d-fronts.js";
+import { oneUnit } from "./2026-11-22g-one-unit.js";
 import { leftovers } from "./2026-11-22-leftovers.js";
+import type { LedgerMigration } from "./migration.js";
 import { replies } from "./2026-11-21-replies.js";
 import { turns } from "./2026-11-21-turns.js";
 import { webhooks } from "./2026-11-21-webhooks.js";
 import { workers } from "./2026-11-22-workers.js";
 
-/** Every schema change in order; the name is the key under which the database remembers it. */
-export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+/** Every schema change by name, in whose order they run; the database remembers it by its name. */
+export const MIGRATIONS: Readonly<Record<string, LedgerMigration>> = {
   "2026-11-21-ledger": ledger,
   "2026-11-21-replies": replies,
   "2026-11-21-turns": turns,
@@ -20,4 +21,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "2026-11-22b-charged-models": chargedModels,
   "2026-11-22c-narrow-indexes": narrowIndexes,
   "2026-11-22d-fronts": fronts,
+  "2026-11-22g-one-unit": oneUnit,
 };

@@ -1,0 +1,19 @@
+import type { Migration } from "kysely";
+import type { OnlineLedger } from "./online.js";
+
+/**
+ * A change of the ledger's schema, which fronts of the release before go on working with. A Kysely
+ * `Migration` runs in one transaction that holds its locks for milliseconds: columns without a rewrite,
+ * tables. What reads or writes the rows of a table (indexes, filling) is an `OnlineMigration`.
+ */
+export type LedgerMigration = Migration | OnlineMigration;
+
+/** Steps that each stand for themselves: one that was interrupted is begun again from its first. */
+export interface OnlineMigration {
+  readonly online: (ledger: OnlineLedger) => Promise<void>;
+  /**
+   * Takes away what fronts of earlier releases need: done when it is asked for, or on a new ledger. The
+   * schema's major from then on, which a front must know.
+   */
+  readonly contracts?: number;
+}
