@@ -48,8 +48,10 @@ const settings = z.object({
   grpcAdvertise: z.string().optional(),
   /** gRPC address of the front, as a worker reaches it. */
   frontAddress: z.string().default("127.0.0.1:8081"),
-  /** Shared secret of workers and front, sent as gRPC metadata. Required off loopback. */
+  /** Shared secret of fronts and workers: it opens gRPC and signs the queue's messages. Required off loopback; unset = the one that front and worker make in dataDir. */
   workerToken: z.string().min(16).optional(),
+  /** Whether messages that bear no signature, and fencing tokens that bear no seal, are taken. Change: while fronts of before they did are replaced. */
+  acceptUnsigned: z.union([z.boolean(), z.stringbool()]).default(false),
   /** Bearer key of the admin routes; unset = none, except that `up` makes one in dataDir. */
   adminKey: z.string().min(16).optional(),
   /** PEM file of the certificate for HTTPS and gRPC TLS; none without its key. */
@@ -177,12 +179,8 @@ function checkTogether(config: Config): void {
   }
   requireBoth("TLS_CERT_FILE", config.tlsCertFile, "TLS_KEY_FILE", config.tlsKeyFile);
   requireBoth("WORKER_CERT_FILE", config.workerCertFile, "WORKER_KEY_FILE", config.workerKeyFile);
-  const shielded = config.workerToken !== undefined || config.tlsCaFile !== undefined;
-  if (!LOOPBACK.has(config.host) && !shielded) {
-    throw new Error(
-      `HOST ${config.host} can be reached by others: set WORKER_TOKEN (or TLS_CA_FILE)`,
-    );
-  }
+  if (!LOOPBACK.has(config.host) && config.workerToken === undefined)
+    throw new Error(`HOST ${config.host} can be reached by others: set WORKER_TOKEN`);
 }
 
 function requireBoth(...[name, value, other, otherValue]: (string | undefined)[]): void {

@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
-import { writeSecret } from "./dev-file.js";
+import { ensureSecret } from "./dev-file.js";
 
 type AdminConfig = Pick<Config, "adminKey" | "dataDir">;
 
@@ -17,11 +16,7 @@ export async function findAdminKey({
 
 /** As `findAdminKey`, and makes one where there is none. */
 export async function ensureAdminKey(config: AdminConfig): Promise<string> {
-  const known = await findAdminKey(config);
-  if (known !== undefined) return known;
-  const made = randomBytes(32).toString("base64url");
-  await writeSecret(keyPath(config.dataDir), made);
-  return made;
+  return config.adminKey ?? (await ensureSecret(keyPath(config.dataDir)));
 }
 
 function keyPath(dataDir: string): string {

@@ -1,4 +1,5 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
@@ -32,8 +33,29 @@ export async function findRunningFront(dataDir: string): Promise<Endpoint | unde
   return answer?.ok ? content : undefined;
 }
 
+/** The secret in a file, made where there is none: once, however many processes ask. */
+export async function ensureSecret(path: string): Promise<string> {
+  const known = await readFile(path, "utf8").catch(() => undefined);
+  if (known !== undefined) return known;
+  const own = `${path}.${process.pid}`;
+  await writeSecret(own, randomBytes(32).toString("base64url"));
+  try {
+    // Unlike a rename it fails where another process was first.
+    await link(own, path);
+  } catch (thrown) {
+    if (!isExisting(thrown)) throw thrown;
+  } finally {
+    await rm(own, { force: true });
+  }
+  return await readFile(path, "utf8");
+}
+
+function isExisting(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST";
+}
+
 /** Secrets in the data folder are for its owner's eyes only. */
-export async function writeSecret(path: string, text: string): Promise<void> {
+async function writeSecret(path: string, text: string): Promise<void> {
   await mkdir(join(path, ".."), { recursive: true });
   await writeFile(path, text, { mode: ownerOnly });
   await chmod(path, ownerOnly);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Config, longestJobMs } from "../config.js";
+import { JobError, toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type { ModelInfo } from "../core/modality.js";
 import type { Tracer } from "../core/tracing.js";
@@ -21,6 +22,7 @@ import { createDirectives, type Directives } from "../worker/directives.js";
 import { startWorker, type Worker } from "../worker/worker.js";
 import type { Log } from "./log.js";
 import { traceService, traceSettings } from "./tracing.js";
+import { type SharedConfig, signerOf } from "./worker-token.js";
 
 /** What front and worker share when they live in one process. */
 export interface Parts {
@@ -32,12 +34,13 @@ export interface Parts {
 }
 
 /** Opens the queue, the store and the list of models that the configuration names. */
-export async function openParts(config: Config, log: Log): Promise<Parts> {
+export async function openParts(config: SharedConfig, log: Log): Promise<Parts> {
   const packages = await chosenPackages(config);
   const models = await Promise.all(packages.map(modelInfo));
   const store = await openArtifactStore(config);
   const broker = await openBroker({
     amqpUrl: config.amqpUrl,
+    signer: signerOf(config),
     name: config.workerId,
     onEvent: (event) => logBrokerEvent(log, event),
   });
@@ -55,7 +58,7 @@ export async function openParts(config: Config, log: Log): Promise<Parts> {
 
 /** Opens the parts for as long as `use` runs, and closes them however it ends. */
 export async function withParts(
-  config: Config,
+  config: SharedConfig,
   log: Log,
   use: (parts: Parts) => Promise<void>,
 ): Promise<void> {
@@ -71,7 +74,7 @@ const CANCEL_MS = 4_000;
 
 /** Starts a worker that reports to `frontAddress`. */
 export async function runWorker(
-  config: Config,
+  config: SharedConfig,
   parts: Parts,
   log: Log,
   frontAddress: string,
@@ -110,7 +113,8 @@ export async function runWorker(
     drainMs,
     health: { host, port: workerPort },
     reporterOf: (job) => reporters.at(addressOf(job)),
-    announce: (status) => reporters.at(frontAddress).announce(status),
+    announce: (status) =>
+      reporters.at(frontAddress).announce(status).catch(explainRefusal(frontAddress)),
     closeReporters: () => reporters.close(),
     directives,
     inference,
@@ -131,9 +135,18 @@ export async function runWorker(
   };
 }
 
+/** Says what to do about a token that is not the front's. */
+function explainRefusal(frontAddress: string) {
+  return (thrown: unknown): never => {
+    if (toJobError(thrown).code !== "invalid_api_key") throw thrown;
+    const message = `the front at ${frontAddress} refuses this worker's token: give both the same WORKER_TOKEN, or on one machine the same DATA_DIR`;
+    throw new JobError("invalid_api_key", message, { cause: thrown });
+  };
+}
+
 /** The ways to fronts, as the configuration secures them. */
 async function openReporters(
-  config: Config,
+  config: SharedConfig,
   directives: Directives,
   tracer: Tracer,
 ): Promise<Reporters> {

@@ -10,6 +10,7 @@ import { type Endpoint, readDevFile } from "./dev-file.js";
 import { createLog, type Log } from "./log.js";
 import { openParts, type Parts, runWorker } from "./parts.js";
 import { traceService } from "./tracing.js";
+import { type SharedConfig, withWorkerToken } from "./worker-token.js";
 
 /** Front and worker in one process, with inference in its child. */
 export interface Stack {
@@ -24,7 +25,8 @@ export interface Stack {
  * Starts everything, in the order in which each part needs the one before. `watch` sees
  * the parts before anybody uses them, for measurements.
  */
-export async function startStack(config: Config, watch?: (parts: Parts) => void): Promise<Stack> {
+export async function startStack(given: Config, watch?: (parts: Parts) => void): Promise<Stack> {
+  const config = await withWorkerToken(given);
   const log = createLog(config, "framemill");
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -59,7 +61,7 @@ async function developmentKey({ dataDir }: Config, { database, keys }: Front): P
 
 /** The front, with the admin routes where there is an admin key. */
 export async function runFront(
-  config: Config,
+  config: SharedConfig,
   { broker, store, models }: Parts,
   log: Log,
 ): Promise<Front> {

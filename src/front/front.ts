@@ -296,6 +296,8 @@ async function openReportServer(
   const caFile = config.tlsCertFile === undefined ? undefined : config.tlsCaFile;
   const tls = await readTlsFiles({ ...serverFiles(config), caFile });
   const { host, grpcPort: port, workerToken: token } = config;
+  if (token === undefined)
+    throw new Error("a front needs WORKER_TOKEN: gRPC is served to its holders");
   return await startReportServer({ ...served, host, port, token, tls });
 }
 

@@ -12,6 +12,7 @@ import type {
 import { decodeJob } from "./codec.js";
 import { Intake } from "./intake.js";
 import type { KeptOpen } from "./keep-open.js";
+import { type MessageSigner, SIGNATURE } from "./message-signer.js";
 import { PUBLISHED_AT_MS } from "./publish-session.js";
 import type { Publisher } from "./publisher.js";
 import { HANDLER_FAILED_DELAY_MS, type Topology } from "./topology.js";
@@ -23,6 +24,8 @@ export interface ConsumerOptions {
   readonly topology: Topology;
   /** Carries deliveries to the retry queues. */
   readonly publisher: Publisher;
+  /** Tells the fronts' messages from others'. */
+  readonly signer: MessageSigner;
   readonly onEvent: (event: BrokerEvent) => void;
 }
 
@@ -82,13 +85,13 @@ function track(inFlight: Set<Promise<void>>, work: Promise<void>): Promise<void>
   return tracked;
 }
 
-/** Decodes, handles and settles one delivery. Never throws. */
+/** Reads, handles and settles one delivery. Never throws. */
 async function deliver(
   options: ConsumerOptions,
   handler: DeliveryHandler,
   parcel: Parcel,
 ): Promise<void> {
-  const job = decode(options, parcel);
+  const job = read(options, parcel);
   if (job === null) return settle(parcel, { type: "reject" });
   try {
     const settlement = await handle(options, handler, { job, parcel });
@@ -101,8 +104,11 @@ async function deliver(
   }
 }
 
-function decode({ onEvent }: ConsumerOptions, { message, routingKey }: Parcel): Job | null {
+/** Nothing of a message is believed, not even parsed, before its signature is. */
+function read({ signer, onEvent }: ConsumerOptions, parcel: Parcel): Job | null {
+  const { message, routingKey } = parcel;
   try {
+    signer.verify(routingKey, message.content, signatureOf(message));
     return decodeJob(message.content, message.properties);
   } catch (error) {
     const cause = error instanceof Error ? error : new Error(String(error));
@@ -134,7 +140,12 @@ async function sendToRetry(
   delayMs: number,
 ): Promise<void> {
   if (lost.aborted) return;
-  const copy = { body: message.content, traceparent: job.traceparent };
+  const signature = signatureOf(message);
+  const copy = {
+    body: message.content,
+    signature: typeof signature === "string" ? signature : undefined,
+    traceparent: job.traceparent,
+  };
   await pRetry(() => publisher.publishLater(routingKey, copy, delayMs), {
     retries: Number.POSITIVE_INFINITY,
     minTimeout: 500,
@@ -143,6 +154,10 @@ async function sendToRetry(
     maxRetryTime: PUBLISH_RETRY_MS,
     signal: lost,
   });
+}
+
+function signatureOf({ properties }: Message): unknown {
+  return properties.headers?.[SIGNATURE];
 }
 
 /** On a lost channel there is nothing to settle: the broker has the message back. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { JobError } from "../core/errors.js";
 import { decodeJob, type MessageFormat } from "./codec.js";
+import type { MessageSigner } from "./message-signer.js";
 
 /** A message that the broker has put aside, and why. */
 export interface DeadLetterSummary {
@@ -11,7 +12,7 @@ export interface DeadLetterSummary {
   readonly jobId: string | null;
   /** RabbitMQ's word: `rejected`, `delivery_limit`, `maxlen`, `expired`. */
   readonly reason: string;
-  /** Why it cannot be read as a job; null where it can. */
+  /** Why no worker takes it for a job; null where one would. */
   readonly fault: string | null;
   /** ISO 8601; null where the broker does not say. */
   readonly diedAt: string | null;
@@ -22,7 +23,7 @@ export interface DeadLetterSummary {
 export interface DeadLetters {
   /** Oldest first; they stay where they are. */
   list(limit: number): Promise<DeadLetterSummary[]>;
-  /** Puts a message back into its job queue; false where it is not there. Throws `invalid_value` for one that is no job. */
+  /** Puts a message back into its job queue; false where it is not there. Throws `invalid_value` for one that no worker would take. */
   replay(id: string): Promise<boolean>;
   /** Forgets a message; false where it is not there. */
   drop(id: string): Promise<boolean>;
@@ -33,13 +34,17 @@ export interface DeadMessage {
   readonly routingKey: string;
   readonly body: Buffer;
   readonly format: MessageFormat;
+  readonly signature: unknown;
   readonly reason: string;
   readonly diedAt: Date | null;
 }
 
-export function summariseDeadLetter(message: DeadMessage): DeadLetterSummary {
+export function summariseDeadLetter(
+  signer: MessageSigner,
+  message: DeadMessage,
+): DeadLetterSummary {
   const { routingKey, body, reason, diedAt } = message;
-  const read = readJob(message);
+  const read = readJob(signer, message);
   return {
     id: idOf(message),
     routingKey,
@@ -51,9 +56,9 @@ export function summariseDeadLetter(message: DeadMessage): DeadLetterSummary {
   };
 }
 
-/** Throws `invalid_value` for a message that no worker could read. */
-export function requireJob(message: DeadMessage): void {
-  const { fault } = readJob(message);
+/** Throws `invalid_value` for a message that no worker would take. */
+export function requireJob(signer: MessageSigner, message: DeadMessage): void {
+  const { fault } = readJob(signer, message);
   if (fault !== null)
     throw new JobError("invalid_value", `a message that is no job cannot be replayed: ${fault}`);
 }
@@ -63,8 +68,9 @@ export function idOf({ routingKey, body }: Pick<DeadMessage, "routingKey" | "bod
   return createHash("sha256").update(`${routingKey}\n`).update(body).digest("hex").slice(0, 32);
 }
 
-function readJob({ body, format }: DeadMessage) {
+function readJob(signer: MessageSigner, { routingKey, body, signature, format }: DeadMessage) {
   try {
+    signer.verify(routingKey, body, signature);
     return { jobId: decodeJob(body, format).id, fault: null };
   } catch (error) {
     return { jobId: null, fault: error instanceof Error ? error.message : String(error) };

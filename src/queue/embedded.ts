@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { unixMs } from "../core/clock.js";
 import { JobError } from "../core/errors.js";
+import type { Job } from "../core/job.js";
 import type {
   Broker,
   BrokerEvent,
@@ -11,6 +13,7 @@ import type {
 } from "./broker.js";
 import { CONTENT_TYPE, decodeJob, encodeJob, MESSAGE_TYPE } from "./codec.js";
 import { type DeadLetters, type DeadMessage, idOf, summariseDeadLetter } from "./dead-letters.js";
+import { createMessageSigner } from "./message-signer.js";
 import {
   DELIVERY_LIMIT,
   HANDLER_FAILED_DELAY_MS,
@@ -28,11 +31,14 @@ export interface EmbeddedOptions {
 interface StoredMessage {
   readonly routingKey: string;
   readonly body: Buffer;
+  readonly signature: string;
   /** Unix milliseconds. */
   readonly publishedAtMs: number;
   /** Times it came back without being settled. */
   returns: number;
 }
+
+type Outgoing = Pick<StoredMessage, "routingKey" | "body" | "signature">;
 
 interface Consumer {
   readonly options: ConsumeOptions;
@@ -56,7 +62,9 @@ export function createEmbeddedBroker(options: EmbeddedOptions = {}): Broker {
 class InProcessBroker implements Broker {
   readonly system = "in_process";
   /** Oldest first. */
-  #dead: DeadMessage[] = [];
+  #dead: (DeadMessage & Outgoing)[] = [];
+  /** Nothing leaves this process: the secret is nobody else's. */
+  readonly #signer = createMessageSigner({ secret: randomBytes(32).toString("hex") });
   readonly #retryDelaysMs: readonly number[];
   readonly #onEvent: (event: BrokerEvent) => void;
   readonly #queues = new Map<string, StoredMessage[]>();
@@ -78,7 +86,7 @@ class InProcessBroker implements Broker {
 
   async publish(
     routingKey: string,
-    job: Parameters<Broker["publish"]>[1],
+    job: Job,
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     const body = encodeJob(job);
@@ -86,7 +94,7 @@ class InProcessBroker implements Broker {
       throw new JobError("service_unavailable", "queue unavailable: it is closed", {
         retryAfterSeconds: 2,
       });
-    this.#enqueue({ routingKey, body });
+    this.#enqueue({ routingKey, body, signature: this.#signer.sign(routingKey, body) });
   }
 
   async consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription> {
@@ -118,13 +126,14 @@ class InProcessBroker implements Broker {
   }
 
   get deadLetters(): DeadLetters {
-    const take = (id: string): DeadMessage | undefined => {
+    const take = (id: string): Outgoing | undefined => {
       const found = this.#dead.find((message) => idOf(message) === id);
       this.#dead = this.#dead.filter((message) => message !== found);
       return found;
     };
     return {
-      list: async (limit) => this.#dead.slice(0, limit).map(summariseDeadLetter),
+      list: async (limit) =>
+        this.#dead.slice(0, limit).map((message) => summariseDeadLetter(this.#signer, message)),
       replay: async (id) => {
         const found = take(id);
         if (found === undefined) return false;
@@ -147,8 +156,9 @@ class InProcessBroker implements Broker {
     while (consumer.inFlight.size > 0) await Promise.all(consumer.inFlight);
   }
 
-  #enqueue({ routingKey, body }: Pick<StoredMessage, "routingKey" | "body">): void {
-    this.#queue(routingKey).push({ routingKey, body, publishedAtMs: unixMs(), returns: 0 });
+  #enqueue({ routingKey, body, signature }: Outgoing): void {
+    const publishedAtMs = unixMs();
+    this.#queue(routingKey).push({ routingKey, body, signature, publishedAtMs, returns: 0 });
     this.#dispatchSoon();
   }
 
@@ -198,7 +208,7 @@ class InProcessBroker implements Broker {
   }
 
   async #deliver(consumer: Consumer, message: StoredMessage): Promise<void> {
-    const job = decodeJob(message.body, FORMAT);
+    const job = this.#read(message);
     const { publishedAtMs, returns } = message;
     const { signal } = consumer;
     const delivery = { job, redelivered: returns > 0, signal, publishedAtMs };
@@ -210,15 +220,21 @@ class InProcessBroker implements Broker {
     }
   }
 
+  /** Everything that lies here was signed and encoded here: what throws is a defect. */
+  #read({ routingKey, body, signature }: StoredMessage): Job {
+    this.#signer.verify(routingKey, body, signature);
+    return decodeJob(body, FORMAT);
+  }
+
   #settle(message: StoredMessage, settlement: Settlement): void {
     if (settlement.type === "reject") this.#bury(message, "rejected");
     if (settlement.type === "return") this.#takeBack(message);
     if (settlement.type === "retry") this.#deliverLater(message, settlement.delayMs);
   }
 
-  /** Everything that lies here was encoded here: it is a job. */
-  #bury({ routingKey, body }: StoredMessage, reason: string): void {
-    this.#dead.push({ routingKey, body, format: FORMAT, reason, diedAt: new Date() });
+  #bury({ routingKey, body, signature }: StoredMessage, reason: string): void {
+    const diedAt = new Date();
+    this.#dead.push({ routingKey, body, signature, format: FORMAT, reason, diedAt });
   }
 
   #takeBack(message: StoredMessage): void {
@@ -227,12 +243,12 @@ class InProcessBroker implements Broker {
     else this.#queue(message.routingKey).unshift(message);
   }
 
-  #deliverLater({ routingKey, body }: StoredMessage, askedMs: number): void {
+  #deliverLater({ routingKey, body, signature }: StoredMessage, askedMs: number): void {
     const publishedAtMs = unixMs();
     const timer = setTimeout(
       () => {
         this.#timers.delete(timer);
-        this.#queue(routingKey).push({ routingKey, body, publishedAtMs, returns: 0 });
+        this.#queue(routingKey).push({ routingKey, body, signature, publishedAtMs, returns: 0 });
         this.#dispatch();
       },
       pickRetryDelayMs(this.#retryDelaysMs, askedMs),

@@ -1,11 +1,14 @@
 import type { Broker, BrokerEvent } from "./broker.js";
 import { createEmbeddedBroker } from "./embedded.js";
+import type { MessageSigner } from "./message-signer.js";
 import { createRabbitmqBroker } from "./rabbitmq.js";
 import type { TopologyOptions } from "./topology.js";
 
 export interface OpenBrokerOptions extends TopologyOptions {
   /** `amqp(s)://…`; without it the broker is in-process. */
   readonly amqpUrl?: string | undefined;
+  /** Signs messages and tells them from others'; the in-process broker has one of its own. */
+  readonly signer: MessageSigner;
   /** Name of this process in the broker's list of connections. */
   readonly name?: string;
   /** Longest wait for a publish's confirm, in milliseconds; 2 000 unless told. */
@@ -20,7 +23,7 @@ export interface OpenBrokerOptions extends TopologyOptions {
  * Opens the queue. When RabbitMQ cannot be reached at first it resolves all the same, with
  * `connected` false, and goes on trying: a front that starts before its broker answers 503.
  */
-export async function openBroker(options: OpenBrokerOptions = {}): Promise<Broker> {
+export async function openBroker(options: OpenBrokerOptions): Promise<Broker> {
   const { amqpUrl, onEvent = () => undefined } = options;
   if (amqpUrl === undefined) return createEmbeddedBroker({ ...options, onEvent });
   return await openRabbitmq({ ...options, url: amqpUrl }, onEvent);

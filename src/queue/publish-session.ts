@@ -4,6 +4,7 @@ import type { ConfirmChannel, Message, Options } from "amqplib";
 import { unixMs } from "../core/clock.js";
 import { CONTENT_TYPE, MESSAGE_TYPE } from "./codec.js";
 import { orAbort } from "./in-time.js";
+import { SIGNATURE } from "./message-signer.js";
 import { assertJobQueue, type Topology } from "./topology.js";
 
 /**
@@ -17,6 +18,8 @@ export const PUBLISHED_AT_MS = "framemill-published-at-ms";
 
 export interface OutgoingMessage {
   readonly body: Buffer;
+  /** Of whoever wrote it first; undefined for a message that came without one. */
+  readonly signature: string | undefined;
   /** W3C trace context, for whoever follows the message. */
   readonly traceparent?: string | undefined;
 }
@@ -81,7 +84,7 @@ export class PublishSession {
   #confirmed(
     exchange: string,
     routingKey: string,
-    { body, traceparent }: OutgoingMessage,
+    { body, signature, traceparent }: OutgoingMessage,
     id: string,
   ): Promise<void> {
     const properties: Options.Publish = {
@@ -90,8 +93,11 @@ export class PublishSession {
       contentType: CONTENT_TYPE,
       type: MESSAGE_TYPE,
       correlationId: id,
-      // The property `timestamp` counts seconds: too few for a wait.
-      ...(traceparent !== undefined && { headers: { traceparent, [PUBLISHED_AT_MS]: unixMs() } }),
+      headers: {
+        ...(signature !== undefined && { [SIGNATURE]: signature }),
+        // The property `timestamp` counts seconds: too few for a wait.
+        ...(traceparent !== undefined && { traceparent, [PUBLISHED_AT_MS]: unixMs() }),
+      },
     };
     return new Promise((resolve, reject) => {
       this.#channel.publish(exchange, routingKey, body, properties, (error) =>

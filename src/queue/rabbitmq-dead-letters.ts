@@ -6,6 +6,7 @@ import {
   requireJob,
   summariseDeadLetter,
 } from "./dead-letters.js";
+import { type MessageSigner, SIGNATURE } from "./message-signer.js";
 import type { Publisher } from "./publisher.js";
 import type { Topology } from "./topology.js";
 
@@ -19,6 +20,7 @@ const MOST_LOOKS = 10;
 export interface DeadLettersOptions {
   readonly topology: Topology;
   readonly publisher: Publisher;
+  readonly signer: MessageSigner;
   /** A confirm channel of a connection that consumes nothing else. */
   readonly openChannel: () => Promise<ConfirmChannel>;
 }
@@ -27,6 +29,7 @@ export interface DeadLettersOptions {
 export function createDeadLetters({
   topology,
   publisher,
+  signer,
   openChannel,
 }: DeadLettersOptions): DeadLetters {
   const look = oneAtATime(openChannel);
@@ -44,12 +47,16 @@ export function createDeadLetters({
       await look(async (channel) => {
         const messages = await takeMessages(channel, topology, limit);
         for (const message of messages) await renew(channel, topology, message);
-        return messages.map((message) => summariseDeadLetter(toDeadMessage(message)));
+        return messages.map((message) => summariseDeadLetter(signer, toDeadMessage(message)));
       }),
     replay: async (id) =>
       await take(id, async (message) => {
-        requireJob(message);
-        await publisher.publish(message.routingKey, { body: message.body });
+        requireJob(signer, message);
+        const { routingKey, body, signature } = message;
+        await publisher.publish(routingKey, {
+          body,
+          signature: typeof signature === "string" ? signature : undefined,
+        });
       }),
     drop: async (id) => await take(id, async () => undefined),
   };
@@ -111,6 +118,7 @@ function toDeadMessage({ content, fields, properties }: GetMessage): DeadMessage
     routingKey: fields.routingKey,
     body: content,
     format: properties,
+    signature: properties.headers?.[SIGNATURE],
     reason: death?.reason ?? "unknown",
     diedAt: death === undefined ? null : new Date(death.time.value * 1_000),
   };

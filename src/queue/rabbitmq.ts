@@ -5,6 +5,7 @@ import { keepChannel, keepConnection } from "./amqp-link.js";
 import type { Broker, BrokerEvent, QueueDepth, Subscription } from "./broker.js";
 import { encodeJob } from "./codec.js";
 import { startConsumer } from "./consumer.js";
+import type { MessageSigner } from "./message-signer.js";
 import type { OutgoingMessage } from "./publish-session.js";
 import { createPublisher } from "./publisher.js";
 import { createDeadLetters } from "./rabbitmq-dead-letters.js";
@@ -22,6 +23,7 @@ export interface RabbitmqOptions extends TopologyOptions {
   readonly name: string;
   /** Longest wait for a publish's confirm and for a queue's depth, in milliseconds. */
   readonly publishTimeoutMs: number;
+  readonly signer: MessageSigner;
   readonly onEvent: (event: BrokerEvent) => void;
 }
 
@@ -30,7 +32,7 @@ export interface RabbitmqOptions extends TopologyOptions {
  * resource alarm stops reading from connections that publish, and acknowledgements with them.
  */
 export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
-  const { url, name, onEvent } = options;
+  const { url, name, signer, onEvent } = options;
   const topology = createTopology(options);
   const publisher = createPublisher({ ...options, name: `${name} publish`, topology });
   const subscriptions = new Set<Subscription>();
@@ -63,16 +65,17 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
     withTimeout(options.publishTimeoutMs, async (signal) => await dead.get().get(signal));
 
   return {
-    deadLetters: createDeadLetters({ topology, publisher, openChannel }),
+    deadLetters: createDeadLetters({ topology, publisher, signer, openChannel }),
     get connected() {
       return publisher.connected;
     },
     system: "rabbitmq",
     publish: async (routingKey, job, { signal } = {}) =>
-      await publisher.publish(routingKey, toMessage(job), signal),
+      await publisher.publish(routingKey, toMessage(signer, routingKey, job), signal),
     async consume(wanted, handler) {
       const connection = consuming.get();
-      const consumer = { connection, name: `${name} consume`, topology, publisher, onEvent };
+      const shared = { topology, publisher, signer, onEvent };
+      const consumer = { ...shared, connection, name: `${name} consume` };
       const subscription = startConsumer(consumer, wanted, handler);
       subscriptions.add(subscription);
       return subscription;
@@ -93,8 +96,9 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
   };
 }
 
-function toMessage(job: Job): OutgoingMessage {
-  return { body: encodeJob(job), traceparent: job.traceparent };
+function toMessage(signer: MessageSigner, routingKey: string, job: Job): OutgoingMessage {
+  const body = encodeJob(job);
+  return { body, signature: signer.sign(routingKey, body), traceparent: job.traceparent };
 }
 
 function lazy<T>(create: () => T) {

@@ -32,7 +32,7 @@ export interface ReporterOptions {
   /** `host:port` of the front. */
   readonly address: string;
   /** Shared secret of workers and front. */
-  readonly token?: string | undefined;
+  readonly token: string;
   /** Given: TLS. With `cert` and `key`: mTLS. */
   readonly tls?: TlsOptions | undefined;
   /** Name in the front's certificate; that of `address` where absent. */
@@ -90,7 +90,7 @@ interface Calling {
 class Client implements GrpcReporter {
   readonly #client: WorkerServiceClient;
   readonly #stream: ReportStream;
-  readonly #token: string | undefined;
+  readonly #token: string;
   readonly #callTimeoutMs: number;
   readonly #retryMs: number;
   readonly #closed = new AbortController();
@@ -227,7 +227,7 @@ class Client implements GrpcReporter {
 
   #metadata(options: { readonly waitForReady?: boolean } = {}): Metadata {
     const metadata = new Metadata(options);
-    if (this.#token !== undefined) metadata.set("authorization", `Bearer ${this.#token}`);
+    metadata.set("authorization", `Bearer ${this.#token}`);
     return metadata;
   }
 }

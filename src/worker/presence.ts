@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { toJobError } from "../core/errors.js";
 import type { WorkerOrders } from "../core/reports.js";
 
 const INTERVAL_MS = 5_000;
@@ -9,6 +10,8 @@ export interface PresenceOptions {
   /** Tells the front how this worker is doing now. */
   readonly announce: () => Promise<WorkerOrders>;
   readonly onOrders: (orders: WorkerOrders) => void;
+  /** The front does not take this worker for one of its own any more. */
+  readonly onRefused: (reason: string) => void;
 }
 
 export interface Presence {
@@ -18,16 +21,18 @@ export interface Presence {
 
 /**
  * Announces a worker every 5 s. Resolves after the first answer or, with the front away, after its
- * deadline: operators may want a worker drained that only now starts.
+ * deadline: operators may want a worker drained that only now starts. Rejects where the front refuses it.
  */
-export async function keepPresence({ announce, onOrders }: PresenceOptions): Promise<Presence> {
+export async function keepPresence(options: PresenceOptions): Promise<Presence> {
+  const { announce, onOrders, onRefused } = options;
   const over = new AbortController();
   const tell = async () => {
-    const orders = await announce().catch(() => undefined);
+    const orders = await announce().catch(throwRefusal);
     if (orders !== undefined && !over.signal.aborted) onOrders(orders);
   };
   await tell();
-  const telling = repeat(tell, over.signal);
+  const tellOn = async () => await tell().catch((thrown) => onRefused(toJobError(thrown).message));
+  const telling = repeat(tellOn, over.signal);
   return {
     async leave() {
       over.abort();
@@ -36,6 +41,11 @@ export async function keepPresence({ announce, onOrders }: PresenceOptions): Pro
       await Promise.race([farewell, sleep(FAREWELL_MS, undefined, { ref: false })]);
     },
   };
+}
+
+/** A front that is away will be back. */
+function throwRefusal(thrown: unknown): undefined {
+  if (toJobError(thrown).code === "invalid_api_key") throw thrown;
 }
 
 async function repeat(tell: () => Promise<void>, signal: AbortSignal): Promise<void> {

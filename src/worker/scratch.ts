@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { JobError } from "../core/errors.js";
 import { isProcessAlive } from "../core/processes.js";
 
 /** Folders of unfinished files: one a process, one an attempt below it. Nothing survives its owner. */
@@ -14,11 +15,14 @@ export interface Scratch {
 export async function openScratch(root: string): Promise<Scratch> {
   await mkdir(root, { recursive: true });
   await sweep(root);
-  const own = await mkdtemp(join(root, `${process.pid}-`));
+  const own = resolve(await mkdtemp(join(root, `${process.pid}-`)));
   let attempts = 0;
   return {
     async use(jobId, run) {
-      const path = join(own, `${jobId}-${++attempts}`);
+      const path = resolve(own, `${jobId}-${++attempts}`);
+      // It is removed at the end: a name must not lead elsewhere.
+      if (dirname(path) !== own)
+        throw new JobError("invalid_value", `job id ${jobId} is no name of a folder`);
       try {
         return await run(path);
       } finally {

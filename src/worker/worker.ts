@@ -90,7 +90,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     await options.inference.ready();
     await spool.sendAll();
     phase = "ready";
-    presence = await keepPresence({ announce, onOrders: follow });
+    const onRefused = (reason: string) => log.error({ reason }, "worker not announced");
+    presence = await keepPresence({ announce, onOrders: follow, onRefused });
     if (state() === "ready") await intake.open();
   } catch (thrown) {
     await close();

@@ -26,6 +26,8 @@ export type Engine = (typeof ENGINES)[number];
 /** What the tests stand on: Postgres, or with FRAMEMILL_TEST_STACK=embedded what `framemill up` has. */
 export const ENGINE: Engine =
   process.env["FRAMEMILL_TEST_STACK"] === "embedded" ? "pglite" : "postgres";
+/** What opens the fronts' gRPC. */
+export const WORKER_TOKEN = "the-worker-token-of-tests";
 /** For `expect.poll`: only a broken test waits this long. */
 export const SOON = { timeout: 60_000, interval: 20 } as const;
 export const MODEL = "service-motion-1";
@@ -95,6 +97,7 @@ export async function startHarness(
       grpcPort: 0,
       requestsPerMinute: 100_000,
       webhookAllowPrivate: true,
+      workerToken: WORKER_TOKEN,
       ...settings,
     },
     {},

@@ -18,7 +18,7 @@ import { createReporter } from "#framemill/rpc/reporter.js";
 import { createReporters } from "#framemill/rpc/reporters.js";
 import { createDirectives } from "#framemill/worker/directives.js";
 import { startWorker, type Worker } from "#framemill/worker/worker.js";
-import { REPLY_MODELS, SOON, type Harness } from "./front-harness.js";
+import { REPLY_MODELS, SOON, WORKER_TOKEN, type Harness } from "./front-harness.js";
 
 /** What a job does instead of inference. */
 export type Script = (task: InferenceJob, signal: AbortSignal) => AsyncIterable<PipelineEvent>;
@@ -37,6 +37,7 @@ export async function startScriptedWorker(
   const reporters = createReporters((address) =>
     createReporter({
       address,
+      token: WORKER_TOKEN,
       onDirective: (lease, directive) => directives.deliver(lease, directive),
     }),
   );

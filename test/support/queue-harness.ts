@@ -1,6 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "#framemill/core/job.js";
+import { createMessageSigner, SIGNATURE } from "#framemill/queue/message-signer.js";
+
+/** What brokers of tests sign with. */
+export const SIGNER = createMessageSigner({ secret: "the-worker-token-of-tests" });
+
+/** Headers of a message that a front would have sent. */
+export function signed(routingKey: string, body: Buffer) {
+  return { [SIGNATURE]: SIGNER.sign(routingKey, body) };
+}
 
 /** Where the RabbitMQ half of the suite runs. `npm test` starts one and sets it. */
 export function getAmqpUrl(): string {

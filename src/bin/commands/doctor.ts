@@ -7,6 +7,7 @@ import { listModelPackages, verifyModelPackage } from "../../inference/model-pac
 import { phonemize } from "../../media/espeak.js";
 import { chooseVideoEncoder } from "../../media/encoders.js";
 import { runFfmpeg } from "../../media/ffmpeg.js";
+import { createMessageSigner } from "../../queue/message-signer.js";
 import { openBroker } from "../../queue/open-broker.js";
 import { openArtifactStore } from "../../storage/open-store.js";
 import { createLog } from "../log.js";
@@ -75,7 +76,9 @@ const CHECKS: readonly Check[] = [
     part: "broker",
     mend: "start RabbitMQ 3.10 or later and set AMQP_URL; unset it for the in-process broker",
     async run({ amqpUrl }) {
-      const broker = await openBroker({ amqpUrl });
+      // It neither sends nor reads.
+      const signer = createMessageSigner({ secret: "" });
+      const broker = await openBroker({ amqpUrl, signer });
       const { connected } = broker;
       await broker.close();
       if (!connected) throw new Error("RabbitMQ does not answer at AMQP_URL");

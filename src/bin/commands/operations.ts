@@ -10,9 +10,11 @@ import { createOperations, type Operations } from "../../front/operations.js";
 import type { UsageQuery } from "../../front/usage-summaries.js";
 import type { Broker } from "../../queue/broker.js";
 import type { DeadLetters } from "../../queue/dead-letters.js";
+import { createMessageSigner } from "../../queue/message-signer.js";
 import { openBroker } from "../../queue/open-broker.js";
 import { createLog } from "../log.js";
 import { findRunningFront } from "../dev-file.js";
+import { findWorkerToken } from "../worker-token.js";
 
 /**
  * Operates on the shared database where one is configured; else on the running embedded front, whose
@@ -38,10 +40,10 @@ export async function withOperations<T>(
 }
 
 /** The broker's, which is opened when somebody asks for them. */
-function openDeadLetters({ amqpUrl }: Config) {
+function openDeadLetters(config: Config) {
   let opening: Promise<Broker> | undefined;
   const open = async (): Promise<DeadLetters> => {
-    opening ??= openBroker({ amqpUrl, name: "framemill" });
+    opening ??= openWithToken(config);
     return (await opening).deadLetters;
   };
   const deadLetters: DeadLetters = {
@@ -50,6 +52,16 @@ function openDeadLetters({ amqpUrl }: Config) {
     drop: async (id) => (await open()).drop(id),
   };
   return { deadLetters, close: async () => await (await opening)?.close() };
+}
+
+/** Without the fronts' token every message looks like a stranger's. */
+async function openWithToken(config: Config): Promise<Broker> {
+  const { amqpUrl, acceptUnsigned } = config;
+  const secret = await findWorkerToken(config);
+  if (secret === undefined)
+    throw new Error("WORKER_TOKEN is not set, and DATA_DIR has none: messages cannot be verified");
+  const signer = createMessageSigner({ secret, acceptUnsigned });
+  return await openBroker({ amqpUrl, signer, name: "framemill" });
 }
 
 async function remoteOperations(baseUrl: string, config: Config): Promise<Operations> {

@@ -2,6 +2,7 @@ import type { Config } from "../../config.js";
 import { createLog } from "../log.js";
 import { withParts, runWorker } from "../parts.js";
 import { untilTold } from "../until-told.js";
+import { withWorkerToken } from "../worker-token.js";
 
 /** Takes jobs from the queue until told to stop. Needs a real broker: there is nobody else in-process. */
 export async function worker(config: Config): Promise<void> {
@@ -12,8 +13,9 @@ export async function worker(config: Config): Promise<void> {
   }
   const stopped = untilTold();
   const log = createLog(config, "framemill-worker");
-  await withParts(config, log, async (parts) => {
-    const running = await runWorker(config, parts, log, config.frontAddress);
+  const shared = await withWorkerToken(config);
+  await withParts(shared, log, async (parts) => {
+    const running = await runWorker(shared, parts, log, shared.frontAddress);
     await stopped;
     await running.stop();
   });

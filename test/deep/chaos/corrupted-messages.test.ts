@@ -11,8 +11,8 @@ import {
   MESSAGE_TYPE,
 } from "#framemill/queue/codec.js";
 import { createTopology } from "#framemill/queue/topology.js";
-import { createPostgres, dropPostgres } from "../../support/front-harness.js";
-import { createJob, getAmqpUrl, until } from "../../support/queue-harness.js";
+import { createPostgres, dropPostgres, WORKER_TOKEN } from "../../support/front-harness.js";
+import { createJob, getAmqpUrl, signed, until } from "../../support/queue-harness.js";
 import { type ServiceProcesses, startApart } from "../../support/service-harness.js";
 import { countOf, noteVerdict } from "./verdicts.js";
 
@@ -30,7 +30,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "framemill-messages-"));
   databaseUrl = await createPostgres();
   const urls = { AMQP_URL: getAmqpUrl(), DATABASE_URL: databaseUrl };
-  service = await startApart(folder, { ...urls, MODELS: MODEL, REQUESTS_PER_MINUTE: "100000" });
+  service = await startApart(folder, {
+    ...urls,
+    MODELS: MODEL,
+    REQUESTS_PER_MINUTE: "100000",
+    WORKER_TOKEN,
+  });
   connection = await connect(getAmqpUrl());
 });
 afterAll(async () => {
@@ -96,7 +101,8 @@ it(
     let answered = 0;
     const every = Math.ceil(CORRUPTED / GOOD);
     for (const [index, { body, ...properties }] of sent.entries()) {
-      const options = { ...properties, messageId: ids[index] ?? "", persistent: true };
+      const headers = signed(key, body);
+      const options = { ...properties, headers, messageId: ids[index] ?? "", persistent: true };
       channel.publish(topology.jobsExchange, key, body, options);
       if (index % every !== 0) continue;
       await client.moderations.create({ model: MODEL, input: `a calm sentence ${index}` });

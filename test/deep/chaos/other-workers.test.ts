@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createReporter, type GrpcReporter } from "#framemill/rpc/reporter.js";
+import { WORKER_TOKEN } from "../../support/front-harness.js";
 import type { LedgerRow } from "./event-log.js";
 import { rebuildNewer, rebuildOlder } from "./other-builds.js";
 import { openStand, type Stand } from "./stand.js";
@@ -32,7 +33,7 @@ describe("workers unlike each other", () => {
         { environment: await clock("-1h") },
       ],
     });
-    reporter = createReporter({ address: stand.grpcAddresses[0] ?? "" });
+    reporter = createReporter({ address: stand.grpcAddresses[0] ?? "", token: WORKER_TOKEN });
   }, 2 * MINUTE_MS);
   afterAll(async () => {
     await reporter?.close();

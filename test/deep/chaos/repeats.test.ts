@@ -10,6 +10,7 @@ import {
   type Harness,
   startHarness,
   upload,
+  WORKER_TOKEN,
 } from "../../support/front-harness.js";
 import { countOf, noteVerdict } from "./verdicts.js";
 
@@ -27,7 +28,9 @@ describe("calls that come again, late and out of order", () => {
   beforeAll(async () => {
     harness = await startHarness("postgres");
     const fronts = [harness.front, await harness.startReplica()];
-    reporters = fronts.map(({ grpcPort }) => createReporter({ address: `127.0.0.1:${grpcPort}` }));
+    reporters = fronts.map(({ grpcPort }) =>
+      createReporter({ address: `127.0.0.1:${grpcPort}`, token: WORKER_TOKEN }),
+    );
   });
   afterAll(async () => {
     await Promise.all((reporters ?? []).map((reporter) => reporter.close()));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { buildWithModality } from "../../support/build-with-modality.js";
-import { createPostgres, dropPostgres } from "../../support/front-harness.js";
+import { createPostgres, dropPostgres, WORKER_TOKEN } from "../../support/front-harness.js";
 import {
   environmentOf,
   type Running,
@@ -91,6 +91,7 @@ export async function openStand(options: StandOptions): Promise<Stand> {
     MODELS_DIR: join(folder, "models"),
     PRICES_FILE: join(folder, "prices.json"),
     REQUESTS_PER_MINUTE: "100000",
+    WORKER_TOKEN,
   };
   const dataDir = join(folder, "data");
   const grpcPorts = await freePorts(options.fronts);

@@ -8,12 +8,14 @@ import { CONTENT_TYPE, encodeJob, MESSAGE_TYPE } from "#framemill/queue/codec.js
 import { createTopology } from "#framemill/queue/topology.js";
 import { proto } from "#framemill/rpc/proto.js";
 import { createReporter } from "#framemill/rpc/reporter.js";
-import { type Harness, startHarness } from "../../support/front-harness.js";
+import { type Harness, startHarness, WORKER_TOKEN } from "../../support/front-harness.js";
 import {
   createJob,
   createNamePrefix,
   createRoutingKey,
   getAmqpUrl,
+  signed,
+  SIGNER,
   until,
 } from "../../support/queue-harness.js";
 import { createArtifact } from "../../support/rpc-harness.js";
@@ -34,7 +36,12 @@ describe("damaged messages of the queue", { timeout: TEN_MINUTES }, () => {
     const namePrefix = topology.jobsExchange.replace(/jobs$/, "");
     const events: string[] = [];
     const onEvent = ({ type }: { readonly type: string }) => void events.push(type);
-    const broker = await openBroker({ amqpUrl: getAmqpUrl(), namePrefix, onEvent });
+    const broker = await openBroker({
+      amqpUrl: getAmqpUrl(),
+      signer: SIGNER,
+      namePrefix,
+      onEvent,
+    });
     const key = createRoutingKey();
     let taken = 0;
     const subscription = await broker.consume({ routingKeys: [key], prefetch: 4 }, async () => {
@@ -55,7 +62,10 @@ describe("damaged messages of the queue", { timeout: TEN_MINUTES }, () => {
       cases: fc.record({ edits, type, contentType, headers: fc.dictionary(short, short) }),
       count: { short: 60, full: 800 },
       check: async ({ edits: changes, ...properties }) => {
-        channel.publish(topology.jobsExchange, key, mutate(whole, changes), properties);
+        const body = mutate(whole, changes);
+        // Past the signature, or the decoder would never see it.
+        const headers = { ...properties.headers, ...signed(key, body) };
+        channel.publish(topology.jobsExchange, key, body, { ...properties, headers });
         await channel.waitForConfirms();
         sent += 1;
         await until(() => taken + buried() === sent);
@@ -122,6 +132,7 @@ describe("damaged gRPC messages", { timeout: TEN_MINUTES }, () => {
       ":path": path,
       "content-type": "application/grpc",
       te: "trailers",
+      authorization: `Bearer ${WORKER_TOKEN}`,
       "grpc-timeout": "5S",
     });
     let status = "none";
@@ -152,7 +163,10 @@ describe("damaged gRPC messages", { timeout: TEN_MINUTES }, () => {
     process.stdout.write(`gRPC statuses: ${JSON.stringify(Object.fromEntries(statuses))}\n`);
     const total = [...statuses.values()].reduce((sum, count) => sum + count, 0);
     expect(total).toBe(countOf({ short: 80, full: 1_000 }));
-    const reporter = createReporter({ address: `127.0.0.1:${harness.front.grpcPort}` });
+    const reporter = createReporter({
+      address: `127.0.0.1:${harness.front.grpcPort}`,
+      token: WORKER_TOKEN,
+    });
     expect(await reporter.claim("video_unknown", "w")).toEqual({ outcome: "already-done" });
     await reporter.close();
     expect(session.destroyed).toBe(false);

@@ -16,6 +16,7 @@ import {
   SOON,
   startHarness,
   upload,
+  WORKER_TOKEN,
 } from "../../support/front-harness.js";
 import { createGate } from "../../support/queue-harness.js";
 import { startTcpProxy } from "../../support/tcp-proxy.js";
@@ -136,7 +137,7 @@ it("is an outage to workers while it is away: their reports are taken once it is
   url.port = String(proxy.port);
   const config = { ...harness.config, databaseUrl: url.href };
   const front = await harness.startReplica({ config });
-  const reporter = createReporter({ address: `127.0.0.1:${front.grpcPort}`, onDirective() {} });
+  const reporter = createReporter({ address: `127.0.0.1:${front.grpcPort}`, token: WORKER_TOKEN });
   const id = await createJob(front, harness.account.key);
   const claim = await reporter.claim(id, "worker-1");
   if (claim.outcome !== "leased") throw new Error(`no lease: ${claim.outcome}`);

@@ -9,6 +9,7 @@ import {
   createNamePrefix,
   createRoutingKey,
   getAmqpUrl,
+  SIGNER,
   until,
 } from "../../support/queue-harness.js";
 
@@ -25,6 +26,7 @@ describe("RabbitMQ broker in alarms", () => {
     key = createRoutingKey();
     // So long that only an alarm can be what ends a publish.
     broker = await openBroker({
+      signer: SIGNER,
       amqpUrl: getAmqpUrl(),
       namePrefix,
       publishTimeoutMs: 600_000,

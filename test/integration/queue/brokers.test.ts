@@ -7,6 +7,7 @@ import {
   createNamePrefix,
   createRoutingKey,
   getAmqpUrl,
+  SIGNER,
   until,
 } from "../../support/queue-harness.js";
 
@@ -24,7 +25,7 @@ describe.each([
 
   beforeAll(async () => {
     const own = { namePrefix: createNamePrefix(), retryDelaysMs: RETRY_DELAYS_MS };
-    broker = await openBroker({ amqpUrl: amqpUrl(), ...own, ...PATIENT });
+    broker = await openBroker({ signer: SIGNER, amqpUrl: amqpUrl(), ...own, ...PATIENT });
   });
   afterAll(() => broker?.close());
 
@@ -275,8 +276,14 @@ describe.each([
   { name: "in-process", amqpUrl: () => undefined },
   { name: "RabbitMQ", amqpUrl: getAmqpUrl },
 ])("a $name broker of its own", ({ amqpUrl }) => {
-  const openOwn = (more: OpenBrokerOptions = {}) =>
-    openBroker({ amqpUrl: amqpUrl(), namePrefix: createNamePrefix(), ...PATIENT, ...more });
+  const openOwn = (more: Partial<OpenBrokerOptions> = {}) =>
+    openBroker({
+      signer: SIGNER,
+      amqpUrl: amqpUrl(),
+      namePrefix: createNamePrefix(),
+      ...PATIENT,
+      ...more,
+    });
 
   test("refuses to publish and is not connected once closed", async () => {
     const broker = await openOwn();

@@ -2,6 +2,7 @@ import { type Channel, type ChannelModel, connect } from "amqplib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Broker, BrokerEvent, Delivery, Settlement } from "#framemill/queue/broker.js";
 import { CONTENT_TYPE, MESSAGE_TYPE } from "#framemill/queue/codec.js";
+import { createMessageSigner, SIGNATURE } from "#framemill/queue/message-signer.js";
 import { openBroker } from "#framemill/queue/open-broker.js";
 import { assertJobQueue, createTopology } from "#framemill/queue/topology.js";
 import {
@@ -10,6 +11,8 @@ import {
   createNamePrefix,
   createRoutingKey,
   getAmqpUrl,
+  signed,
+  SIGNER,
   until,
 } from "../../support/queue-harness.js";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
@@ -55,7 +58,7 @@ describe("RabbitMQ broker under faults", () => {
     key = createRoutingKey();
     const patient = { publishTimeoutMs: 60_000, connectTimeoutMs: 60_000 };
     const own = { amqpUrl: proxied, namePrefix, retryDelaysMs: [300], onEvent };
-    broker = await openBroker({ ...own, ...patient });
+    broker = await openBroker({ signer: SIGNER, ...own, ...patient });
   });
   afterEach(async () => {
     vi.useRealTimers();
@@ -64,15 +67,22 @@ describe("RabbitMQ broker under faults", () => {
   });
 
   function publishRaw(body: string | Buffer, properties = {}) {
-    raw.publish(topology.jobsExchange, key, Buffer.from(body), {
+    const bytes = Buffer.from(body);
+    raw.publish(topology.jobsExchange, key, bytes, {
       contentType: CONTENT_TYPE,
       type: MESSAGE_TYPE,
+      headers: signed(key, bytes),
       ...properties,
     });
   }
 
   test("refuses to publish while the broker is away, then finds it again", async () => {
-    const hasty = await openBroker({ amqpUrl: proxied, namePrefix, publishTimeoutMs: 200 });
+    const hasty = await openBroker({
+      signer: SIGNER,
+      amqpUrl: proxied,
+      namePrefix,
+      publishTimeoutMs: 200,
+    });
     await broker.publish(key, createJob());
     await proxy.cut();
     await expect(hasty.publish(key, createJob())).rejects.toMatchObject({
@@ -118,7 +128,7 @@ describe("RabbitMQ broker under faults", () => {
     const url = new URL(proxied);
     url.searchParams.set("heartbeat", "1");
     const hasty = { publishTimeoutMs: 500, onEvent };
-    const wary = await openBroker({ amqpUrl: url.href, namePrefix, ...hasty });
+    const wary = await openBroker({ signer: SIGNER, amqpUrl: url.href, namePrefix, ...hasty });
     // On a busy machine it may take its own slowness for a hole.
     const isPublished = () =>
       wary.publish(key, createJob()).then(
@@ -140,6 +150,7 @@ describe("RabbitMQ broker under faults", () => {
   test("starts without its broker and connects when it comes", async () => {
     await proxy.cut();
     const late = await openBroker({
+      signer: SIGNER,
       amqpUrl: `amqp://127.0.0.1:${proxy.port}`,
       namePrefix,
       connectTimeoutMs: 200,
@@ -235,6 +246,65 @@ describe("RabbitMQ broker under faults", () => {
       corrupted.length,
     );
     await subscription.stop();
+  });
+
+  test("buries what no front has signed, says why, and lets nobody put it back", async () => {
+    await raw.purgeQueue(topology.deadQueue);
+    const handled: string[] = [];
+    const body = Buffer.from(JSON.stringify(createJob({ reportTo: "198.51.100.1:8081" })));
+    const stranger = createMessageSigner({ secret: "the-token-of-another-installation" });
+    const forged = [
+      {},
+      { [SIGNATURE]: 7 },
+      { [SIGNATURE]: stranger.sign(key, body) },
+      { [SIGNATURE]: SIGNER.sign("video.another-queue", body) },
+      { [SIGNATURE]: SIGNER.sign(key, Buffer.concat([body, Buffer.from(" ")])) },
+    ];
+    await broker.publish(key, createJob({ id: "signed" }));
+    for (const headers of forged) publishRaw(body, { headers });
+    const subscription = await broker.consume({ routingKeys: [key], prefetch: 4 }, async (one) => {
+      handled.push(one.job.id);
+      return ack;
+    });
+    await until(async () => (await broker.deadLetters.list(100)).length === forged.length);
+    const dead = await broker.deadLetters.list(100);
+    await until(() => handled.length > 0);
+    expect(handled).toEqual(["signed"]);
+    expect(dead.map(({ fault }) => fault?.split(":")[0])).toEqual([
+      "message has no framemill-signature",
+      "message has no framemill-signature",
+      ...Array.from({ length: 3 }, () => "message has a wrong framemill-signature"),
+    ]);
+    await expect(broker.deadLetters.replay(dead[0]?.id ?? "")).rejects.toMatchObject({
+      code: "invalid_value",
+    });
+    await subscription.stop();
+  });
+
+  test("takes unsigned messages while fronts of before are replaced, and wrong ones never", async () => {
+    await raw.purgeQueue(topology.deadQueue);
+    const secret = "the-worker-token-of-tests";
+    const signer = createMessageSigner({ secret, acceptUnsigned: true });
+    const lenient = await openBroker({
+      amqpUrl: getAmqpUrl(),
+      namePrefix,
+      signer,
+      retryDelaysMs: [300],
+    });
+    const handled: string[] = [];
+    const subscription = await lenient.consume({ routingKeys: [key], prefetch: 4 }, async (one) => {
+      handled.push(one.job.id);
+      return handled.length === 1 ? { type: "retry", delayMs: 0 } : ack;
+    });
+    await until(() => subscription.consuming);
+    const unsigned = createJob({ id: "unsigned" });
+    publishRaw(JSON.stringify(createJob({ id: "forged" })), { headers: { [SIGNATURE]: "v1=00" } });
+    publishRaw(JSON.stringify(unsigned), { headers: {} });
+    await until(async () => (await raw.checkQueue(topology.deadQueue)).messageCount === 1);
+    await until(() => handled.length === 2);
+    expect(handled).toEqual([unsigned.id, unsigned.id]);
+    await subscription.stop();
+    await lenient.close();
   });
 
   test("buries a rejected job with its routing key", async () => {

@@ -101,7 +101,7 @@ describe("faults of the network", () => {
   });
 
   test("an absent front is service_unavailable when the time is up", async () => {
-    const reporter = keep(createReporter({ address: "127.0.0.1:1", retryMs: 500 }));
+    const reporter = keep(createReporter({ address: "127.0.0.1:1", token: TOKEN, retryMs: 500 }));
     await expect(reporter.claim("video_1", "worker-a")).rejects.toMatchObject({
       code: "service_unavailable",
     });
@@ -110,7 +110,7 @@ describe("faults of the network", () => {
   });
 
   test("close ends calls that wait for the front", async () => {
-    const reporter = createReporter({ address: "127.0.0.1:1", retryMs: 60_000 });
+    const reporter = createReporter({ address: "127.0.0.1:1", token: TOKEN, retryMs: 60_000 });
     const claim = reporter.claim("video_1", "worker-a").catch((error: unknown) => error);
     await reporter.close();
     expect(await claim).toMatchObject({ code: "service_unavailable" });
@@ -118,9 +118,14 @@ describe("faults of the network", () => {
 
   test("a server closes although a worker's stream is open", async () => {
     const front = createFakeFront();
-    const server = await startReportServer({ handlers: front, host: "127.0.0.1", port: 0 });
+    const server = await startReportServer({
+      handlers: front,
+      host: "127.0.0.1",
+      port: 0,
+      token: TOKEN,
+    });
     const address = `127.0.0.1:${server.port}`;
-    const reporter = keep(createReporter({ address, callTimeoutMs: 100 }));
+    const reporter = keep(createReporter({ address, token: TOKEN, callTimeoutMs: 100 }));
     reporter.progress({ ...lease, fraction: 0.1, stage: "steps", ...chunksOf("x") });
     await until(() => front.reports.length === 1);
     await server.close();
@@ -255,7 +260,7 @@ describe("TLS", () => {
   test("mTLS serves a worker with a signed certificate and nobody else", async () => {
     const handlers = createFakeFront();
     const { port } = keep(
-      await startReportServer({ handlers, host: "localhost", port: 0, tls: front }),
+      await startReportServer({ handlers, host: "localhost", port: 0, token: TOKEN, tls: front }),
     );
     expect(await connect(port, worker).complete(createCompletion())).toEqual({
       outcome: "recorded",
