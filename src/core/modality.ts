@@ -104,7 +104,7 @@ export interface JobView<Request = unknown> {
   readonly etaSeconds: number | null;
   readonly quote: Quote;
   /** Charged amount; null until the job ended. */
-  readonly chargedMicroUsd: number | null;
+  readonly chargedNanoUsd: number | null;
   /** Counted units and what the pipeline said; null until the job completed. */
   readonly usage: Usage | null;
   readonly output: unknown;

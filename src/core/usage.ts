@@ -27,23 +27,33 @@ export interface Usage extends Units {
   readonly gpuMs: number;
 }
 
-/** Micro-dollars of one unit each; fractions are allowed, amounts are whole. */
+/** Micro-dollars of one unit each; fractions are allowed. */
 export type Prices = Units;
 
-/** What a job will cost at most, fixed when it is accepted. Money is integer micro-dollars. */
+/** What a job will cost at most, fixed when it is accepted. Money is integer nano-dollars. */
 export interface Quote {
   readonly prices: Prices;
   /** Units the job may use at most. */
   readonly units: Units;
-  readonly amountMicroUsd: number;
+  readonly amountNanoUsd: number;
 }
 
 export function quote(prices: Prices, units: Units): Quote {
-  return { prices, units, amountMicroUsd: priceOf(prices, units) };
+  return { prices, units, amountNanoUsd: nanoPriceOf(prices, units) };
 }
 
-/** Whole micro-dollars; units without a price cost nothing. */
+/** Whole nano-dollars, which the ledger holds; units without a price cost nothing. */
+export function nanoPriceOf(prices: Prices, units: Units): number {
+  return Math.round(sumPrices(prices, units) * 1_000);
+}
+
+/** Whole micro-dollars, in which a worker and a front compare what they counted. */
 export function priceOf(prices: Prices, units: Units): number {
+  return Math.round(sumPrices(prices, units));
+}
+
+/** Micro-dollars with their fraction. */
+function sumPrices(prices: Prices, units: Units): number {
   const parts = UNIT_NAMES.map((name) => (prices[name] ?? 0) * (units[name] ?? 0));
-  return Math.round(parts.reduce((sum, part) => sum + part, 0));
+  return parts.reduce((sum, part) => sum + part, 0);
 }

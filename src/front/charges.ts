@@ -9,7 +9,7 @@ interface ChargeRequest {
   Params: { readonly id: string };
 }
 
-/** `GET /v1/charges/{id}`: what a job has cost, once it has completed. */
+/** `GET /v1/charges/{id}`: what a job has cost, once it has ended and cost anything. */
 export function addChargeRoute(app: FastifyInstance, { kysely }: Database): void {
   app.get<ChargeRequest>("/v1/charges/:id", (request) =>
     readCharge(kysely, callerOf(request).project.id, request.params.id),
@@ -31,7 +31,7 @@ async function readCharge(kysely: Kysely<Tables>, projectId: string, id: string)
     id: charge.job_id,
     object: "charge",
     currency: "usd",
-    amount: charge.amount_micro_usd / 1_000_000,
+    amount: (charge.amount_nano_usd ?? charge.amount_micro_usd * 1_000) / 1_000_000_000,
     units: charge.counted_units,
     created_at: Math.floor(charge.created_at.getTime() / 1_000),
   };

@@ -1,11 +1,14 @@
 import { sql, type Kysely } from "kysely";
 import type { CompletionReport } from "../core/reports.js";
+import { toMicroUsd } from "./amounts.js";
 import type { AnsweredJob } from "./job-record.js";
 import { NOT_ENDED, notify } from "./job-moves.js";
 import type { Tables } from "./tables.js";
 
 export interface Completion {
   readonly report: CompletionReport;
+  /** The quote's prices times the usage. */
+  readonly amountNanoUsd: number;
   /** Whether the replica that records it has the caller: nobody else needs to be told. */
   readonly isAwaited: boolean;
 }
@@ -49,11 +52,13 @@ async function completeEach(
       WHERE id = ANY(${ids}::text[]) AND id = job_id AND jobs.token = report.token AND state <> 'queued'
         AND ${NOT_ENDED}
       RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
-        project_id, modality, model, prices, job_id, units, amount, gpu_ms, is_awaited
+        project_id, api_key_id, modality, model, tier, prices, job_id, units, amount,
+        gpu_ms, is_awaited
     ), charged AS (
-      INSERT INTO charges (job_id, project_id, modality, model, prices, counted_units,
-        amount_micro_usd, gpu_ms)
-      SELECT id, project_id, modality, model, prices, units, amount, gpu_ms FROM done
+      INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices,
+        counted_units, amount_nano_usd, amount_micro_usd, gpu_ms)
+      SELECT id, project_id, api_key_id, modality, model, tier, prices, units, amount,
+        ${toMicroUsd(sql`amount`)}, gpu_ms FROM done
     ), noted AS (
       UPDATE attempts SET outcome = 'completed', gpu_ms = report.gpu_ms, ended_at = now()
       FROM report
@@ -65,7 +70,7 @@ async function completeEach(
   return new Map(rows.map(({ token, ...job }) => [`${job.id}/${token}`, job]));
 }
 
-function toRow({ report, isAwaited }: Completion) {
+function toRow({ report, isAwaited, amountNanoUsd }: Completion) {
   const { gpuMs, ...units } = report.usage;
   return {
     job_id: report.jobId,
@@ -74,7 +79,7 @@ function toRow({ report, isAwaited }: Completion) {
     usage: report.usage,
     output: report.output ?? null,
     units,
-    amount: report.cost.amountMicroUsd,
+    amount: amountNanoUsd,
     gpu_ms: Math.round(gpuMs),
     is_awaited: isAwaited,
   };

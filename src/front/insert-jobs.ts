@@ -1,4 +1,5 @@
 import { sql, type Kysely } from "kysely";
+import { toMicroUsd } from "./amounts.js";
 import type { NewJob, Submission } from "./new-job.js";
 import type { OutgoingJob } from "./outbox.js";
 import type { Tables } from "./tables.js";
@@ -38,18 +39,18 @@ export async function insertJobs(
       FROM jsonb_to_recordset(${JSON.stringify(drafts.map(toRow))}::jsonb) AS new (nth int, id text,
         project_id text, api_key_id text, modality text, model text, request jsonb,
         request_file jsonb, tier text, kept boolean, report_to text, prices jsonb,
-        quoted_units jsonb, work double precision, amount_micro_usd bigint, idempotency_key text,
+        quoted_units jsonb, work double precision, amount_nano_usd bigint, idempotency_key text,
         body_hash text, traceparent text, webhook_url text, deadline_ms bigint, room int)
     ), lane AS (
       SELECT modality, model, ${SERVED_TURN} AS served_turn, ${AHEAD_IN_LANE} AS ahead
       FROM (SELECT modality, model, max(room) AS room FROM new GROUP BY modality, model) lane
     ), job AS (
       INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, request_file, tier,
-        kept, report_to, prices, quoted_units, work, amount_micro_usd, idempotency_key, body_hash,
-        traceparent, turn, released_at, webhook_url, webhook_at, deadline_at, republish_after)
+        kept, report_to, prices, quoted_units, work, amount_nano_usd, amount_micro_usd,
+        idempotency_key, body_hash, traceparent, turn, released_at, webhook_url, webhook_at, deadline_at, republish_after)
       SELECT id, project_id, api_key_id, modality, model, coalesce(request, 'null'::jsonb), request_file, tier,
-        kept, report_to, prices, quoted_units, work, amount_micro_usd, idempotency_key, body_hash,
-        traceparent, served_turn, CASE WHEN ahead + nth_of_lane <= room THEN now() END, webhook_url,
+        kept, report_to, prices, quoted_units, work, amount_nano_usd, ${toMicroUsd(sql`amount_nano_usd`)},
+        idempotency_key, body_hash, traceparent, served_turn, CASE WHEN ahead + nth_of_lane <= room THEN now() END, webhook_url,
         CASE WHEN webhook_url IS NOT NULL THEN now() END,
         now() + deadline_ms * interval '1 millisecond', now() + interval '60 seconds'
       FROM new JOIN lane USING (modality, model) ORDER BY nth
@@ -82,7 +83,7 @@ function toRow({ submission, job }: DraftedJob, nth: number) {
     prices: job.quote.prices,
     quoted_units: job.quote.units,
     work: Object.values(job.quote.units).reduce((sum, units) => sum + units, 0),
-    amount_micro_usd: job.quote.amountMicroUsd,
+    amount_nano_usd: job.quote.amountNanoUsd,
     idempotency_key: idempotencyKey,
     body_hash: bodyHash,
     traceparent,

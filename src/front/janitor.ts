@@ -9,6 +9,7 @@ import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
 import { attemptFolder, sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
+import { rollUpUsage } from "./usage-rollup.js";
 import { forgetWorkers } from "./workers.js";
 
 export interface JanitorOptions {
@@ -60,6 +61,7 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await deleteOldRows(db, options.repliedModalities);
       await forgetWorkers(db);
       await forgetFronts(db);
+      await rollUpUsage(db);
     },
     onError: (error) => {
       const message = error instanceof Error ? error.message : String(error);

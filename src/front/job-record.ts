@@ -16,7 +16,7 @@ export interface JobRecord {
   readonly prices: Prices;
   readonly quoted_units: Units;
   readonly work: number;
-  readonly amount_micro_usd: number;
+  readonly amount_nano_usd: number;
   readonly failure: JobFailure | null;
   readonly artifacts: readonly Artifact[];
   readonly usage: Usage | null;
@@ -34,7 +34,8 @@ export interface JobRecord {
   /** Queued jobs of the same model before this one, and their work. */
   readonly jobs_ahead: number | null;
   readonly work_ahead: number | null;
-  readonly charged_micro_usd: number | null;
+  /** Null where nothing was charged. */
+  readonly charged_nano_usd: number | null;
 }
 
 /** What a caller who waited is answered from. */

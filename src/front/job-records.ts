@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { JobView, Modality } from "../core/modality.js";
+import { nanoUsdOf } from "./amounts.js";
 import type { Estimates } from "./estimates.js";
 import type { JobRecord } from "./job-record.js";
 import type { Tables } from "./tables.js";
@@ -67,9 +68,9 @@ function toView(record: JobRecord, estimates: Estimates): JobView {
     quote: {
       prices: record.prices,
       units: record.quoted_units,
-      amountMicroUsd: record.amount_micro_usd,
+      amountNanoUsd: record.amount_nano_usd,
     },
-    chargedMicroUsd: record.state === "failed" ? 0 : record.charged_micro_usd,
+    chargedNanoUsd: record.charged_nano_usd ?? (record.state === "failed" ? 0 : null),
     usage: record.usage,
     output: record.output,
   };
@@ -87,12 +88,12 @@ function selectJobs(
 ): RawBuilder<JobRecord> {
   return sql<JobRecord>`
     SELECT j.seq, j.id, j.modality, j.model, j.request, j.state, j.progress, j.stage, j.tier,
-      j.prices, j.quoted_units, j.work, j.amount_micro_usd, j.failure, j.artifacts, j.usage,
+      j.prices, j.quoted_units, j.work, ${nanoUsdOf("j")} AS amount_nano_usd, j.failure, j.artifacts, j.usage,
       j.output, j.kept, j.created_at, j.started_at, j.ended_at, j.expires_at, ahead.jobs_ahead,
       ahead.work_ahead,
       (j.files_removed OR coalesce(j.expires_at <= now(), false)) AS expired,
       extract(epoch FROM now() - j.started_at)::double precision AS running_seconds,
-      charges.amount_micro_usd AS charged_micro_usd
+      ${nanoUsdOf("charges")} AS charged_nano_usd
     FROM jobs j
     LEFT JOIN charges ON charges.job_id = j.id
     LEFT JOIN LATERAL (

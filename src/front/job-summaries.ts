@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { JobFailure, JobState } from "../core/job.js";
 import type { Prices, Units } from "../core/usage.js";
+import { inMicroUsd, nanoUsdOf } from "./amounts.js";
 import { isProject } from "./ledger.js";
 import type { Tables } from "./tables.js";
 
@@ -148,8 +149,8 @@ function selectSummaries<Row extends SummaryRow>(
       CASE WHEN jobs.state = 'in_progress' AND jobs.worker_id IS NOT NULL THEN jobs.stage END AS stage,
       jobs.attempts, jobs.crashes, jobs.preemptions, jobs.worker_id AS "workerId", jobs.prices,
       coalesce(charges.counted_units, jobs.quoted_units) AS units,
-      jobs.amount_micro_usd AS "quotedMicroUsd",
-      coalesce(charges.amount_micro_usd, CASE WHEN jobs.ended_at IS NOT NULL THEN 0 END)
+      ${inMicroUsd(nanoUsdOf("jobs"))} AS "quotedMicroUsd",
+      coalesce(${inMicroUsd(nanoUsdOf("charges"))}, CASE WHEN jobs.ended_at IS NOT NULL THEN 0 END)
         AS "chargedMicroUsd",
       (SELECT coalesce(sum(gpu_ms), 0)::bigint FROM attempts
         WHERE attempts.job_id = jobs.id) AS "gpuMs",

@@ -1,9 +1,11 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { listModalities } from "../modalities/registry.js";
+import { inMicroUsd, nanoUsdOf } from "./amounts.js";
 import type { Estimates } from "./estimates.js";
 import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "./job-moves.js";
 import { MONTH_START } from "./ledger.js";
 import type { Tables } from "./tables.js";
+import { ROLLED_UNTIL } from "./usage-rollup.js";
 
 /** One model's jobs that have not ended. */
 export interface OpenQueue {
@@ -171,17 +173,26 @@ async function readFailures(kysely: Kysely<Tables>): Promise<FailureSummary[]> {
   }));
 }
 
+/** The first moment of the day (UTC), as SQL. */
+const DAY_START = sql`(date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+
 async function readSpending(kysely: Kysely<Tables>): Promise<SpendingSummary[]> {
   const { rows } = await sql<SpendingSummary>`
     SELECT projects.id AS "projectId", name, monthly_limit_micro_usd AS "monthlyLimitMicroUsd",
-      month.amount AS "monthMicroUsd", month.today AS "todayMicroUsd", month.jobs AS "jobsThisMonth",
-      (SELECT coalesce(sum(amount_micro_usd), 0)::bigint FROM jobs
-        WHERE project_id = projects.id AND ${OPEN}) AS "reservedMicroUsd"
+      ${inMicroUsd(sql`month.amount`)} AS "monthMicroUsd",
+      ${inMicroUsd(sql`month.today`)} AS "todayMicroUsd", month.jobs AS "jobsThisMonth",
+      ${inMicroUsd(sql`(SELECT coalesce(sum(${nanoUsdOf("jobs")}), 0) FROM jobs
+        WHERE project_id = projects.id AND ${OPEN})`)} AS "reservedMicroUsd"
     FROM projects, LATERAL (
-      SELECT coalesce(sum(amount_micro_usd), 0)::bigint AS amount, count(*)::int AS jobs,
-        coalesce(sum(amount_micro_usd) FILTER (WHERE created_at >=
-          date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'), 0)::bigint AS today
-      FROM charges WHERE project_id = projects.id AND created_at >= ${MONTH_START}
+      SELECT coalesce(sum(amount), 0) AS amount, coalesce(sum(jobs), 0)::int AS jobs,
+        coalesce(sum(amount) FILTER (WHERE at >= ${DAY_START}), 0) AS today
+      FROM (
+        SELECT hour AS at, jobs, amount_nano_usd AS amount FROM usage_hours
+        WHERE project_id = projects.id AND hour >= ${MONTH_START}
+        UNION ALL
+        SELECT created_at, 1, ${nanoUsdOf("charges")} FROM charges
+        WHERE project_id = projects.id AND created_at >= greatest(${MONTH_START}, ${ROLLED_UNTIL})
+      ) spent
     ) month ORDER BY month.amount DESC, name LIMIT ${MOST_PROJECTS}`.execute(kysely);
   return rows;
 }

@@ -15,7 +15,7 @@ import type {
   WorkerStatus,
 } from "../core/reports.js";
 import { traced, type Tracer, UNTRACED } from "../core/tracing.js";
-import { type Prices, priceOf, UNIT_NAMES, type Units } from "../core/usage.js";
+import { nanoPriceOf, type Prices, priceOf, UNIT_NAMES, type Units } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
 import { withOutages } from "./errors.js";
@@ -107,7 +107,8 @@ export function createReportHandlers({
       const quote = quotes.get(report.jobId) ?? (await readQuote(database, report.jobId));
       if (quote !== undefined) checkCompletion(quote, report);
       const isAwaited = exchanges.awaits(report.jobId);
-      const done = await charge({ report, isAwaited });
+      const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
+      const done = await charge({ report, amountNanoUsd, isAwaited });
       if (done === null) return await refuseCompletion({ database, store }, report);
       quotes.delete(report.jobId);
       completed.set(report.jobId, true);

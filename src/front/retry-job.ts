@@ -1,5 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { JobError } from "../core/errors.js";
+import { nanoUsdOf } from "./amounts.js";
 import { unknownJob } from "./job-summaries.js";
 import { reserveSpending } from "./ledger.js";
 import type { Tables } from "./tables.js";
@@ -16,7 +17,7 @@ interface Failed {
   readonly state: string;
   readonly project_id: string;
   readonly monthly_limit_micro_usd: number | null;
-  readonly amount_micro_usd: number;
+  readonly amount_nano_usd: number;
   readonly is_waited_for: boolean;
   readonly has_files: boolean;
   readonly is_deleted: boolean;
@@ -40,14 +41,14 @@ export async function retryJob(
       id: failed.project_id,
       monthlyLimitMicroUsd: failed.monthly_limit_micro_usd,
     };
-    await reserveSpending(trx, project, failed.amount_micro_usd);
+    await reserveSpending(trx, project, failed.amount_nano_usd);
     await sql`
       WITH lane AS (SELECT modality, model FROM jobs WHERE id = ${id})
       INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, tier, kept, prices,
-        quoted_units, work, amount_micro_usd, body_hash, turn, webhook_url, webhook_at, deadline_at,
+        quoted_units, work, amount_nano_usd, amount_micro_usd, body_hash, turn, webhook_url, webhook_at, deadline_at,
         republish_after)
       SELECT ${newId}, project_id, api_key_id, modality, model, request, tier, kept, prices,
-        quoted_units, work, amount_micro_usd, body_hash, (SELECT ${SERVED_TURN} FROM lane),
+        quoted_units, work, amount_nano_usd, amount_micro_usd, body_hash, (SELECT ${SERVED_TURN} FROM lane),
         webhook_url, CASE WHEN webhook_url IS NOT NULL THEN now() END,
         now() + (deadline_at - created_at), now() + interval '60 seconds'
       FROM jobs WHERE id = ${id}`.execute(trx);
@@ -58,7 +59,7 @@ export async function retryJob(
 /** A failed job that can be done over. */
 async function findFailed(db: Kysely<Tables>, id: string): Promise<Failed> {
   const { rows } = await sql<Failed>`
-    SELECT state, project_id, monthly_limit_micro_usd, amount_micro_usd,
+    SELECT state, project_id, monthly_limit_micro_usd, ${nanoUsdOf("jobs")} AS amount_nano_usd,
       report_to IS NOT NULL AS is_waited_for,
       (request_file IS NOT NULL AND request_file <> 'null'::jsonb)
         OR strpos(request::text, jobs.id || '/') > 0 AS has_files,

@@ -117,7 +117,7 @@ async function acceptJob(
   return await database.kysely.transaction().execute(async (trx) => {
     const earlierId = await findEarlier(trx, submission);
     if (earlierId !== undefined) return { id: earlierId, model: model.id, request, createdAtMs: 0 };
-    await reserveSpending(trx, caller.project, job.quote.amountMicroUsd);
+    await reserveSpending(trx, caller.project, job.quote.amountNanoUsd);
     return { ...accepted, ...(await insertOne(trx, draft)) };
   });
 }

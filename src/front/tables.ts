@@ -72,8 +72,10 @@ export interface JobsTable {
   turn: Generated<number>;
   /** Null while the job waits in the ledger for its turn to go to the queue. */
   released_at: OptionalTimestamp;
-  /** Quoted amount; counts as reserved spending while the job is open. */
+  /** Quoted amount, rounded: what a front of before reads. */
   amount_micro_usd: number;
+  /** Quoted amount; counts as reserved spending while the job is open. Null in rows of a front of before. */
+  amount_nano_usd: number | null;
   idempotency_key: string | null;
   body_hash: string;
   traceparent: string | null;
@@ -109,6 +111,15 @@ export interface OutboxTable {
   created_at: Timestamp;
 }
 
+type UnitColumn =
+  | "input_tokens"
+  | "output_tokens"
+  | "images"
+  | "audio_seconds"
+  | "video_seconds"
+  | "characters"
+  | "searches";
+
 /** The primary key makes a second charge for a job impossible. */
 export interface ChargesTable {
   job_id: string;
@@ -118,9 +129,37 @@ export interface ChargesTable {
   model: string | null;
   prices: Json<Prices>;
   counted_units: Json<Units>;
+  /** Rounded: what a front of before reads. */
   amount_micro_usd: number;
+  /** Null in rows of a front of before, as are the next two. */
+  amount_nano_usd: number | null;
+  api_key_id: string | null;
+  tier: string | null;
   gpu_ms: number;
   created_at: Timestamp;
+}
+
+/** Sums of charges by the hour (UTC) in which they were made; an empty word stands for what was not noted. */
+export interface UsageHoursTable extends Record<UnitColumn, number> {
+  project_id: string;
+  hour: Timestamp;
+  api_key_id: string;
+  modality: string;
+  model: string;
+  tier: string;
+  jobs: number;
+  amount_nano_usd: number;
+  gpu_ms: number;
+}
+
+/** How far charges are summed: one row. */
+export interface UsageRollupTable {
+  is_only: Generated<boolean>;
+  /** Charges made before it are in `usage_hours`, those since are not. */
+  rolled_until: Timestamp;
+  /** Sums of the charges before it. */
+  charges: Generated<number>;
+  amount_nano_usd: Generated<number>;
 }
 
 /** Internal GPU time of every attempt, charged or not. */
@@ -161,6 +200,8 @@ export interface Tables {
   jobs: JobsTable;
   outbox: OutboxTable;
   charges: ChargesTable;
+  usage_hours: UsageHoursTable;
+  usage_rollup: UsageRollupTable;
   attempts: AttemptsTable;
   rate_limits: RateLimitsTable;
   secrets: SecretsTable;

@@ -1,20 +1,44 @@
-import { sql, type Kysely } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import { UNIT_NAMES, type Units } from "../core/usage.js";
+import { inMicroUsd } from "./amounts.js";
 import { isProject, MONTH_START } from "./ledger.js";
 import type { Tables } from "./tables.js";
+import {
+  CHARGE_GROUP,
+  CHARGE_SUMS,
+  CHARGES_WITH_JOBS,
+  hourOf,
+  ROLLED_UNTIL,
+  unitColumn,
+} from "./usage-rollup.js";
 
-/** What one project spent on one model. */
+/** What usage may be summed by. */
+export const USAGE_GROUPS = ["day", "project", "key", "model", "tier"] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+export const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
+
+/** What was spent within one group; what it is not summed by is absent. */
 export interface UsageSummary {
-  readonly projectId: string;
-  readonly project: string;
+  /** `2026-11-30`, UTC. */
+  readonly day?: string;
+  readonly projectId?: string;
+  readonly project?: string;
+  /** Null for charges that were made before keys were noted with them. */
+  readonly keyId?: string | null;
+  /** Null for one that is gone. */
+  readonly key?: string | null;
   /** Null for charges that were made before models were noted with them. */
-  readonly modality: string | null;
-  readonly model: string | null;
-  /** Completed jobs, those that were free included. */
+  readonly modality?: string | null;
+  readonly model?: string | null;
+  /** Row of the price table within the modality; empty where it has but one. */
+  readonly tier?: string;
+  /** Charged jobs, those that were free included. */
   readonly jobs: number;
   readonly units: Units;
+  /** With the fraction: nothing is rounded before the invoice. */
   readonly chargedMicroUsd: number;
-  /** Wall time of the attempts that completed, in milliseconds. */
+  readonly chargedNanoUsd: number;
+  /** Wall time of the attempts that were charged, in milliseconds. */
   readonly gpuMs: number;
 }
 
@@ -25,32 +49,76 @@ export interface UsageQuery {
   readonly since?: string;
   /** ISO 8601, not included; until now where absent. */
   readonly until?: string;
+  /** By project, model and tier where absent. */
+  readonly by?: readonly UsageGroup[];
 }
 
 /** Units that were used at all, with their sums. */
 const UNIT_SUMS = sql.join(
-  UNIT_NAMES.flatMap((name) => [
-    sql`${sql.lit(name)}`,
-    sql`nullif(sum((counted_units ->> ${sql.lit(name)})::double precision), 0)`,
-  ]),
+  UNIT_NAMES.flatMap((name) => [sql.lit(name), sql`nullif(sum(${unitColumn(name)}), 0)`]),
 );
 
-/** Charges by project and model, the dearest first. */
+/** Columns of the answer, and what they are grouped by. */
+const GROUP_COLUMNS: Readonly<Record<UsageGroup, Readonly<Record<string, RawBuilder<unknown>>>>> = {
+  day: { day: sql`to_char(used.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')` },
+  project: { projectId: sql`used.project_id`, project: sql`projects.name` },
+  key: { keyId: sql`nullif(used.api_key_id, '')`, key: sql`api_keys.name` },
+  model: { modality: sql`nullif(used.modality, '')`, model: sql`nullif(used.model, '')` },
+  tier: { tier: sql`used.tier` },
+};
+
+/** Charges by group: by day where they are grouped by it, then the dearest first. */
 export async function summariseUsage(
   db: Kysely<Tables>,
-  { project, since, until }: UsageQuery,
+  { project, since, until, by = USUAL_GROUPS }: UsageQuery,
 ): Promise<UsageSummary[]> {
+  const groups = by.flatMap((group) => Object.entries(GROUP_COLUMNS[group]));
+  const columns = groups.map(([name, value]) => sql`${value} AS ${sql.ref(name)}`);
   const from = since === undefined ? MONTH_START : sql`${since}::timestamptz`;
-  const wanted = project === undefined ? sql`true` : isProject(project);
-  const before = until === undefined ? sql`true` : sql`charges.created_at < ${until}::timestamptz`;
+  const to = until === undefined ? sql`'infinity'::timestamptz` : sql`${until}::timestamptz`;
   const { rows } = await sql<UsageSummary>`
-    SELECT charges.project_id AS "projectId", projects.name AS project, charges.modality,
-      charges.model, count(*)::int AS jobs, jsonb_strip_nulls(jsonb_build_object(${UNIT_SUMS})) AS units,
-      sum(charges.amount_micro_usd)::bigint AS "chargedMicroUsd",
-      sum(charges.gpu_ms)::bigint AS "gpuMs"
-    FROM charges JOIN projects ON projects.id = charges.project_id
-    WHERE charges.created_at >= ${from} AND ${before} AND ${wanted}
-    GROUP BY charges.project_id, projects.name, charges.modality, charges.model
-    ORDER BY sum(charges.amount_micro_usd) DESC, projects.name, charges.model`.execute(db);
+    ${usedWithin(from, to)}
+    SELECT ${sql.join([...columns, sql`sum(used.jobs)::int AS jobs`])},
+      jsonb_strip_nulls(jsonb_build_object(${UNIT_SUMS})) AS units,
+      ${inMicroUsd(sql`sum(used.amount_nano_usd)`)} AS "chargedMicroUsd",
+      sum(used.amount_nano_usd)::bigint AS "chargedNanoUsd", sum(used.gpu_ms)::bigint AS "gpuMs"
+    FROM used JOIN projects ON projects.id = used.project_id
+      LEFT JOIN api_keys ON api_keys.id = used.api_key_id
+    WHERE ${project === undefined ? sql`true` : isProject(project)}
+    ${groups.length === 0 ? sql`HAVING count(*) > 0` : sql`GROUP BY ${sql.join(groups.map(([, value]) => value))}`}
+    ORDER BY ${sql.join([
+      ...groups.flatMap(([name, value]) => (name === "day" ? [value] : [])),
+      sql`sum(used.amount_nano_usd) DESC`,
+      ...groups.map(([, value]) => value),
+    ])}`.execute(db);
   return rows;
+}
+
+/**
+ * `used`: what was charged from one moment to another, as sums of whole hours where there are such, and as
+ * the charges of the hours that the two cut, and of the time that is not summed yet.
+ */
+function usedWithin(since: RawBuilder<unknown>, until: RawBuilder<unknown>): RawBuilder<unknown> {
+  const units = sql.join(UNIT_NAMES.map(unitColumn));
+  const chargesOf = (from: RawBuilder<unknown>, to: RawBuilder<unknown>) => sql`
+    SELECT charges.created_at AS at, ${CHARGE_GROUP}, 1 AS jobs, ${CHARGE_SUMS}
+    FROM ${CHARGES_WITH_JOBS}
+    WHERE charges.created_at >= (SELECT ${from} FROM bounds)
+      AND charges.created_at < (SELECT ${to} FROM bounds)`;
+  return sql`WITH asked AS (
+      SELECT ${since} AS since, ${until} AS until
+    ), whole AS (
+      SELECT since, until, ${hourOf(sql`(since + interval '1 hour' - interval '1 microsecond')`)} AS first_hour,
+        ${hourOf(sql`until`)} AS end_hour FROM asked
+    ), bounds AS MATERIALIZED (
+      SELECT since, until, first_hour, end_hour, least(first_hour, until) AS summed_from,
+        greatest(first_hour, least(end_hour, ${ROLLED_UNTIL})) AS summed_until FROM whole
+    ), used AS (
+      SELECT hour AS at, project_id, api_key_id, modality, model, tier, jobs, amount_nano_usd, gpu_ms,
+        ${units}
+      FROM usage_hours
+      WHERE hour >= (SELECT first_hour FROM bounds) AND hour < (SELECT end_hour FROM bounds)
+      UNION ALL ${chargesOf(sql`since`, sql`summed_from`)}
+      UNION ALL ${chargesOf(sql`summed_until`, sql`until`)}
+    )`;
 }

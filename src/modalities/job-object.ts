@@ -63,9 +63,9 @@ export function renderJob<Name extends string, Own extends object>(
     eta_seconds: job.etaSeconds,
     cost: {
       currency: "usd" as const,
-      per_second: toUsd(job.quote.prices[unit] ?? 0),
-      amount: toUsd(job.quote.amountMicroUsd),
-      final: job.chargedMicroUsd === null ? null : toUsd(job.chargedMicroUsd),
+      per_second: (job.quote.prices[unit] ?? 0) / 1_000_000,
+      amount: toUsd(job.quote.amountNanoUsd),
+      final: job.chargedNanoUsd === null ? null : toUsd(job.chargedNanoUsd),
     },
   };
 }
@@ -74,6 +74,6 @@ function toUnixSeconds(unixMs: number): number {
   return Math.floor(unixMs / 1_000);
 }
 
-function toUsd(microUsd: number): number {
-  return microUsd / 1_000_000;
+function toUsd(nanoUsd: number): number {
+  return nanoUsd / 1_000_000_000;
 }

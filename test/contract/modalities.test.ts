@@ -130,7 +130,7 @@ test.each(rendered)("$name renders what its own response schema describes", asyn
     queuePosition: 1,
     etaSeconds: null,
     quote: quote({}, modality.mostUnits(request, model)),
-    chargedMicroUsd: null,
+    chargedNanoUsd: null,
     usage: null,
     output: null,
   };

@@ -18,7 +18,7 @@ export async function listUsage(
 function toRow(usage: UsageSummary): Record<string, string | number> {
   const units = Object.entries(usage.units).map(([unit, count]) => `${round(count)} ${unit}`);
   return {
-    project: usage.project,
+    project: usage.project ?? "",
     model: usage.model ?? "(not noted)",
     jobs: usage.jobs,
     units: units.join(", "),

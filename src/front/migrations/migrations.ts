@@ -1,5 +1,7 @@
 import { ledger } from "./2026-11-21-ledger.js";
 import { chargedModels } from "./2026-11-22b-charged-models.js";
+import { chargeTimes } from "./2026-11-22j-charge-times.js";
+import { nanoUsage } from "./2026-11-22i-nano-usage.js";
 import { narrowIndexes } from "./2026-11-22c-narrow-indexes.js";
 import { fronts } from "./2026-11-22d-fronts.js";
 import { oneUnit } from "./2026-11-22g-one-unit.js";
@@ -22,4 +24,6 @@ export const MIGRATIONS: Readonly<Record<string, LedgerMigration>> = {
   "2026-11-22c-narrow-indexes": narrowIndexes,
   "2026-11-22d-fronts": fronts,
   "2026-11-22g-one-unit": oneUnit,
+  "2026-11-22i-nano-usage": nanoUsage,
+  "2026-11-22j-charge-times": chargeTimes,
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
-import { priceOf, quote } from "#framemill/core/usage.js";
+import { nanoPriceOf, priceOf, quote } from "#framemill/core/usage.js";
 import { TIERS } from "#framemill/core/tiers.js";
 
 describe("findPrices", () => {
@@ -42,12 +42,17 @@ describe("priceOf", () => {
     expect(priceOf({ videoSeconds: 180_000 }, { videoSeconds: 4 })).toBe(720_000);
   });
 
+  it("keeps what is below a micro-dollar in the ledger's nano-dollars", () => {
+    expect(nanoPriceOf({ inputTokens: 0.02 }, { inputTokens: 3 })).toBe(60);
+    expect(quote({ inputTokens: 0.02 }, { inputTokens: 874 }).amountNanoUsd).toBe(17_480);
+  });
+
   it("takes nothing for units without a price, nor for prices without units", () => {
     expect(priceOf({ images: 10_000 }, { inputTokens: 50 })).toBe(0);
     expect(quote({}, { inputTokens: 50 })).toEqual({
       prices: {},
       units: { inputTokens: 50 },
-      amountMicroUsd: 0,
+      amountNanoUsd: 0,
     });
   });
 });

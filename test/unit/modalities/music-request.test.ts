@@ -103,7 +103,7 @@ describe("a music request", () => {
       queuePosition: null,
       etaSeconds: null,
       quote: quote({ audioSeconds: 2_000 }, { audioSeconds: 10 }),
-      chargedMicroUsd: 19_000,
+      chargedNanoUsd: 19_000_000,
       usage: null,
       output: null,
     };

@@ -65,10 +65,10 @@ describe("a video request", () => {
       ["fast", "standard", "high"].map(async (quality) => {
         const request = await video.admit({ ...body, quality, seconds: 10 }, context);
         const tier = { modality: "video", tier: request.quality, model: model.id };
-        return quote(findPrices(LIST_PRICES, tier), video.mostUnits(request, model)).amountMicroUsd;
+        return quote(findPrices(LIST_PRICES, tier), video.mostUnits(request, model)).amountNanoUsd;
       }),
     );
-    expect(amounts).toEqual([800_000, 1_800_000, 3_500_000]);
+    expect(amounts).toEqual([800_000_000, 1_800_000_000, 3_500_000_000]);
   });
 
   test("bills the seconds it rendered, not the seconds asked for", async () => {

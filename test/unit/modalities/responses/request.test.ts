@@ -107,8 +107,8 @@ describe("a stored response", () => {
     failure: null,
     queuePosition: null,
     etaSeconds: null,
-    quote: { prices: {}, units: {}, amountMicroUsd: 0 },
-    chargedMicroUsd: null,
+    quote: { prices: {}, units: {}, amountNanoUsd: 0 },
+    chargedNanoUsd: null,
     usage: null,
     output: null,
   };

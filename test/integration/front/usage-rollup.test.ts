@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { pino } from "pino";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { loadConfig } from "#framemill/config.js";
+import { LIST_PRICES } from "#framemill/core/prices.js";
+import { openDatabase, type Database } from "#framemill/front/database.js";
+import { projectDefaults } from "#framemill/front/front.js";
+import { createKeys, type Keys } from "#framemill/front/keys.js";
+import { reserveSpending } from "#framemill/front/ledger.js";
+import { readChargeTotals, rollUpUsage } from "#framemill/front/usage-rollup.js";
+import { summariseUsage, type UsageQuery } from "#framemill/front/usage-summaries.js";
+import { createPostgres, dropPostgres, ENGINE, type Account } from "../../support/front-harness.js";
+
+const HOUR_MS = 3_600_000;
+
+describe("the sums of charges", () => {
+  // No front: its janitor would sum charges that a test makes in the past.
+  let database: Database;
+  let keys: Keys;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "framemill-usage-"));
+    const databaseUrl = ENGINE === "postgres" ? await createPostgres() : undefined;
+    database = await openDatabase({ databaseUrl, dataDir, log: pino({ level: "silent" }) });
+    const defaults = { ...projectDefaults(loadConfig({ dataDir }, {})) };
+    keys = createKeys({ database, defaults, randomBytes });
+    close = async () => {
+      await database.close();
+      await rm(dataDir, { recursive: true, force: true });
+      if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
+    };
+  });
+  beforeEach(async () => {
+    await sql`TRUNCATE charges, usage_hours`.execute(database.kysely);
+    await sql`UPDATE usage_rollup SET rolled_until = 'epoch', charges = 0, amount_nano_usd = 0`.execute(
+      database.kysely,
+    );
+  });
+  afterAll(async () => await close?.());
+
+  const createAccount = async (): Promise<Account> => {
+    const project = await keys.createProject("test");
+    const { id: keyId, key } = await keys.createKey(project.id, "test");
+    return { project, keyId, key };
+  };
+
+  /** A charge of three tokens, so long ago. */
+  const addCharges = async (
+    { project, keyId }: Account,
+    agesMs: readonly number[],
+    more: { readonly tier?: string; readonly before?: boolean } = {},
+  ) => {
+    const { tier = "", before = false } = more;
+    await sql`INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices,
+        counted_units, amount_nano_usd, amount_micro_usd, gpu_ms, created_at)
+      SELECT gen_random_uuid()::text, ${project.id}, ${before ? null : keyId}::text, 'embeddings',
+        'vectors', ${before ? null : tier}::text, ${JSON.stringify(LIST_PRICES["embeddings"])}::jsonb,
+        '{"inputTokens": 3}', ${before ? null : 60}::bigint, ${before ? 7 : 0}::bigint, 5,
+        now() - age * interval '1 millisecond'
+      FROM unnest(${agesMs}::float8[]) AS age`.execute(database.kysely);
+  };
+  const usageOf = async ({ project }: Account, query: UsageQuery = {}) =>
+    await summariseUsage(database.kysely, {
+      project: project.id,
+      since: new Date(Date.now() - 40 * HOUR_MS).toISOString(),
+      ...query,
+    });
+
+  it("count every charge once, before and after they are made and across their edge", async () => {
+    const { kysely } = database;
+    const account = await createAccount();
+    await addCharges(account, [30.5 * HOUR_MS, 30 * HOUR_MS, 2 * HOUR_MS, 90_000, 1_000]);
+    const told = await usageOf(account);
+    expect(told).toMatchObject([
+      { project: "test", model: "vectors", tier: "", jobs: 5, units: { inputTokens: 15 } },
+    ]);
+    // 15 tokens at 0.02 micro-dollars each: nothing of it is rounded away.
+    expect(told[0]).toMatchObject({ chargedNanoUsd: 300, chargedMicroUsd: 0.3 });
+    await Promise.all([rollUpUsage(kysely), rollUpUsage(kysely), rollUpUsage(kysely)]);
+    await rollUpUsage(kysely);
+    const { rows } = await sql<{ jobs: number; nano: number }>`SELECT sum(jobs)::int AS jobs,
+      sum(amount_nano_usd)::int AS nano FROM usage_hours
+      WHERE project_id = ${account.project.id}`.execute(kysely);
+    // The last second's may still be joined by others: it waits.
+    expect(rows).toEqual([{ jobs: 4, nano: 240 }]);
+    expect(await usageOf(account)).toEqual(told);
+    await addCharges(account, [500]);
+    expect(await usageOf(account)).toMatchObject([{ jobs: 6, chargedNanoUsd: 360 }]);
+    expect(await readChargeTotals(kysely)).toEqual({ charges: 6, nanoUsd: 360 });
+  });
+
+  it("cut a time at its second, not at its hour", async () => {
+    const account = await createAccount();
+    const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 20 * HOUR_MS;
+    const ages = [-1, 0, 59, 60, 119, 120, 121].map(
+      (minute) => Date.now() - start - minute * 60_000,
+    );
+    await addCharges(account, ages);
+    const at = (minute: number) => new Date(start + minute * 60_000).toISOString();
+    const count = async (since: string, until: string) =>
+      (await usageOf(account, { since, until, by: [] }))[0]?.jobs ?? 0;
+    const expectCuts = async () => {
+      expect(await count(at(-0.5), at(60.5))).toBe(3);
+      expect(await count(at(-1.5), at(120.5))).toBe(6);
+      expect(await count(at(59.5), at(59.9))).toBe(0);
+      expect(await count(at(58.5), at(59.9))).toBe(1);
+      expect(await count(at(59.5), at(600))).toBe(4);
+    };
+    await expectCuts();
+    await rollUpUsage(database.kysely);
+    await expectCuts();
+  });
+
+  it("tell days, keys and tiers apart, and read what a front of before wrote", async () => {
+    const { kysely } = database;
+    const account = await createAccount();
+    const other = await keys.createKey(account.project.id, "night shift");
+    await addCharges(account, [26 * HOUR_MS, HOUR_MS], { tier: "fast" });
+    await addCharges({ ...account, keyId: other.id }, [HOUR_MS], { tier: "high" });
+    await addCharges(account, [HOUR_MS], { before: true });
+    const byKey = await usageOf(account, { by: ["key", "tier"] });
+    const expected = [
+      // Seven micro-dollars, of a front that knew no smaller ones.
+      { keyId: null, key: null, tier: "", jobs: 1, chargedNanoUsd: 7_000 },
+      { keyId: account.keyId, key: "test", tier: "fast", jobs: 2, chargedNanoUsd: 120 },
+      { keyId: other.id, key: "night shift", tier: "high", jobs: 1, chargedNanoUsd: 60 },
+    ];
+    expect(byKey).toMatchObject(expected);
+    await rollUpUsage(kysely);
+    expect(await usageOf(account, { by: ["key", "tier"] })).toEqual(byKey);
+    const days = await usageOf(account, { by: ["day"] });
+    expect(days.length).toBeGreaterThanOrEqual(2);
+    expect(days.map(({ day }) => day)).toEqual(days.map(({ day }) => day).toSorted());
+    expect(days.reduce((sum, { chargedNanoUsd }) => sum + chargedNanoUsd, 0)).toBe(7_180);
+  });
+
+  it("hold a project to its monthly limit, to the nano-dollar", async () => {
+    const { kysely } = database;
+    const account = await createAccount();
+    const { project } = account;
+    await addCharges(account, [90_000, 800, 600]);
+    await rollUpUsage(kysely);
+    const reserve = async (limitMicroUsd: number, nanoUsd: number) =>
+      await kysely.transaction().execute(async (trx) => {
+        await reserveSpending(trx, { ...project, monthlyLimitMicroUsd: limitMicroUsd }, nanoUsd);
+      });
+    // 180 of 1000 nano-dollars are spent.
+    await reserve(1, 820);
+    await expect(reserve(1, 821)).rejects.toMatchObject({ code: "insufficient_quota" });
+  });
+});
