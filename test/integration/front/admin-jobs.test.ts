@@ -124,7 +124,9 @@ describe("an operator", () => {
         model: MODEL,
         jobs: 2,
         units: { videoSeconds: 8 },
+        tier: "standard",
         chargedMicroUsd: 1_440_000,
+        chargedNanoUsd: 1_440_000_000,
         gpuMs: 2_468,
       },
     ]);
