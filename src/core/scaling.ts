@@ -2,6 +2,7 @@ import { JobError } from "./errors.js";
 
 /** Work that has no end yet, queued and running. */
 export interface Outstanding {
+  /** Of a model that runs several at once in a worker, so many count as one. */
   readonly jobs: number;
   /** Seconds that a worker will need for it, as far as its kind was measured. */
   readonly seconds: number;
@@ -23,24 +24,34 @@ export interface OpenWork extends JobKind {
 
 /** How long jobs of a kind took. */
 export interface Pace extends JobKind {
-  /** Median of the latest runs, seconds a unit of work. */
+  /** Median of the latest runs: seconds of a worker a unit of work, shared by the jobs that it runs at once. */
   readonly seconds_per_unit: number;
 }
 
-/** Completed runs, of all kinds together, that paces are taken from. */
-export const PACE_SAMPLE = 100;
+/** Completed runs of each kind that its pace is taken from: the latest. */
+export const PACE_SAMPLE = 50;
 
-export function findPace(paces: readonly Pace[], kind: JobKind): Pace | undefined {
+export function findPace<Known extends JobKind>(
+  paces: readonly Known[],
+  kind: JobKind,
+): Known | undefined {
   return paces.find(
     ({ modality, model, tier }) =>
       modality === kind.modality && model === kind.model && tier === kind.tier,
   );
 }
 
-/** Kinds that were never measured count as jobs and not as seconds. */
-export function sumOutstanding(kinds: readonly OpenWork[], paces: readonly Pace[]): Outstanding {
+/**
+ * Kinds that were never measured count as jobs and not as seconds. `concurrencyOf` says how many jobs of
+ * a model a worker runs at once.
+ */
+export function sumOutstanding(
+  kinds: readonly OpenWork[],
+  paces: readonly Pace[],
+  concurrencyOf: (model: string) => number = () => 1,
+): Outstanding {
   return {
-    jobs: kinds.reduce((sum, { jobs }) => sum + jobs, 0),
+    jobs: kinds.reduce((sum, { jobs, model }) => sum + jobs / concurrencyOf(model), 0),
     seconds: kinds.reduce(
       (sum, kind) => sum + kind.work_left * (findPace(paces, kind)?.seconds_per_unit ?? 0),
       0,

@@ -3,6 +3,7 @@ import type { CompletionReport } from "../core/reports.js";
 import { toMicroUsd } from "./amounts.js";
 import type { AnsweredJob } from "./job-record.js";
 import { NOT_ENDED, notify } from "./job-moves.js";
+import type { CompletedRun } from "./paces.js";
 import type { Tables } from "./tables.js";
 
 export interface Completion {
@@ -13,6 +14,9 @@ export interface Completion {
   readonly isAwaited: boolean;
 }
 
+/** A job as it is now that it has ended, and what it took. */
+export type CompletedJob = AnsweredJob & CompletedRun;
+
 /**
  * End state, charge and attempt of each job in one statement. Resolves to the jobs as they are now; null
  * where the token had lost the job. The same report twice is recorded once and answered twice.
@@ -20,7 +24,7 @@ export interface Completion {
 export async function completeJobs(
   db: Kysely<Tables>,
   completions: readonly Completion[],
-): Promise<(AnsweredJob | null)[]> {
+): Promise<(CompletedJob | null)[]> {
   const unique = new Map(completions.map((completion) => [keyOf(completion), completion]));
   const ended = await completeEach(db, [...unique.values()]);
   return completions.map((completion) => ended.get(keyOf(completion)) ?? null);
@@ -34,10 +38,10 @@ function keyOf({ report: { jobId, token } }: Completion): string {
 async function completeEach(
   db: Kysely<Tables>,
   completions: readonly Completion[],
-): Promise<Map<string, AnsweredJob>> {
+): Promise<Map<string, CompletedJob>> {
   // Named apart as well, or a plan of a small table joins all of it.
   const ids = completions.map(({ report }) => report.jobId);
-  const { rows } = await sql<AnsweredJob & { readonly token: number }>`
+  const { rows } = await sql<CompletedJob & { readonly token: number }>`
     WITH report AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(completions.map(toRow))}::jsonb) AS report
         (job_id text, token int, artifacts jsonb, usage jsonb, output jsonb, units jsonb,
@@ -52,8 +56,12 @@ async function completeEach(
       WHERE id = ANY(${ids}::text[]) AND id = job_id AND jobs.token = report.token AND state <> 'queued'
         AND ${NOT_ENDED}
       RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
+<<<<<<< HEAD
         project_id, api_key_id, modality, model, tier, prices, job_id, units, amount,
         gpu_ms, is_awaited
+=======
+        project_id, modality, model, tier, work, prices, job_id, units, amount, gpu_ms, is_awaited
+>>>>>>> 9fc2141 (front: keep the pace of every kind of job, in a row of its own)
     ), charged AS (
       INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices,
         counted_units, amount_nano_usd, amount_micro_usd, gpu_ms)
@@ -64,9 +72,13 @@ async function completeEach(
       FROM report
       WHERE attempts.job_id = ANY(${ids}::text[]) AND attempts.job_id = report.job_id
         AND attempts.token = report.token AND outcome IS NULL
+      RETURNING attempts.job_id AS of_job,
+        extract(epoch FROM now() - started_at)::double precision AS lasted_seconds
     )
     SELECT id, token, state, failure, artifacts, usage, output, ended_at, false AS expired,
-      CASE WHEN kept OR NOT is_awaited THEN ${notify(sql`id`)} END FROM done`.execute(db);
+      modality, model, tier, work, gpu_ms, lasted_seconds,
+      CASE WHEN kept OR NOT is_awaited THEN ${notify(sql`id`)} END
+    FROM done LEFT JOIN noted ON of_job = id`.execute(db);
   return new Map(rows.map(({ token, ...job }) => [`${job.id}/${token}`, job]));
 }
 

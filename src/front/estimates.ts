@@ -1,13 +1,7 @@
 import { sql, type Kysely } from "kysely";
-import {
-  findPace,
-  type OpenWork,
-  type Outstanding,
-  PACE_SAMPLE,
-  type Pace,
-  sumOutstanding,
-} from "../core/scaling.js";
+import { findPace, type OpenWork, type Outstanding, sumOutstanding } from "../core/scaling.js";
 import type { JobRecord } from "./job-record.js";
+import { type MeasuredPace, readPaces } from "./paces.js";
 import type { Tables } from "./tables.js";
 
 interface Load {
@@ -31,6 +25,8 @@ export interface Estimates {
 
 export interface EstimatesOptions {
   readonly kysely: Kysely<Tables>;
+  /** Jobs of a model that a worker runs at once; 1 where absent. */
+  readonly concurrencyOf?: (model: string) => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -38,8 +34,8 @@ export interface EstimatesOptions {
 const FRESH_MS = 3_000;
 
 /** Estimates from measured runs only: null rather than a guess. */
-export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
-  let paces: readonly Pace[] = [];
+export function createEstimates({ kysely, concurrencyOf, now }: EstimatesOptions): Estimates {
+  let paces: readonly MeasuredPace[] = [];
   let loads: readonly Load[] = [];
   let readAtMs = -Infinity;
   let reading: Promise<void> | undefined;
@@ -56,22 +52,24 @@ export function createEstimates({ kysely, now }: EstimatesOptions): Estimates {
     refresh,
     async outstanding(models) {
       await refresh();
-      return sumOutstanding(await readOutstanding(kysely, models), paces);
+      return sumOutstanding(await readOutstanding(kysely, models), paces, concurrencyOf);
     },
     async outstandingByModel() {
       await refresh();
       const kinds = await readOutstanding(kysely, []);
       const models = new Set(kinds.map(({ model }) => model));
       const workOf = (id: string) => kinds.filter(({ model }) => model === id);
-      return new Map([...models].map((id) => [id, sumOutstanding(workOf(id), paces)]));
+      return new Map(
+        [...models].map((id) => [id, sumOutstanding(workOf(id), paces, concurrencyOf)]),
+      );
     },
     etaSeconds(record) {
       const pace = findPace(paces, record);
       if (pace === undefined) return null;
       const load = loads.find(({ model }) => model === record.model);
       return record.state === "queued"
-        ? queuedSeconds(record, pace.seconds_per_unit, load)
-        : runningSeconds(record, pace.seconds_per_unit);
+        ? queuedSeconds(record, pace.lasted_per_unit, load)
+        : runningSeconds(record, pace.lasted_per_unit);
     },
   };
 }
@@ -91,20 +89,6 @@ function runningSeconds(record: JobRecord, secondsPerUnit: number): number | nul
   if (record.state !== "in_progress" || record.running_seconds === null) return null;
   const left = record.work * secondsPerUnit - record.running_seconds;
   return left > 0 ? Math.ceil(left) : null;
-}
-
-async function readPaces(kysely: Kysely<Tables>): Promise<Pace[]> {
-  const { rows } = await sql<Pace>`
-    SELECT modality, model, tier,
-      percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds / work) AS seconds_per_unit
-    FROM (
-      SELECT j.modality, j.model, j.tier, j.work,
-        extract(epoch FROM a.ended_at - a.started_at)::double precision AS seconds
-      FROM attempts a JOIN jobs j ON j.id = a.job_id
-      WHERE a.outcome = 'completed' AND j.work > 0 AND j.kept
-      ORDER BY a.ended_at DESC LIMIT ${PACE_SAMPLE}
-    ) runs GROUP BY modality, model, tier`.execute(kysely);
-  return rows;
 }
 
 async function readOutstanding(

@@ -33,6 +33,7 @@ import { createLimits, fullAllowance, type Limits } from "./limits.js";
 import { createMetrics } from "./metrics.js";
 import { addOpenRoutes } from "./open-routes.js";
 import { createOutbox, type Outbox } from "./outbox.js";
+import { createPaceNotes } from "./paces.js";
 import { readPriceTable } from "./price-table.js";
 import { startReply, type RepliesOptions } from "./replies.js";
 import { createReportHandlers, type ReportHandlers } from "./reports.js";
@@ -104,11 +105,16 @@ async function startParts(
 ): Promise<Omit<Front, "close">> {
   const { config, broker, store, models, log, tracer = UNTRACED } = options;
   const exchanges = createExchanges();
+  const { kysely } = database;
+  const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
+  const paces = createPaceNotes({ kysely, concurrencyOf, log });
+  closers.push(paces.close);
   const handlers = createReportHandlers({
     database,
     store,
     exchanges,
     wakeOutbox: () => outbox.wake(),
+    noteRun: paces.note,
     tracer,
   });
   const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
@@ -116,7 +122,6 @@ async function startParts(
   closers.push(changes.close);
   const reportServer = await openReportServer(config, { handlers, tracer });
   const reportTo = config.grpcAdvertise ?? `${advertised(config.host)}:${reportServer.port}`;
-  const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
   const outbox = createOutbox({ database, broker, reportTo, concurrencyOf, log });
   closers.push(outbox.close);
   const republishAll = config.amqpUrl === undefined;
@@ -134,7 +139,7 @@ async function startParts(
   const { webhookAllowPrivate: allowPrivate } = config;
   const webhooks = startWebhooks({ database, allowPrivate, objectOf, log });
   closers.push(webhooks.stop, janitor.stop, () => reportServer.close());
-  const estimates = createEstimates({ kysely: database.kysely, now: () => performance.now() });
+  const estimates = createEstimates({ kysely, concurrencyOf, now });
   const scaler = await openScaler(config, estimates);
   if (scaler !== undefined) closers.push(() => scaler.close());
   const parts = { keys, database, handlers };

@@ -34,6 +34,7 @@ import {
   RETRY_DELAYS_MS,
 } from "./jobs.js";
 import { attemptFolder } from "./new-job.js";
+import type { CompletedRun } from "./paces.js";
 import { together } from "./together.js";
 import { noteWorker } from "./workers.js";
 
@@ -57,6 +58,8 @@ export interface ReportsOptions {
   readonly exchanges: Exchanges;
   /** Room in the queue, or a job that is to go there. */
   readonly wakeOutbox: () => void;
+  /** A job has completed: what it took. */
+  readonly noteRun: (run: CompletedRun) => void;
   readonly tracer?: Tracer;
 }
 
@@ -71,6 +74,7 @@ export function createReportHandlers({
   store,
   exchanges,
   wakeOutbox,
+  noteRun,
   tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
   const db = database.kysely;
@@ -113,6 +117,7 @@ export function createReportHandlers({
       quotes.delete(report.jobId);
       completed.set(report.jobId, true);
       exchanges.complete(done);
+      noteRun(done);
       return RECORDED;
     },
     fail: async (report) => await recordFailure(database, report),

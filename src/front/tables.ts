@@ -173,6 +173,17 @@ export interface AttemptsTable {
   ended_at: OptionalTimestamp;
 }
 
+/** How long the latest jobs of each kind took, seconds a unit of work, newest first. */
+export interface PacesTable {
+  modality: string;
+  model: string;
+  tier: string;
+  /** Of a worker's time, which the jobs that it runs at once share. */
+  worker_seconds: readonly number[];
+  /** From start to end. */
+  lasted_seconds: readonly number[];
+}
+
 export interface RateLimitsTable {
   key: string;
   points: number;
@@ -203,6 +214,7 @@ export interface Tables {
   usage_hours: UsageHoursTable;
   usage_rollup: UsageRollupTable;
   attempts: AttemptsTable;
+  paces: PacesTable;
   rate_limits: RateLimitsTable;
   secrets: SecretsTable;
   fronts: FrontsTable;

@@ -16,28 +16,24 @@ export interface QueuedJob extends Arrival {
   startedSeconds: number | undefined;
 }
 
-interface RunTime extends JobKind {
-  readonly secondsPerUnit: number;
+interface RunTimes extends JobKind {
+  /** Newest last. */
+  secondsPerUnit: readonly number[];
 }
 
-/** Paces as the front knows them: medians by kind over the latest runs of all kinds. */
+/** Paces as the front knows them: the median of each kind's latest runs. */
 export function createPaceBook() {
-  let latest: readonly RunTime[] = [];
+  const kinds: RunTimes[] = [];
   return {
     note(job: QueuedJob): void {
-      const run = { ...kindOf(job), secondsPerUnit: job.seconds / job.work };
-      latest = [...latest, run].slice(-PACE_SAMPLE);
+      let kind = findPace(kinds, job);
+      if (kind === undefined) kinds.push((kind = { ...kindOf(job), secondsPerUnit: [] }));
+      kind.secondsPerUnit = [...kind.secondsPerUnit, job.seconds / job.work].slice(-PACE_SAMPLE);
     },
-    read(): Pace[] {
-      const paces: Pace[] = [];
-      for (const kind of latest) {
-        if (findPace(paces, kind) !== undefined) continue;
-        const alike = latest.filter((run) => isSameKind(run, kind));
-        const pace = median(alike.map(({ secondsPerUnit }) => secondsPerUnit));
-        paces.push({ ...kindOf(kind), seconds_per_unit: pace });
-      }
-      return paces;
-    },
+    read: (): Pace[] =>
+      kinds.map(({ modality, model, tier, secondsPerUnit }) => {
+        return { modality, model, tier, seconds_per_unit: median(secondsPerUnit) };
+      }),
   };
 }
 

@@ -8,15 +8,20 @@ import {
   MODEL,
   ENGINE,
   makeClip,
+  openaiClient,
+  REPLY_MODELS,
   SOON,
   startHarness,
   type Harness,
 } from "../../support/front-harness.js";
+import { openJob, say, words, wordsCompletion } from "../../support/front-workers.js";
 
 type Client = InstanceType<typeof proto.externalscaler.ExternalScaler>;
 type Metadata = Readonly<Record<string, string>>;
 
 const JOBS = 50;
+/** Paces are written every 3 s and read anew as often. */
+const PACE_SOON = { timeout: 30_000, interval: 250 };
 
 describe("KEDA, asking a front", () => {
   let harness: Harness;
@@ -81,14 +86,37 @@ describe("KEDA, asking a front", () => {
   });
 
   it("hears how long a worker will need, once jobs of that kind were measured", async () => {
-    const before = await valueOf("outstanding-seconds", {});
-    expect(before).toBe(0);
-    await makeClip(harness, harness.account.key);
-    // A front measures every few seconds; one that has just started does so when it is asked.
-    const front = await harness.startReplica();
-    client.close();
-    client = connect(front);
-    expect(await valueOf("outstanding-seconds", {})).toBeGreaterThan(0);
+    const { key } = harness.account;
+    const open = await valueOf("outstanding-jobs", { models: MODEL });
+    expect(await valueOf("outstanding-seconds", {})).toBe(0);
+    await makeClip(harness, key);
+    // Of 1.234 s for 4 seconds of clip; the others have 4 seconds each, too.
+    await expect
+      .poll(() => valueOf("outstanding-seconds", { models: MODEL }), PACE_SOON)
+      .toBeCloseTo(1.234 * open, 3);
+  });
+
+  it("counts callers' jobs by what a worker makes of them at once", async () => {
+    const models = REPLY_MODELS.unattended;
+    const { chat } = openaiClient(harness.front, harness.account.key);
+    const leaving = new AbortController();
+    const ask = () =>
+      chat.completions
+        .create({ ...say("one"), model: models }, { signal: leaving.signal })
+        .catch(() => undefined);
+    const first = ask();
+    const lease = await claim(harness.front, await openJob(harness));
+    const report = wordsCompletion(lease, words("done"));
+    await harness.front.handlers.complete({ ...report, usage: { ...report.usage, gpuMs: 4_000 } });
+    await first;
+    const [second, third] = [ask(), ask()];
+    // Of eight places two are taken; each needs half of a worker's second.
+    await expect.poll(() => valueOf("outstanding-jobs", { models }), SOON).toBe(2 / 8);
+    await expect
+      .poll(() => valueOf("outstanding-seconds", { models }), PACE_SOON)
+      .toBeCloseTo(1, 6);
+    leaving.abort();
+    await Promise.all([second, third]);
   });
 
   it("is told how much a worker should have, and that a target must be one", async () => {
