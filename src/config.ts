@@ -136,28 +136,33 @@ const settings = z.object({
   logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
-export type Config = Readonly<z.infer<typeof settings>>;
+type Settings = z.infer<typeof settings>;
+
+export interface Config extends Readonly<Settings> {
+  /** Settings that somebody gave, in the environment or as an option; the others have their defaults. */
+  readonly given: ReadonlySet<keyof Settings>;
+}
 
 /** Parses the environment once. A wrong value throws a sentence that names the variable. */
 export function loadConfig(
   overrides: Partial<Config> = {},
   environment: NodeJS.ProcessEnv = process.env,
 ): Config {
-  const raw = Object.fromEntries(
-    Object.keys(settings.shape).map((field) => [
-      field,
-      environment[environmentName(field)] || undefined,
-    ]),
+  const fields = settings.keyof().options;
+  const wanted = fields.map(
+    (field) =>
+      [field, overrides[field] ?? (environment[environmentName(field)] || undefined)] as const,
   );
-  const parsed = settings.safeParse({ ...raw, ...overrides });
+  const parsed = settings.safeParse(Object.fromEntries(wanted));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const name = environmentName(String(issue?.path[0] ?? ""));
     throw new Error(`${name} is not usable: ${issue?.message ?? "unknown reason"}`);
   }
-  const config = parsed.data;
+  const given = new Set(wanted.filter(([, value]) => value !== undefined).map(([field]) => field));
+  const config = { ...parsed.data, dataDir: resolve(parsed.data.dataDir), given };
   checkTogether(config);
-  return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
+  return Object.freeze(config);
 }
 
 const LONGEST_JOB_MS = 1_200_000;
@@ -195,11 +200,9 @@ function environmentName(field: string): string {
 
 /** The environment of a child process that is to have these settings, over this process's own. */
 export function environmentOf(config: Config): NodeJS.ProcessEnv {
-  const given: Readonly<Record<string, Config[keyof Config]>> = config;
   // An empty variable counts as unset: what this process was told must not reach the child instead.
-  const named = Object.keys(settings.shape).map((field) => [
-    environmentName(field),
-    String(given[field] ?? ""),
-  ]);
+  const named = settings
+    .keyof()
+    .options.map((field) => [environmentName(field), String(config[field] ?? "")]);
   return { ...process.env, ...Object.fromEntries(named) };
 }

@@ -15,7 +15,7 @@ import { openBroker } from "../queue/open-broker.js";
 import { traceBroker } from "../queue/traced-broker.js";
 import { createReporter } from "../rpc/reporter.js";
 import { createReporters, type Reporters } from "../rpc/reporters.js";
-import { readTlsFiles } from "../rpc/tls.js";
+import { readTlsFiles, type TlsOptions } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import { openArtifactStore } from "../storage/open-store.js";
 import { createDirectives, type Directives } from "../worker/directives.js";
@@ -56,30 +56,29 @@ export async function openParts(config: SharedConfig, log: Log): Promise<Parts> 
   };
 }
 
-/** Opens the parts for as long as `use` runs, and closes them however it ends. */
-export async function withParts(
-  config: SharedConfig,
-  log: Log,
-  use: (parts: Parts) => Promise<void>,
-): Promise<void> {
-  const parts = await openParts(config, log);
-  try {
-    await use(parts);
-  } finally {
-    await parts.close();
-  }
-}
-
 const CANCEL_MS = 4_000;
 
-/** Starts a worker that reports to `frontAddress`. */
+interface RunWorkerOptions {
+  /** Where it reports to, `host:port`. */
+  readonly frontAddress: string;
+  /** That front is of this process: its certificate is known, and nobody else looks for the worker's ports. */
+  readonly isOwnFront?: boolean;
+  /** Gives up the start. */
+  readonly signal?: AbortSignal;
+}
+
 export async function runWorker(
   config: SharedConfig,
   parts: Parts,
   log: Log,
-  frontAddress: string,
+  { frontAddress, isOwnFront = false, signal }: RunWorkerOptions,
 ): Promise<Worker> {
   const { stallMs, memoryBytes } = config;
+  const tracing = await traceService(config, "framemill-worker", log);
+  const { tracer } = tracing;
+  const directives = createDirectives();
+  const tls = await readReporterTls(config, isOwnFront);
+  const reporters = openReporters(config, tls, directives, tracer);
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
     prefix: parentDeathPrefix(),
@@ -94,10 +93,6 @@ export async function runWorker(
     },
     log,
   });
-  const tracing = await traceService(config, "framemill-worker", log);
-  const { tracer } = tracing;
-  const directives = createDirectives();
-  const reporters = await openReporters(config, directives, tracer);
   // A caller waits at the front that took the request; any front can record a polled job.
   const addressOf = ({ modality, reportTo }: Pick<Job, "modality" | "reportTo">) =>
     findModality(modality)?.endpoint.delivery === "reply" ? reportTo : frontAddress;
@@ -111,7 +106,7 @@ export async function runWorker(
     spoolDir: join(config.dataDir, "spool"),
     jobTimeoutMs: longestJobMs(config),
     drainMs,
-    health: { host, port: workerPort },
+    health: { host, port: workerPort, orFree: isOwnFront && !config.given.has("workerPort") },
     reporterOf: (job) => reporters.at(addressOf(job)),
     announce: (status) =>
       reporters.at(frontAddress).announce(status).catch(explainRefusal(frontAddress)),
@@ -122,6 +117,10 @@ export async function runWorker(
     modalities: listModalities(),
     tracer,
     log,
+    ...(signal && { signal }),
+  }).catch(async (thrown: unknown) => {
+    await tracing.close();
+    throw thrown;
   });
   return {
     healthPort: worker.healthPort,
@@ -144,18 +143,22 @@ function explainRefusal(frontAddress: string) {
   };
 }
 
-/** The ways to fronts, as the configuration secures them. */
-async function openReporters(
-  config: SharedConfig,
-  directives: Directives,
-  tracer: Tracer,
-): Promise<Reporters> {
-  const { workerToken: token, tlsServerName: serverName } = config;
-  const tls = await readTlsFiles({
+async function readReporterTls(config: Config, isOwnFront: boolean) {
+  return await readTlsFiles({
     certFile: config.workerCertFile,
     keyFile: config.workerKeyFile,
     caFile: config.tlsCaFile,
+    ...(isOwnFront && { peerCertFile: config.tlsCertFile }),
   });
+}
+
+/** The ways to fronts, as the configuration secures them. */
+function openReporters(
+  { workerToken: token, tlsServerName: serverName }: SharedConfig,
+  tls: TlsOptions | undefined,
+  directives: Directives,
+  tracer: Tracer,
+): Reporters {
   return createReporters((address) =>
     createReporter({
       address,

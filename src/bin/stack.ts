@@ -1,6 +1,7 @@
 import type { Config } from "../config.js";
+import { createClosers } from "../core/closers.js";
 import { addAdminRoutes } from "../front/admin.js";
-import { type Front, startFront } from "../front/front.js";
+import { type Front, type FrontOptions, startFront } from "../front/front.js";
 import { createOperations } from "../front/operations.js";
 import { addWebPages } from "../front/web-pages.js";
 import { traceBroker } from "../queue/traced-broker.js";
@@ -21,31 +22,55 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/**
- * Starts everything, in the order in which each part needs the one before. `watch` sees
- * the parts before anybody uses them, for measurements.
- */
-export async function startStack(given: Config, watch?: (parts: Parts) => void): Promise<Stack> {
+export interface StackOptions {
+  /** Sees the parts before anybody uses them, for measurements. */
+  readonly watch?: ((parts: Parts) => void) | undefined;
+  /** Gives up the start: everything is closed, then its reason thrown. */
+  readonly signal?: AbortSignal;
+}
+
+/** Starts everything, in the order in which each part needs the one before. */
+export async function startStack(given: Config, options: StackOptions = {}): Promise<Stack> {
+  const { watch, signal } = options;
+  refuseOwnWorker(given);
   const config = await withWorkerToken(given);
   const log = createLog(config, "framemill");
-  const closers: (() => Promise<void>)[] = [];
-  const close = async () => {
-    for (const closer of closers.splice(0).toReversed()) await closer();
-  };
+  const closers = createClosers();
   try {
     const parts = await openParts(config, log);
+    closers.add(() => parts.close());
+    signal?.throwIfAborted();
     watch?.(parts);
-    closers.push(() => parts.close());
-    const front = await runFront({ ...config, adminKey: await ensureAdminKey(config) }, parts, log);
-    closers.push(() => front.close());
-    const worker = await runWorker(config, parts, log, `127.0.0.1:${front.grpcPort}`);
-    closers.push(() => worker.stop());
+    const adminKey = await ensureAdminKey(config);
+    const front = await runFront({ ...config, adminKey }, parts, log, { hasOwnWorker: true });
+    closers.add(() => front.close());
+    signal?.throwIfAborted();
+    const worker = await runWorker(config, parts, log, {
+      frontAddress: front.grpcAddress,
+      isOwnFront: true,
+      ...(signal && { signal }),
+    });
+    closers.add(() => worker.stop());
     const apiKey = await developmentKey(config, front);
-    return { endpoint: { baseUrl: front.baseUrl, apiKey }, front, worker, close };
+    signal?.throwIfAborted();
+    return {
+      endpoint: { baseUrl: front.baseUrl, apiKey },
+      front,
+      worker,
+      close: () => closers.close(),
+    };
   } catch (thrown) {
-    await close();
+    await closers.close();
     throw thrown;
   }
+}
+
+/** A front that asks workers for certificates asks its own worker, too. */
+function refuseOwnWorker({ tlsCertFile, tlsCaFile, workerCertFile }: Config): void {
+  if (tlsCertFile === undefined || tlsCaFile === undefined || workerCertFile !== undefined) return;
+  throw new Error(
+    `TLS_CA_FILE ${tlsCaFile} makes the front ask workers for certificates: set WORKER_CERT_FILE and WORKER_KEY_FILE for the worker of this process, or use WORKER_TOKEN instead of TLS_CA_FILE`,
+  );
 }
 
 /** The key that dev.json names while it is good, else a new one of the project `default`. */
@@ -64,9 +89,11 @@ export async function runFront(
   config: SharedConfig,
   { broker, store, models }: Parts,
   log: Log,
+  options: Pick<FrontOptions, "hasOwnWorker"> = {},
 ): Promise<Front> {
   const tracing = await traceService(config, "framemill-front", log);
   const front = await startFront({
+    ...options,
     config,
     broker: traceBroker(broker, tracing.tracer),
     store,
@@ -79,6 +106,9 @@ export async function runFront(
       const operations = createOperations(database, keys, broker.deadLetters);
       addAdminRoutes(app, operations, config.adminKey);
     },
+  }).catch(async (thrown: unknown) => {
+    await tracing.close();
+    throw thrown;
   });
   return {
     ...front,

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isProcessAlive } from "../core/processes.js";
@@ -8,9 +9,14 @@ import { isProcessAlive } from "../core/processes.js";
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, "owner.pid");
-  const release = () => rm(path, { force: true });
+  const removeNow = () => rmSync(path, { force: true });
+  const release = async () => {
+    process.off("exit", removeNow);
+    await rm(path, { force: true });
+  };
   try {
     await writeFile(path, String(process.pid), { flag: "wx" });
+    process.once("exit", removeNow);
     return release;
   } catch (thrown) {
     if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
@@ -20,5 +26,6 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     throw new Error(`${folder} is in use by process ${owner}: stop it, or choose another DATA_DIR`);
   }
   await writeFile(path, String(process.pid));
+  process.once("exit", removeNow);
   return release;
 }

@@ -5,8 +5,10 @@ import { networkInterfaces } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import type { Config } from "../config.js";
+import { type Closers, createClosers } from "../core/closers.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
+import { listenAt } from "../core/ports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import type { Broker } from "../queue/broker.js";
@@ -33,6 +35,7 @@ import { createLimits, fullAllowance, type Limits } from "./limits.js";
 import { createMetrics } from "./metrics.js";
 import { addOpenRoutes } from "./open-routes.js";
 import { createOutbox, type Outbox } from "./outbox.js";
+import { watchWorkers } from "./own-worker.js";
 import { createPaceNotes } from "./paces.js";
 import { readPriceTable } from "./price-table.js";
 import { startReply, type RepliesOptions } from "./replies.js";
@@ -41,6 +44,7 @@ import { addCommonRoutes, addJobRoutes, addReplyRoutes, type RoutesOptions } fro
 import { createServer } from "./server.js";
 import type { Submission } from "./new-job.js";
 import { createJobId, createSubmitJob } from "./submit-job.js";
+import { watchUnused } from "./unused-connections.js";
 import { startWebhooks } from "./webhooks.js";
 
 /** Longest wait for the judgement of a prompt, in milliseconds. */
@@ -56,6 +60,11 @@ export interface FrontOptions {
   readonly tracer?: Tracer;
   /** An open database, closed by its owner; absent = opened from the configuration. */
   readonly database?: Database;
+  /**
+   * Front and worker are one process (`up`): it is ready once that worker is, and default ports that
+   * are taken give way to free ones.
+   */
+  readonly hasOwnWorker?: boolean;
   /** Adds routes that need no API key (pages, the admin routes), before the server listens. */
   readonly addPages?: (app: FastifyInstance, front: FrontParts) => void | Promise<void>;
 }
@@ -75,6 +84,8 @@ export interface Front extends FrontParts {
   readonly origin: string;
   readonly port: number;
   readonly grpcPort: number;
+  /** Where a worker on this machine reaches gRPC, `host:port`. */
+  readonly grpcAddress: string;
   /** Of KEDA's external scaler, where it is served. */
   readonly scalerPort: number | undefined;
   /** Ends long answers, finishes short ones, stops publishing. Broker and store stay open. */
@@ -85,15 +96,12 @@ export interface Front extends FrontParts {
 export async function startFront(options: FrontOptions): Promise<Front> {
   const { config, log } = options;
   const database = options.database ?? (await openDatabase({ ...config, log }));
-  const closers: (() => Promise<void>)[] = [];
-  if (options.database === undefined) closers.push(database.close);
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).toReversed()) await closer();
-  };
+  const closers = createClosers();
+  if (options.database === undefined) closers.add(database.close);
   try {
-    return { ...(await startParts(options, database, closers)), close };
+    return { ...(await startParts(options, database, closers)), close: () => closers.close() };
   } catch (error) {
-    await close();
+    await closers.close();
     throw error;
   }
 }
@@ -101,36 +109,41 @@ export async function startFront(options: FrontOptions): Promise<Front> {
 async function startParts(
   options: FrontOptions,
   database: Database,
-  closers: (() => Promise<void>)[],
+  closers: Closers,
 ): Promise<Omit<Front, "close">> {
   const { config, broker, store, models, log, tracer = UNTRACED } = options;
   const exchanges = createExchanges();
   const { kysely } = database;
+  const now = (): number => performance.now();
   const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
   const paces = createPaceNotes({ kysely, concurrencyOf, log });
-  closers.push(paces.close);
-  const handlers = createReportHandlers({
-    database,
-    store,
-    exchanges,
-    wakeOutbox: () => outbox.wake(),
-    noteRun: paces.note,
-    tracer,
-  });
+  closers.add(paces.close);
+  const workers = watchWorkers(
+    createReportHandlers({
+      database,
+      store,
+      exchanges,
+      wakeOutbox: () => outbox.wake(),
+      noteRun: paces.note,
+      tracer,
+    }),
+    now,
+  );
+  const { handlers } = workers;
   const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
   const changes = await createChanges(database);
-  closers.push(changes.close);
-  const reportServer = await openReportServer(config, { handlers, tracer });
+  closers.add(changes.close);
+  const reportServer = await openReportServer(options, { handlers, tracer });
   const reportTo = config.grpcAdvertise ?? `${advertised(config.host)}:${reportServer.port}`;
   const outbox = createOutbox({ database, broker, reportTo, concurrencyOf, log });
-  closers.push(outbox.close);
+  closers.add(outbox.close);
+  closers.add(() => reportServer.close());
   const republishAll = config.amqpUrl === undefined;
   const repliedModalities = listModalities()
     .filter(({ endpoint }) => endpoint.delivery === "reply")
     .map(({ name }) => name);
-  const now = (): number => performance.now();
   const presence = await keepFrontPresence({ database, grpcAddress: reportTo, log, now });
-  closers.push(presence.leave);
+  closers.add(presence.leave);
   const { maySayGone } = presence;
   const shared = { database, broker, store, outbox, log };
   const keeping = { ...shared, republishAll, repliedModalities, maySayGone };
@@ -138,27 +151,39 @@ async function startParts(
   const objectOf = (name: string) => findModality(name)?.endpoint.object ?? name;
   const { webhookAllowPrivate: allowPrivate } = config;
   const webhooks = startWebhooks({ database, allowPrivate, objectOf, log });
-  closers.push(webhooks.stop, janitor.stop, () => reportServer.close());
+  closers.add(webhooks.stop);
+  closers.add(janitor.stop);
   const estimates = createEstimates({ kysely, concurrencyOf, now });
   const scaler = await openScaler(config, estimates);
-  if (scaler !== undefined) closers.push(() => scaler.close());
+  if (scaler !== undefined) closers.add(() => scaler.close());
   const parts = { keys, database, handlers };
   const cancelAtWorker = (jobId: string) => reportServer.cancel(jobId);
+  const findOwnObstacle = () => (options.hasOwnWorker ? workers.findObstacle() : undefined);
   const app = await createApp(options, parts, {
     changes,
     outbox,
     exchanges,
     estimates,
     cancelAtWorker,
+    findOwnObstacle,
   });
-  closers.push(async () => await closeApp(app));
+  closers.add(async () => await closeApp(app));
   await options.addPages?.(app, parts);
-  await app.listen({ host: config.host, port: config.port });
+  const { host } = config;
+  const address = { host, port: config.port, orFree: mayMove(options, "port"), setting: "PORT" };
+  await listenAt(address, async (wanted) => await app.listen({ host, port: wanted }));
   const origin = originOf(app, config);
   const baseUrl = `${origin}/v1`;
   const port = Number(new URL(origin).port);
   const ports = { port, grpcPort: reportServer.port, scalerPort: scaler?.port };
-  return { ...parts, baseUrl, origin, ...ports };
+  const grpcAddress = `${reachable(host)}:${reportServer.port}`;
+  return { ...parts, baseUrl, origin, ...ports, grpcAddress };
+}
+
+/** Whether another port will do where this one is taken: nobody has named it, nor tells others of it. */
+function mayMove({ config, hasOwnWorker = false }: FrontOptions, field: "port" | "grpcPort") {
+  const isTold = field === "grpcPort" && config.grpcAdvertise !== undefined;
+  return hasOwnWorker && !config.given.has(field) && !isTold;
 }
 
 const IDLE_CHECK_MS = 250;
@@ -179,6 +204,7 @@ interface Shared {
   readonly exchanges: Exchanges;
   readonly estimates: Estimates;
   readonly cancelAtWorker: (jobId: string) => void;
+  readonly findOwnObstacle: () => string | undefined;
 }
 
 async function createApp(
@@ -217,12 +243,21 @@ async function createApp(
       }
     },
     addOpenRoutes(open) {
-      const findObstacles = createReadiness({ database, broker, store });
+      const findObstacles = createReadiness({
+        database,
+        broker,
+        store,
+        findOwnObstacle: shared.findOwnObstacle,
+      });
       addOpenRoutes(open, { modalities, metrics, findObstacles });
       addFileRoute(open, { database, store, links: routes.replies.links });
     },
   });
-  app.addHook("preClose", async () => closing.abort());
+  const hangUpUnused = watchUnused(app);
+  app.addHook("preClose", async () => {
+    closing.abort();
+    hangUpUnused();
+  });
   return app;
 }
 
@@ -295,15 +330,17 @@ export function projectDefaults({ requestsPerMinute, tokensPerMinute }: Config) 
 }
 
 async function openReportServer(
-  config: Config,
+  options: FrontOptions,
   served: Pick<ReportServerOptions, "handlers" | "tracer">,
 ): Promise<ReportServer> {
+  const { config } = options;
   const caFile = config.tlsCertFile === undefined ? undefined : config.tlsCaFile;
   const tls = await readTlsFiles({ ...serverFiles(config), caFile });
   const { host, grpcPort: port, workerToken: token } = config;
   if (token === undefined)
     throw new Error("a front needs WORKER_TOKEN: gRPC is served to its holders");
-  return await startReportServer({ ...served, host, port, token, tls });
+  const orFree = mayMove(options, "grpcPort");
+  return await startReportServer({ ...served, host, port, orFree, token, tls });
 }
 
 async function openScaler(

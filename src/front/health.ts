@@ -8,6 +8,8 @@ export interface ReadinessOptions {
   readonly database: Database;
   readonly broker: Broker;
   readonly store: ArtifactStore;
+  /** What else must be there in this process, if it is not. */
+  readonly findOwnObstacle?: () => string | undefined;
 }
 
 /** Why requests should go elsewhere; empty when ready. */
@@ -17,7 +19,8 @@ const PROBE_MS = 2_000;
 /** A committed job that the broker has not confirmed for this long is an outage. */
 const OUTBOX_SECONDS = 2;
 
-export function createReadiness({ database, broker, store }: ReadinessOptions): FindObstacles {
+export function createReadiness(options: ReadinessOptions): FindObstacles {
+  const { database, broker, store, findOwnObstacle = () => undefined } = options;
   return async () => {
     const obstacles = await Promise.all([
       obstacle("database", sql`SELECT 1`.execute(database.kysely)),
@@ -25,7 +28,7 @@ export function createReadiness({ database, broker, store }: ReadinessOptions): 
       obstacle("outbox", checkOutbox(database)),
     ]);
     const queue = broker.connected ? undefined : "queue: not connected";
-    return [...obstacles, queue].filter((reason) => reason !== undefined);
+    return [...obstacles, queue, findOwnObstacle()].filter((reason) => reason !== undefined);
   };
 }
 

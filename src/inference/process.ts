@@ -57,6 +57,9 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
   let restart: NodeJS.Timeout | undefined;
   const faults = createFaultCount(options.onBroken);
   let live: LiveProcess | undefined = start();
+  // Where this process ends without closing, and setpriv is not there to see to it.
+  const killLive = () => live !== undefined && killGroup(live.child);
+  process.once("exit", killLive);
 
   function start(): LiveProcess {
     const started = startProcess(options, faults);
@@ -100,12 +103,15 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
       closed = true;
       clearTimeout(restart);
       const child = live?.child;
-      if (child === undefined || child.exitCode !== null) return;
+      if (child?.pid === undefined || child.exitCode !== null) return;
       const exited = once(child, "exit");
-      if (child.connected) child.disconnect();
+      // One that still loads has nothing to finish, and would not hear of it for seconds.
+      if (live?.device === "") killGroup(child);
+      else if (child.connected) child.disconnect();
       const timer = setTimeout(() => killGroup(child), options.cancelMs);
       await exited;
       clearTimeout(timer);
+      process.off("exit", killLive);
     },
   };
 }

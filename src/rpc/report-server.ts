@@ -37,9 +37,8 @@ import {
 import { decodeAnnounceRequest, encodeAnnounceResponse } from "./presence-messages.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { ReportSequences } from "./report-sequences.js";
-import { bind, shutDown, unary } from "./server.js";
+import { type Address, bind, shutDown, unary } from "./server.js";
 import { toStatus } from "./status.js";
-import type { TlsOptions } from "./tls.js";
 import { traceServed } from "./trace-calls.js";
 
 /**
@@ -60,15 +59,10 @@ export interface ReportHandlers {
   announce(status: WorkerStatus): Promise<WorkerOrders>;
 }
 
-export interface ReportServerOptions {
+export interface ReportServerOptions extends Address {
   readonly handlers: ReportHandlers;
-  readonly host: string;
-  /** 0 = any free one. */
-  readonly port: number;
   /** Shared secret of workers and front: no call but health is served without it. */
   readonly token: string;
-  /** `cert` and `key` for TLS; with `ca` workers must show a certificate it signed. */
-  readonly tls?: TlsOptions | undefined;
   readonly tracer?: Tracer | undefined;
 }
 
@@ -107,7 +101,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     createService(options.handlers, streams, reporting),
   );
   server.addService(proto.grpc.health.v1.Health.service, HEALTH);
-  const port = await bind(server, options);
+  const port = await bind(server, options, "GRPC_PORT");
   return {
     port,
     cancel(jobId) {

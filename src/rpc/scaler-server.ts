@@ -34,7 +34,7 @@ export async function startScalerServer(options: ScalerServerOptions): Promise<S
   const server = new Server({ "grpc.max_receive_message_length": limit });
   const streams = new Map<ActiveCall, NodeJS.Timeout>();
   server.addService(proto.externalscaler.ExternalScaler.service, createService(options, streams));
-  const port = await bind(server, options);
+  const port = await bind(server, options, "SCALER_PORT");
   return {
     port,
     async close() {

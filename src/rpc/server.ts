@@ -1,15 +1,14 @@
-import { isIP } from "node:net";
+import { once } from "node:events";
+import { createServer as createTcpServer, isIP } from "node:net";
 import type { handleUnaryCall, sendUnaryData, Server, ServerUnaryCall } from "@grpc/grpc-js";
+import { listenAt, type ListenAddress } from "../core/ports.js";
 import { toStatus } from "./status.js";
 import { createServerCredentials, type TlsOptions } from "./tls.js";
 import { traceparentOf } from "./trace-calls.js";
 
 const CLOSE_GRACE_MS = 2_000;
 
-export interface Address {
-  readonly host: string;
-  /** 0 = any free one. */
-  readonly port: number;
+export interface Address extends Omit<ListenAddress, "setting"> {
   readonly tls?: TlsOptions | undefined;
 }
 
@@ -29,13 +28,29 @@ export function unary<Request, Response>(
 }
 
 /** Resolves to the port. */
-export function bind(server: Server, { host, port, tls }: Address): Promise<number> {
-  const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-  return new Promise((resolve, reject) =>
-    server.bindAsync(address, createServerCredentials(tls), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    ),
-  );
+export function bind(
+  server: Server,
+  { host, port: wanted, orFree, tls }: Address,
+  setting: string,
+): Promise<number> {
+  const credentials = createServerCredentials(tls);
+  return listenAt({ host, port: wanted, orFree, setting }, async (port) => {
+    await tryPort(host, port);
+    const name = isIP(host) === 6 ? `[${host}]` : host;
+    return await new Promise<number>((resolve, reject) =>
+      server.bindAsync(`${name}:${port}`, credentials, (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      ),
+    );
+  });
+}
+
+/** gRPC tells why it cannot listen in prose alone, and prints it: a plain server says it in a code. */
+async function tryPort(host: string, port: number): Promise<void> {
+  if (port === 0) return;
+  const server = createTcpServer().listen(port, host);
+  await once(server, "listening");
+  await new Promise((resolve) => server.close(resolve));
 }
 
 /** Lets running calls finish for 2 s. */

@@ -1,14 +1,12 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
+import { listenAt, type ListenAddress } from "../core/ports.js";
 import type { WorkerStatus } from "../core/reports.js";
 
 export type WorkerHealth = WorkerStatus["state"];
 
-export interface HealthOptions {
-  readonly host: string;
-  /** 0 = any free port. */
-  readonly port: number;
+export interface HealthOptions extends Omit<ListenAddress, "setting"> {
   readonly state: () => WorkerHealth;
   readonly registry: Registry;
 }
@@ -26,8 +24,10 @@ export async function startHealthServer(options: HealthOptions): Promise<HealthS
     else if (request.url === "/healthz") send(response, 200, "ok\n");
     else send(response, 404, "not found\n");
   });
-  server.listen(options.port, options.host);
-  await once(server, "listening");
+  await listenAt({ ...options, setting: "WORKER_PORT" }, async (port) => {
+    server.listen(port, options.host);
+    await once(server, "listening");
+  });
   return {
     port: portOf(server),
     async close() {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { type Closers, createClosers } from "../core/closers.js";
 import type { Job } from "../core/job.js";
 import type { Endpoint, Modality, ModelInfo } from "../core/modality.js";
 import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
@@ -8,9 +9,9 @@ import type { Broker, ConsumeOptions, Delivery } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
 import { executeJob } from "./execute-job.js";
-import { type HealthServer, startHealthServer, type WorkerHealth } from "./health.js";
+import { type HealthOptions, startHealthServer, type WorkerHealth } from "./health.js";
 import { createIntake } from "./intake.js";
-import { keepPresence, type Presence } from "./presence.js";
+import { keepPresence } from "./presence.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
 import type { Log } from "./log.js";
@@ -26,7 +27,7 @@ export interface WorkerOptions {
   readonly jobTimeoutMs: number;
   /** Longest drain after `stop()`, in milliseconds; what runs longer goes back to the queue. */
   readonly drainMs: number;
-  readonly health: { readonly host: string; readonly port: number };
+  readonly health: Pick<HealthOptions, "host" | "port" | "orFree">;
   readonly broker: Broker;
   readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
   /** Tells the front of this worker. */
@@ -39,6 +40,8 @@ export interface WorkerOptions {
   readonly modalities: readonly Modality[];
   readonly tracer: Tracer;
   readonly log: Log;
+  /** Gives up a start that is under way. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Worker {
@@ -51,16 +54,39 @@ export interface Worker {
 /** Of the drain time, what handing over a job that still runs may take, in milliseconds; half of it at most. */
 const HAND_OVER_MS = 5_000;
 
-/** Starts consuming once the models are loaded; rejects when they cannot be. */
+/**
+ * Starts consuming once the models are loaded. Rejects when they cannot be, or when told to give up, with
+ * everything closed that it was handed or has opened.
+ */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const closers = createClosers();
+  closers.add(() => closeHanded(options));
+  try {
+    return await startParts(options, closers);
+  } catch (thrown) {
+    await closers.close();
+    throw thrown;
+  }
+}
+
+/** What a worker did not open itself. Both may be closed more than once. */
+async function closeHanded({ inference, closeReporters }: WorkerOptions): Promise<void> {
+  await inference.close();
+  await closeReporters();
+}
+
+async function startParts(options: WorkerOptions, closers: Closers): Promise<Worker> {
   const { broker, models, slots, workerId, log } = options;
   let running = 0;
   let phase: WorkerHealth = "starting";
   const state = () => (phase === "ready" && running > 0 ? "busy" : phase);
-  const scratch = await openScratch(options.scratchDir);
   const spool = await openSpool({ ...options, folder: options.spoolDir });
+  closers.add(() => spool.close());
   const observed = { state, running: () => running, spooled: () => spool.size };
   const { health, metrics } = await openHealth(options, observed);
+  closers.add(() => health.close());
+  const scratch = await openScratch(options.scratchDir);
+  closers.add(() => scratch.close());
   const preempt = createPreempt();
   const onDrain = () => follow({ drain: true });
   const deps = { ...options, scratch, spool, metrics, onDrain, preempted: preempt.signal };
@@ -78,25 +104,22 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const turn = drain ? intake.close() : intake.open();
     turn.catch((error: unknown) => log.error({ reason: String(error) }, "queue not consumed"));
   };
-  let presence: Presence | undefined;
   const announce = async () =>
     await options.announce({ ...(await describe(options)), state: state(), running });
-  const close = async () => {
-    spool.close();
-    await presence?.leave();
-    await closeAll({ health, options, scratch });
-  };
-  try {
+  // Files and the health port outlive what writes and is watched.
+  closers.add(() => closeHanded(options));
+  await unlessGivenUp(options, async () => {
     await options.inference.ready();
     await spool.sendAll();
     phase = "ready";
     const onRefused = (reason: string) => log.error({ reason }, "worker not announced");
-    presence = await keepPresence({ announce, onOrders: follow, onRefused });
-    if (state() === "ready") await intake.open();
-  } catch (thrown) {
-    await close();
-    throw thrown;
-  }
+    const presence = await keepPresence({ announce, onOrders: follow, onRefused });
+    closers.add(async () => {
+      phase = "stopped";
+      await presence.leave();
+    });
+  });
+  if (state() === "ready") await intake.open();
   log.info({ workerId, models: models.map(({ id }) => id), slots }, `worker ${state()}`);
   return {
     healthPort: health.port,
@@ -109,10 +132,26 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       const timer = setTimeout(() => preempt.abort(), options.drainMs - handOverMs);
       await intake.close();
       clearTimeout(timer);
-      phase = "stopped";
-      await close();
+      await closers.close();
     },
   };
+}
+
+/** Ends what `work` waits for when the start is given up, and rejects with the signal's reason then. */
+async function unlessGivenUp(options: WorkerOptions, work: () => Promise<void>): Promise<void> {
+  const { signal } = options;
+  const giveUp = () => void closeHanded(options).catch(() => {}); // closed again, and awaited, at the end
+  signal?.throwIfAborted();
+  signal?.addEventListener("abort", giveUp, { once: true });
+  try {
+    await work();
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    throw thrown;
+  } finally {
+    signal?.removeEventListener("abort", giveUp);
+  }
+  signal?.throwIfAborted();
 }
 
 async function describe({ workerId, models, slots, inference }: WorkerOptions) {
@@ -144,19 +183,6 @@ async function openHealth(
     metrics,
     health: await startHealthServer({ ...health, state, registry: metrics.registry }),
   };
-}
-
-interface Opened {
-  readonly health: HealthServer;
-  readonly scratch: { close(): Promise<void> };
-  readonly options: WorkerOptions;
-}
-
-async function closeAll({ health, scratch, options }: Opened): Promise<void> {
-  await options.inference.close();
-  await options.closeReporters();
-  await scratch.close();
-  await health.close();
 }
 
 /**

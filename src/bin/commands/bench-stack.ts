@@ -15,7 +15,7 @@ export async function withBenchStack<T>(
   watch?: (parts: Parts) => void,
 ): Promise<T> {
   return await withBenchFolder(config, async (own) => {
-    const stack = await startStack({ ...own, logLevel: "error" }, watch);
+    const stack = await startStack({ ...own, logLevel: "error" }, { watch });
     try {
       return await use(stack);
     } finally {

@@ -1,6 +1,6 @@
 import type { Config } from "../../config.js";
 import { createLog } from "../log.js";
-import { withParts, runWorker } from "../parts.js";
+import { openParts, runWorker } from "../parts.js";
 import { untilTold } from "../until-told.js";
 import { withWorkerToken } from "../worker-token.js";
 
@@ -11,12 +11,12 @@ export async function worker(config: Config): Promise<void> {
       "a worker needs AMQP_URL; `framemill up` runs front and worker together without one",
     );
   }
-  const stopped = untilTold();
   const log = createLog(config, "framemill-worker");
-  const shared = await withWorkerToken(config);
-  await withParts(shared, log, async (parts) => {
-    const running = await runWorker(shared, parts, log, shared.frontAddress);
-    await stopped;
-    await running.stop();
+  await untilTold(async (closers, signal) => {
+    const shared = await withWorkerToken(config);
+    const parts = await openParts(shared, log);
+    closers.add(() => parts.close());
+    const running = await runWorker(shared, parts, log, { ...shared, signal });
+    closers.add(() => running.stop());
   });
 }
