@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,6 +60,6 @@ it("a worker with another token leaves with a sentence that says what to do", as
   await worker.says(
     /the front at 127\.0\.0\.1:\d+ refuses this worker's token: give both the same WORKER_TOKEN, or on one machine the same DATA_DIR/,
   );
-  await worker.stop("SIGTERM");
+  if (worker.child.exitCode === null) await once(worker.child, "exit");
   expect(worker.child.exitCode).toBe(1);
 });
