@@ -1,10 +1,22 @@
+import type { Units } from "./usage.js";
+
 /**
  * A piece of an answer that a caller hears while it is made: plain JSON, or bytes of one stream. Bytes
  * may be cut anywhere on their way; JSON chunks arrive whole and must stay below 192 KiB.
  */
-export type Chunk =
-  | { readonly type: "json"; readonly value: unknown }
-  | { readonly type: "bytes"; readonly bytes: Uint8Array };
+export type Chunk = Counted &
+  (
+    | { readonly type: "json"; readonly value: unknown }
+    | { readonly type: "bytes"; readonly bytes: Uint8Array }
+  );
+
+export interface Counted {
+  /**
+   * Units of the answer up to and with this piece: what its caller pays who hangs up after it. As with
+   * the piece before where absent.
+   */
+  readonly units?: Units | undefined;
+}
 
 /** Stage of a job that waits for another of its process. */
 export const WAITING = "waiting";

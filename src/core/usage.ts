@@ -42,6 +42,14 @@ export function quote(prices: Prices, units: Units): Quote {
   return { prices, units, amountNanoUsd: nanoPriceOf(prices, units) };
 }
 
+/** Units, of each at most so many. */
+export function atMost(units: Units, most: Units): Units {
+  const bounded = UNIT_NAMES.filter((name) => units[name] !== undefined).map(
+    (name): [string, number] => [name, Math.min(units[name] ?? 0, most[name] ?? 0)],
+  );
+  return Object.fromEntries(bounded);
+}
+
 /** Whole nano-dollars, which the ledger holds; units without a price cost nothing. */
 export function nanoPriceOf(prices: Prices, units: Units): number {
   return Math.round(sumPrices(prices, units) * 1_000);

@@ -1,6 +1,7 @@
 import { JobError } from "../core/errors.js";
 import type { Chunk } from "../core/events.js";
 import type { HeartbeatResult, ProgressReport } from "../core/reports.js";
+import type { Units } from "../core/usage.js";
 import type { AnsweredJob } from "./job-record.js";
 
 type Taken = Pick<HeartbeatResult, "outcome" | "cancel">;
@@ -22,6 +23,11 @@ export interface OpenExchange {
   readonly chunks: AsyncIterable<Chunk>;
   /** Aborts when more lies unread than is kept; what lay there is dropped. */
   readonly overrun: AbortSignal;
+  /**
+   * Units of what the caller was given. A chunk is, once the reader asks for the next one: an answer's
+   * pieces are asked for when those before them were written to the connection.
+   */
+  readonly delivered: Units;
   /** Resolves to the job once this replica has recorded that it completed; it may also never do so. */
   readonly completed: Promise<AnsweredJob>;
   end(): void;
@@ -42,6 +48,9 @@ export function createExchanges(): Exchanges {
       return {
         chunks: queue,
         overrun: queue.overrun.signal,
+        get delivered() {
+          return queue.delivered;
+        },
         completed: queue.completed,
         end: () => queue.end(),
         fail: (error) => queue.fail(error),
@@ -64,6 +73,7 @@ interface Unread {
 
 class ChunkQueue implements AsyncIterable<Chunk> {
   readonly overrun = new AbortController();
+  delivered: Units = {};
   #unread: Unread[] = [];
   #unreadBytes = 0;
   #wasRead = false;
@@ -106,6 +116,7 @@ class ChunkQueue implements AsyncIterable<Chunk> {
         this.#wasRead = true;
         this.#unreadBytes -= next.byteLength;
         yield next.chunk;
+        this.delivered = next.chunk.units ?? this.delivered;
       } else if (this.#error !== undefined) throw this.#error;
       else if (this.#ended) return;
       else await new Promise<void>((resolve) => (this.#wake = resolve));

@@ -1,9 +1,10 @@
-import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
+import pRetry from "p-retry";
 import { EVENT_STREAM, serverSentEvent, type Answer } from "../core/answer.js";
 import { JobError } from "../core/errors.js";
 import { fromFailure, isEndState } from "../core/job.js";
 import type { Exchange, Finished, Modality } from "../core/modality.js";
+import { atMost, nanoPriceOf, type Quote, type Units } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Changes, Watch } from "./changes.js";
 import type { Database } from "./database.js";
@@ -14,8 +15,9 @@ import type { FileLinks } from "./file-links.js";
 import { getArtifact, readOutput } from "./job-output.js";
 import type { AnsweredJob } from "./job-record.js";
 import { findJob } from "./job-records.js";
-import { cancelJob } from "./jobs.js";
+import { type DeliveredCharge, letGoOfJob } from "./let-go.js";
 import type { Limits } from "./limits.js";
+import { PieceStream } from "./piece-stream.js";
 import type { Submission } from "./new-job.js";
 import type { SubmitJob } from "./submit-job.js";
 import { POLL_MS } from "./wait.js";
@@ -56,12 +58,16 @@ export async function startReply(
     if (job.id !== id) throw repeated(job.id);
     const ending = followEnd(options.database, { submission, signal, open, watch });
     const settled = settle(options, submission, ending);
+    const { quote } = job;
     let isOver = false;
+    let failure: unknown;
     // A failed job is let go of like one that runs: that changes nothing.
     void ending.then(
       () => (isOver = true),
-      () => {},
+      (thrown: unknown) => (failure = thrown),
     );
+    // What ended by the service's own fault is given.
+    const isLeft = () => open.overrun.aborted || [signal.reason, failure].some(isCancelled);
     const exchange: Exchange = {
       id,
       model: job.model,
@@ -80,7 +86,8 @@ export async function startReply(
       async close() {
         open.close();
         // What has completed cannot be cancelled.
-        if (!isOver) await letGo(options, submission);
+        if (!isOver)
+          await letGo(options, submission, chargeFor(quote, isLeft() ? open.delivered : {}));
         await settled;
       },
     };
@@ -108,7 +115,7 @@ export async function sendReply(
     const body = await begin(answer.body, answer.mediaType);
     streaming = true;
     reply.headers({ "cache-control": "no-store", "x-accel-buffering": "no" });
-    const stream = Readable.from(withEnd(body, answer.mediaType, running));
+    const stream = new PieceStream(withEnd(body, answer.mediaType, running));
     // A caller who reads nothing would not read an error either.
     running.overrun.addEventListener("abort", () => stream.destroy());
     return await reply.send(stream);
@@ -132,20 +139,52 @@ async function settle(
 ): Promise<void> {
   try {
     const { usage } = await ending;
-    const tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
+    const tokens = tokensOf(usage ?? {});
     if (tokens > 0 && !isFree) await limits.takeTokens(caller.project, tokens);
   } catch {
     // Whoever waits for the end sees why it failed.
   }
 }
 
-/** Cancels a job that still runs. While the database is away its lease goes on, and so does the job. */
+function isCancelled(thrown: unknown): boolean {
+  return thrown instanceof JobError && thrown.code === "cancelled";
+}
+
+/** What the delivered part of an answer costs: never more units than were quoted. */
+function chargeFor({ prices, units: most }: Quote, delivered: Units): DeliveredCharge {
+  const units = atMost(delivered, most);
+  return { units, amountNanoUsd: nanoPriceOf(prices, units) };
+}
+
+/**
+ * Cancels a job that still runs, charges for what its caller was given of the answer, and counts its
+ * tokens. While the database is away the job's lease goes on, and so does the job: it is tried again
+ * for some seconds.
+ */
 async function letGo(
-  { database, cancelAtWorker }: RepliesOptions,
-  { id, caller }: Submission,
+  { database, cancelAtWorker, limits }: RepliesOptions,
+  { id, caller, isFree = false }: Submission,
+  charge: DeliveredCharge,
 ): Promise<void> {
-  const isCancelled = await cancelJob(database.kysely, id, caller.project.id).catch(() => false);
-  if (isCancelled) cancelAtWorker(id);
+  const { project } = caller;
+  const letGoOnce = async () =>
+    await letGoOfJob(database.kysely, { jobId: id, projectId: project.id, charge });
+  try {
+    const { wasOpen, isCharged } = await pRetry(letGoOnce, {
+      retries: 5,
+      minTimeout: 200,
+      shouldRetry: ({ error }) => toRequestError(error).code === "service_unavailable",
+    });
+    if (wasOpen) cancelAtWorker(id);
+    const tokens = tokensOf(charge.units);
+    if (isCharged && tokens > 0 && !isFree) await limits.takeTokens(project, tokens);
+  } catch {
+    // The job ends by itself: it completes, or its lease does.
+  }
+}
+
+function tokensOf({ inputTokens = 0, outputTokens = 0 }: Units): number {
+  return inputTokens + outputTokens;
 }
 
 /** The completed job; rejects with the failed one's error, or with the reason of `signal`. */

@@ -2,6 +2,7 @@ import { sql, type Kysely, type Transaction } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { AdmitContext, Modality, ModelInfo } from "../core/modality.js";
 import { traced, type Tracer } from "../core/tracing.js";
+import type { Quote } from "../core/usage.js";
 import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
@@ -33,6 +34,7 @@ export interface AcceptedJob {
   readonly id: string;
   readonly model: string;
   readonly request: unknown;
+  readonly quote: Quote;
   readonly createdAtMs: number;
 }
 
@@ -112,11 +114,11 @@ async function acceptJob(
   await checkContent(submission, modality.promptsOf?.(request) ?? []);
   const job = await draftJob(options, submission, { model, request });
   const draft = { submission, job };
-  const accepted = { id, model: model.id, request };
+  const accepted = { id, model: model.id, request, quote: job.quote };
   if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(draft)) };
   return await database.kysely.transaction().execute(async (trx) => {
     const earlierId = await findEarlier(trx, submission);
-    if (earlierId !== undefined) return { id: earlierId, model: model.id, request, createdAtMs: 0 };
+    if (earlierId !== undefined) return { ...accepted, id: earlierId, createdAtMs: 0 };
     await reserveSpending(trx, caller.project, job.quote.amountNanoUsd);
     return { ...accepted, ...(await insertOne(trx, draft)) };
   });

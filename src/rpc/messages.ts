@@ -12,7 +12,7 @@ import type {
   ProgressReport,
   ReleaseReport,
 } from "../core/reports.js";
-import { UNIT_NAMES, type Prices, type Units, type Usage } from "../core/usage.js";
+import { UNIT_NAMES, type Prices, type Usage } from "../core/usage.js";
 import { encodeChunk, wireChunk } from "./chunks.js";
 import type { Artifact as WireArtifact } from "./gen/framemill/v1/Artifact.js";
 import type { ClaimResponse } from "./gen/framemill/v1/ClaimResponse.js";
@@ -25,6 +25,7 @@ import type { LeaseRef as WireLeaseRef } from "./gen/framemill/v1/LeaseRef.js";
 import type { ReleaseRequest } from "./gen/framemill/v1/ReleaseRequest.js";
 import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
+import { unitFields, withoutAbsent } from "./wire-units.js";
 import { decode, decodeAnswer, integer, name, outcome } from "./wire.js";
 
 /** What the front says to a progress report. */
@@ -74,16 +75,7 @@ const prices = z
   .nullish()
   .transform((sent): Prices => withoutAbsent(sent ?? {}));
 const cost = z.object({ prices, amountMicroUsd: integer });
-const usage = z.object({
-  inputTokens: integer.optional(),
-  outputTokens: integer.optional(),
-  images: integer.optional(),
-  audioSeconds: quantity.optional(),
-  videoSeconds: quantity.optional(),
-  characters: integer.optional(),
-  searches: integer.optional(),
-  gpuMilliseconds: integer,
-});
+const usage = z.object({ ...unitFields, gpuMilliseconds: integer });
 const json = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);
@@ -308,9 +300,4 @@ function encodeArtifact({ id, variant, mediaType, byteLength, sha256 }: Artifact
 
 function toUsage({ gpuMilliseconds, ...units }: z.infer<typeof usage>): Usage {
   return { ...withoutAbsent(units), gpuMs: gpuMilliseconds };
-}
-
-/** Drops units that were not sent: an absent unit and 0 are different things. */
-function withoutAbsent(units: Readonly<Record<string, number | undefined>>): Units {
-  return Object.fromEntries(Object.entries(units).filter(([, value]) => value !== undefined));
 }

@@ -197,7 +197,8 @@ function cutChunks(chunks: readonly Chunk[]): [first: readonly Chunk[], rest: re
     if (chunk.type === "json")
       return index === 0 ? [[chunk], after] : [before, chunks.slice(index)];
     const head: Chunk = { type: "bytes", bytes: chunk.bytes.subarray(0, room) };
-    const tail: Chunk = { type: "bytes", bytes: chunk.bytes.subarray(room) };
+    // Its units come with its last byte.
+    const tail: Chunk = { ...chunk, bytes: chunk.bytes.subarray(room) };
     return room === 0
       ? [before, chunks.slice(index)]
       : [

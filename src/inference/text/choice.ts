@@ -115,6 +115,8 @@ export class Choice {
       choice: this.index,
       text,
       tokenIds: this.#tokenIds,
+      tokenCount: this.tokenCount,
+      promptTokenCount: this.#setup.promptTokens.length,
       ...(this.#setup.job.logprobs !== null && { logprobs: this.#logprobs }),
       ...(finishReason && { finishReason }),
       ...(stopText !== undefined && { stopText }),

@@ -74,6 +74,9 @@ export type TextEvent =
       /** What became certain in this step; may be empty while a character or a stop text is pending. */
       readonly text: string;
       readonly tokenIds: readonly number[];
+      /** Tokens of the choice so far, those included whose text still waits. */
+      readonly tokenCount: number;
+      readonly promptTokenCount: number;
       readonly logprobs?: readonly ChosenLogprob[];
       /** With the last event of a choice. */
       readonly finishReason?: FinishReason;

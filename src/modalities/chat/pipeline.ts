@@ -44,6 +44,7 @@ export async function createChatPipeline({
 async function* generate(task: Task): AsyncGenerator<PipelineEvent<GenerationOutput>> {
   const { request, signal } = task;
   const writers = Array.from({ length: request.n }, () => createWriter(task));
+  const told = writers.map(() => 0);
   const { events, first } = await start(task, request.messages);
   let usage: GenerationOutput["usage"] | undefined;
   try {
@@ -52,8 +53,11 @@ async function* generate(task: Task): AsyncGenerator<PipelineEvent<GenerationOut
       if (next.value.type === "end") usage = next.value.usage;
       else {
         const delta = findWriter(writers, next.value.choice).add(next.value);
-        const isHeard = request.stream && delta !== undefined;
-        if (isHeard) yield { type: "chunk", chunk: { type: "json", value: delta } };
+        if (!request.stream || delta === undefined) continue;
+        const { choice, tokenCount, promptTokenCount: inputTokens } = next.value;
+        told[choice] = tokenCount;
+        const units = { inputTokens, outputTokens: told.reduce((sum, count) => sum + count, 0) };
+        yield { type: "chunk", chunk: { type: "json", value: delta, units } };
       }
     }
   } finally {

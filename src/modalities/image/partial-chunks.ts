@@ -21,13 +21,17 @@ export interface PartialImage extends PartialHeader {
   readonly bytes: Uint8Array;
 }
 
-/** A header as JSON, then the file's bytes. */
+/** A header as JSON, then the file's bytes; a picture that was shown unfinished counts as one. */
 export function* partialChunks(partial: Omit<PartialImage, "byteLength">): Generator<Chunk> {
   const { bytes, ...rest } = partial;
   const value: PartialHeader = { ...rest, byteLength: bytes.byteLength };
   yield { type: "json", value };
-  for (let start = 0; start < bytes.byteLength; start += MAX_CHUNK_BYTES)
-    yield { type: "bytes", bytes: bytes.subarray(start, start + MAX_CHUNK_BYTES) };
+  const units = { images: partial.index + 1 };
+  for (let start = 0; start < bytes.byteLength; start += MAX_CHUNK_BYTES) {
+    const end = start + MAX_CHUNK_BYTES;
+    const isLast = end >= bytes.byteLength;
+    yield { type: "bytes", bytes: bytes.subarray(start, end), ...(isLast && { units }) };
+  }
 }
 
 /** The pictures of such chunks, however their bytes were cut on the way. */

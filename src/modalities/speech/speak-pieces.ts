@@ -2,7 +2,7 @@ import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { throwIfCancelled } from "../../media/ffmpeg.js";
 import { stretchTime } from "../../media/time-stretch.js";
 import { checkSound, finishPiece } from "./join-speech.js";
-import type { SpeechRequest } from "./request.js";
+import { countCharacters, type SpeechRequest } from "./request.js";
 import { splitSentences } from "./sentences.js";
 import { shareSpeed, type SpeechModel } from "./speech-model.js";
 import { findVoice } from "./voice-names.js";
@@ -19,6 +19,8 @@ export interface SpokenPiece {
   /** Mono float32 in [-1, 1] at the model's rate, the pause before it included. */
   readonly samples: Float32Array;
   readonly tokenCount: number;
+  /** Characters of the text that begin to be heard with it. */
+  readonly characters: number;
 }
 
 /** Silence before the next piece at speed 1, in milliseconds, beside what models leave at their ends. */
@@ -34,6 +36,7 @@ export async function* speakPieces(task: SpeechTask): AsyncGenerator<SpokenPiece
   for (const { text, endsParagraph } of splitSentences(request.input, language ?? "en")) {
     throwIfCancelled(signal);
     const utterances = await model.prepare({ text, voice, language, signal });
+    let characters = countCharacters(text);
     for (const utterance of utterances) {
       throwIfCancelled(signal);
       const { speed, tempo } = shareSpeed(request.speed, model.speeds);
@@ -41,7 +44,8 @@ export async function* speakPieces(task: SpeechTask): AsyncGenerator<SpokenPiece
       checkSound(said);
       const samples = await stretch(said, tempo, task);
       const joint = { sampleRateHz: model.sampleRateHz, pauseMs, speed: request.speed };
-      yield { samples: finishPiece(samples, joint), tokenCount: utterance.tokenCount };
+      yield { samples: finishPiece(samples, joint), tokenCount: utterance.tokenCount, characters };
+      characters = 0;
       pauseMs = PAUSES_MS.clause;
     }
     if (utterances.length > 0) pauseMs = PAUSES_MS[endsParagraph ? "paragraph" : "sentence"];

@@ -22,12 +22,14 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
   const { model, setup, request } = task;
   const source = { format: request.format, sampleRateHz: model.sampleRateHz, channels: 1 };
   const encoder = openAudioEncoder({ ...source, ffmpegPath: setup.ffmpegPath, signal });
-  const written = writePieces(encoder, first.value, pieces);
+  let characters = 0;
+  const onPiece = (piece: SpokenPiece) => void (characters += piece.characters);
+  const written = writePieces(encoder, first.value, pieces, onPiece);
   // A piece that fails ends the encoder, and with it the reading below.
   const settled = written.catch(() => stop.abort());
   try {
     for await (const bytes of encoder.bytes)
-      yield { type: "chunk", chunk: { type: "bytes", bytes } };
+      yield { type: "chunk", chunk: { type: "bytes", bytes, units: { characters } } };
     yield { type: "output", output: outputOf(await written, model) };
   } catch (thrown) {
     await written;
@@ -48,11 +50,14 @@ async function writePieces(
   encoder: AudioEncoder,
   first: SpokenPiece,
   others: AsyncIterable<SpokenPiece>,
+  onPiece: (piece: SpokenPiece) => void,
 ): Promise<Tally> {
+  onPiece(first);
   await encoder.write(first.samples);
   let samples = first.samples.length;
   let tokens = first.tokenCount;
   for await (const piece of others) {
+    onPiece(piece);
     await encoder.write(piece.samples);
     samples += piece.samples.length;
     tokens += piece.tokenCount;

@@ -2,10 +2,12 @@ import { join } from "node:path";
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
+import type { Units } from "../../core/usage.js";
 import { loadModelPackage } from "../../inference/model-package.js";
 import { decodeAudio } from "../../media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import { openPcm, type PcmFile } from "../../media/pcm-file.js";
+import { billedSeconds } from "./answer.js";
 import { openCtcListener } from "./ctc-listener.js";
 import type { Listener } from "./listener.js";
 import { MAX_SECONDS, type TranscriptionRequest } from "./request.js";
@@ -86,7 +88,9 @@ async function* transcribeSamples(
   const { pcm } = sound;
   const heard: HeardWindow[] = [];
   for await (const window of listener.listen(request, sound)) {
-    if (request.stream) yield* deltasOf(window, heard.every(isEmpty), request);
+    const seconds = Math.min(window.settledSample, pcm.sampleCount) / SPEECH_RATE_HZ;
+    const units = { audioSeconds: billedSeconds(seconds) };
+    if (request.stream) yield* deltasOf(window, heard.every(isEmpty), { request, units });
     heard.push(window);
     const share = window.settledSample / pcm.sampleCount;
     const fraction = DECODED_FRACTION + (1 - DECODED_FRACTION) * Math.min(1, share);
@@ -104,13 +108,13 @@ function isEmpty({ segments }: HeardWindow): boolean {
 function* deltasOf(
   { segments, logprobs }: HeardWindow,
   isFirst: boolean,
-  request: TranscriptionRequest,
+  { request, units }: { readonly request: TranscriptionRequest; readonly units: Units },
 ): Generator<Event> {
   if (segments.length === 0) return;
   const text = segments.map((segment) => segment.text).join("");
   const delta = isFirst ? text.trimStart() : text;
   const value: TranscriptDelta = { delta, logprobs: request.logprobs ? logprobs : [] };
-  yield { type: "chunk", chunk: { type: "json", value } };
+  yield { type: "chunk", chunk: { type: "json", value, units } };
 }
 
 function toTranscript(
