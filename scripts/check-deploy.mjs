@@ -45,7 +45,8 @@ async function checkCompose() {
 function checkComposeSettings() {
   const compose = readFileSync(join(deploy, "compose.yaml"), "utf8");
   const example = readFileSync(join(deploy, "compose.env.example"), "utf8");
-  const wanted = new Set([...compose.matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
+  const reads = compose.matchAll(/\$\{(\w+)|environment: (\w+)$/gm);
+  const wanted = new Set([...reads].map(([, name, secret]) => name ?? secret));
   const given = new Set([...example.matchAll(/^(\w+)=/gm)].map(([, name]) => name));
   return [
     ...[...wanted].filter((name) => !given.has(name)).map((name) => `the example lacks ${name}`),
