@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { z } from "zod";
+import { createTokenBreaker, findMark } from "./break-tokens.js";
 import { createTokenBytes, type TokenBytes } from "./text/token-bytes.js";
 import { tokenizerFromVocabulary } from "./text/vocabulary-tokenizer.js";
 
@@ -18,6 +19,11 @@ export interface EncodeOptions {
   readonly maxTokens?: number;
   /** Cut only the second text of a pair while it has tokens. */
   readonly keepFirst?: boolean;
+  /**
+   * Tokens of structure that the text writes count, but for those that this mark breaks up; it is no part
+   * of the text. Absent for what a caller wrote: there all is text.
+   */
+  readonly mark?: string;
 }
 
 export interface TextEncoding {
@@ -36,6 +42,13 @@ export interface SpecialTokens {
   readonly mask?: number;
 }
 
+/** A token beside the model's own vocabulary of words. */
+export interface AddedToken {
+  readonly content: string;
+  /** Whether it is structure and no text. */
+  readonly special: boolean;
+}
+
 /** Text to token ids and back, as the model's own tokenizer does it. */
 export interface TextTokenizer {
   /** One more than the greatest id. */
@@ -43,6 +56,9 @@ export interface TextTokenizer {
   /** Ids that are structure and no text. */
   readonly specialIds: ReadonlySet<number>;
   readonly special: SpecialTokens;
+  readonly addedTokens: readonly AddedToken[];
+  /** UTF-16 units of the longest token, as the vocabulary writes it. */
+  readonly longestToken: number;
   /** Most tokens of one input, as the configuration says it; undefined where it sets no bound. */
   readonly maxTokens: number | undefined;
   /** tokenizer_config.json, `{}` where there is none. */
@@ -60,16 +76,22 @@ export interface TextTokenizer {
 
 /** What is used of the library: its own declarations do not resolve under Node's module rules. */
 interface Library {
-  readonly model: { readonly vocab: readonly string[]; readonly unk_token_id?: number };
+  readonly model: Model;
   readonly post_processor: PostProcess | null;
+  readonly pre_tokenizer: PreTokenize | null;
   tokenize(text: string): string[];
   decode(ids: readonly number[], options: object): string;
   token_to_id(token: string): number | undefined;
   id_to_token(id: number): string | undefined;
-  get_added_tokens_decoder(): ReadonlyMap<
-    number,
-    { readonly id: number; readonly special: boolean }
-  >;
+  get_added_tokens_decoder(): ReadonlyMap<number, AddedToken & { readonly id: number }>;
+}
+
+type PreTokenize = (text: string, options: object) => string[];
+interface Model {
+  (words: readonly string[]): string[];
+  readonly vocab: readonly (string | undefined)[];
+  readonly unk_token?: string;
+  readonly unk_token_id?: number;
 }
 
 type PostProcess = (
@@ -125,18 +147,25 @@ export function createTextTokenizer(
   const library: Library = new Tokenizer(complete, config);
   const parsed = tokenizerConfig.parse(config);
   const length = parsed.model_max_length;
-  const specialIds = specialIdsOf(library);
+  const added = [...library.get_added_tokens_decoder().values()];
+  const specialIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
+  const tokenize = createTokenize(library, added);
   const bytes = createTokenBytes(complete, (id) => library.id_to_token(id));
   const cleanUp = parsed.clean_up_tokenization_spaces ?? false;
   return {
     vocabSize: library.model.vocab.length,
     specialIds,
     special: namedIds(library, parsed),
+    addedTokens: added.map(({ content, special }) => ({ content, special })),
+    longestToken: library.model.vocab.reduce(
+      (most, token) => Math.max(most, token?.length ?? 0),
+      1,
+    ),
     maxTokens: length && length > 0 && length < GREATEST_LENGTH ? length : undefined,
     config,
     json: complete,
     bytes,
-    encode: (text, options = {}) => encode(library, text, options),
+    encode: (text, options = {}) => encode({ library, tokenize }, text, options),
     decode(ids, { keepSpecialTokens = false } = {}) {
       const kept = keepSpecialTokens ? [...ids] : ids.filter((id) => !specialIds.has(id));
       if (kept.length === 0) return "";
@@ -151,9 +180,44 @@ export function createTextTokenizer(
   };
 }
 
-function specialIdsOf(library: Library): ReadonlySet<number> {
+type Tokenize = (text: string, mark: string | undefined) => string[];
+
+/** Texts to tokens; what a mark breaks up, or all that a caller's text has, is read as text. */
+function createTokenize(library: Library, added: readonly AddedToken[]): Tokenize {
+  const breakTokens = createTokenBreaker(
+    added.filter(({ special }) => special).map(({ content }) => content),
+  );
+  return (text, mark) => {
+    if (mark !== undefined)
+      return text.includes(mark) ? readMarked(library, text, mark) : library.tokenize(text);
+    const own = findMark(text);
+    const broken = breakTokens(text, own);
+    return broken === text ? library.tokenize(text) : readMarked(library, broken, own);
+  };
+}
+
+/** The mark stays until added tokens were looked for, and goes before words are. */
+function readMarked(library: Library, marked: string, mark: string): string[] {
+  const { pre_tokenizer: split, model } = library;
   const added = [...library.get_added_tokens_decoder().values()];
-  return new Set(added.filter(({ special }) => special).map(({ id }) => id));
+  const isStructure = new Set(added.flatMap(({ content, special }) => (special ? content : [])));
+  const reader: Library = Object.create(library, {
+    pre_tokenizer: {
+      value: (text: string, options: object) => {
+        const plain = text.replaceAll(mark, "");
+        return split === null ? [plain] : split(plain, options);
+      },
+    },
+    // Some models have their added tokens among their pieces: `</s>` would still be one.
+    model: {
+      value: (words: readonly string[]) =>
+        model(words).flatMap((token) => {
+          const isText = !isStructure.has(token) || token === model.unk_token || token.length < 2;
+          return isText ? [token] : model([token.slice(0, 1)]).concat(model([token.slice(1)]));
+        }),
+    },
+  });
+  return reader.tokenize(marked);
 }
 
 function namedIds(library: Library, config: z.infer<typeof tokenizerConfig>): SpecialTokens {
@@ -165,10 +229,14 @@ function namedIds(library: Library, config: z.infer<typeof tokenizerConfig>): Sp
   return Object.fromEntries(found.filter(([, id]) => id !== undefined));
 }
 
-function encode(library: Library, text: string, options: EncodeOptions): TextEncoding {
-  const { pair, addSpecialTokens = true, maxTokens } = options;
-  const first = library.tokenize(text);
-  const second = pair === undefined ? null : library.tokenize(pair);
+function encode(
+  { library, tokenize }: { readonly library: Library; readonly tokenize: Tokenize },
+  text: string,
+  options: EncodeOptions,
+): TextEncoding {
+  const { pair, addSpecialTokens = true, maxTokens, mark } = options;
+  const first = tokenize(text, mark);
+  const second = pair === undefined ? null : tokenize(pair, mark);
   const whole = wrap(library, { first, second, addSpecialTokens });
   if (maxTokens === undefined || whole.ids.length <= maxTokens) return whole;
   const added = whole.ids.length - first.length - (second?.length ?? 0);

@@ -3,13 +3,17 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import { type ModelPackage, readModelText } from "../model-package.js";
 import type { ConversationMessage, FunctionTool } from "./generation-request.js";
-import { detectFormat } from "./tool-call-formats.js";
+import type { AddedToken } from "../text-tokenizer.js";
+import { createTextMarker } from "./callers-texts.js";
+import { detectFormat, syntaxOf } from "./tool-call-formats.js";
 import type { ToolCallFormat } from "./tool-call-spec.js";
 
 export interface ChatPrompt {
   readonly text: string;
   /** Whether the tokenizer adds its own tokens: a template writes them itself. */
   readonly addSpecialTokens: boolean;
+  /** Stands within what a caller's text has of the tokens of structure, and is no part of it. */
+  readonly mark: string;
 }
 
 /** Turns a conversation into the text that the model was trained on. */
@@ -39,25 +43,38 @@ const tokenizerConfig = z.object({
 });
 
 /** The template of a package: its own file, or what its tokenizer's configuration holds. */
-export async function openChatTemplate(model: ModelPackage): Promise<ChatTemplate> {
+export async function openChatTemplate(
+  model: ModelPackage,
+  addedTokens: readonly AddedToken[],
+): Promise<ChatTemplate> {
   const config: unknown = model.files["tokenizer-config"]
     ? JSON.parse(await readModelText(model, "tokenizer-config"))
     : {};
-  if (!model.files["chat-template"]) return createChatTemplate(config);
+  if (!model.files["chat-template"]) return createChatTemplate(config, { addedTokens });
   const text = await readModelText(model, "chat-template");
   const isJson = model.files["chat-template"].path.endsWith(".json");
-  return createChatTemplate(config, isJson ? chatTemplateJson.parse(JSON.parse(text)) : text);
+  const template = isJson ? chatTemplateJson.parse(JSON.parse(text)) : text;
+  return createChatTemplate(config, { template, addedTokens });
 }
 
 const chatTemplateJson = z
   .object({ chat_template: z.string() })
   .transform((file) => file.chat_template);
 
-/** `template`, where given, stands in place of the configuration's own. */
-export function createChatTemplate(config: unknown, template?: string): ChatTemplate {
+export interface ChatTemplateOptions {
+  /** Stands in place of the configuration's own. */
+  readonly template?: string;
+  /** Of the model's tokenizer: callers' texts cannot write them. */
+  readonly addedTokens?: readonly AddedToken[];
+}
+
+export function createChatTemplate(
+  config: unknown,
+  { template, addedTokens = [] }: ChatTemplateOptions = {},
+): ChatTemplate {
   const { chat_template: own, ...tokens } = tokenizerConfig.parse(config);
   const source = template ?? own;
-  if (source === null || source === undefined) return PLAIN;
+  if (source === null || source === undefined) return createPlainTemplate(addedTokens);
   const named = typeof source === "string" ? { default: source } : source;
   const text = named["default"] ?? Object.values(named)[0] ?? "";
   const plain = { source: text, parsed: new Template(text) };
@@ -65,9 +82,15 @@ export function createChatTemplate(config: unknown, template?: string): ChatTemp
   const forTools =
     toolText === undefined ? plain : { source: toolText, parsed: new Template(toolText) };
   const knowsTools = /\btools\b/.test(forTools.source);
+  const toolFormat = detectFormat(forTools.source) ?? "hermes";
+  const markTexts = createTextMarker(addedTokens, {
+    template: `${text}${toolText ?? ""}`,
+    callMarkers: markersOf(toolFormat),
+  });
   return {
-    toolFormat: detectFormat(forTools.source) ?? "hermes",
-    render(messages, tools) {
+    toolFormat,
+    render(sentMessages, sentTools) {
+      const { messages, tools, mark } = markTexts(sentMessages, sentTools);
       const { source: chosen, parsed } = tools.length > 0 ? forTools : plain;
       const told = tools.length === 0 || knowsTools ? messages : tellTools(messages, tools);
       const items = {
@@ -76,20 +99,31 @@ export function createChatTemplate(config: unknown, template?: string): ChatTemp
         ...(tools.length > 0 && knowsTools && { tools: tools.map(toTemplateTool) }),
         add_generation_prompt: true,
       };
-      return { text: render(parsed, items), addSpecialTokens: false };
+      return { text: render(parsed, items), addSpecialTokens: false, mark };
     },
   };
 }
 
 /** A model that was trained on no conversations continues their texts. */
-const PLAIN: ChatTemplate = {
-  toolFormat: "hermes",
-  render(messages, tools) {
-    const told = tools.length === 0 ? messages : tellTools(messages, tools);
-    const text = told.map(({ content }) => content).filter((content) => content !== "");
-    return { text: text.join("\n"), addSpecialTokens: true };
-  },
-};
+function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
+  const toolFormat = "hermes";
+  const callMarkers = markersOf(toolFormat);
+  const markTexts = createTextMarker(addedTokens, { template: "", callMarkers });
+  return {
+    toolFormat,
+    render(sentMessages, sentTools) {
+      const { messages, tools, mark } = markTexts(sentMessages, sentTools);
+      const told = tools.length === 0 ? messages : tellTools(messages, tools);
+      const text = told.map(({ content }) => content).filter((content) => content !== "");
+      return { text: text.join("\n"), addSpecialTokens: true, mark };
+    },
+  };
+}
+
+function markersOf(format: ToolCallFormat): string[] {
+  const { begins, end, nameEnd } = syntaxOf(format);
+  return [...begins, end, nameEnd].filter((marker) => marker !== null);
+}
 
 function render(template: Template, items: Record<string, unknown>): string {
   try {

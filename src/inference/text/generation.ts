@@ -36,8 +36,9 @@ export async function createGeneration(
   tools: GenerationTools,
 ): Promise<Generation> {
   const { tokenizer, config, sampler } = tools;
-  const promptTokens = encodePrompt(job, tools);
   const { contextTokens, repetitionPenalty } = config;
+  checkCharacters(job.prompt, tokenizer, contextTokens);
+  const promptTokens = encodePrompt(job, tools);
   if (promptTokens.length + 1 > contextTokens) {
     const message = `the model's context is ${contextTokens} tokens, the prompt has ${promptTokens.length} and the answer needs at least one more`;
     throw new JobError("context_length_exceeded", message, { param: "messages" });
@@ -68,10 +69,22 @@ export async function createGeneration(
   return { id, promptTokens, choices, cacheScope, cachedTokens: 0, isBroken: false };
 }
 
+/** Refuses what cannot fit before its tokens are counted, which takes longer than anything else may wait. */
+function checkCharacters(
+  prompt: string,
+  { longestToken }: TextTokenizer,
+  contextTokens: number,
+): void {
+  if (prompt.length <= contextTokens * longestToken) return;
+  const message = `the model's context is ${contextTokens} tokens of at most ${longestToken} characters, the prompt has ${prompt.length} characters`;
+  throw new JobError("context_length_exceeded", message, { param: "messages" });
+}
+
 /** A model cannot start from nothing: an empty prompt becomes its first token. */
 function encodePrompt(job: TextJob, { tokenizer }: GenerationTools): readonly number[] {
-  const { prompt, promptTokens, addSpecialTokens } = job;
-  const ids = promptTokens ?? tokenizer.encode(prompt, { addSpecialTokens }).ids;
+  const { prompt, promptTokens, addSpecialTokens, mark } = job;
+  const options = { addSpecialTokens, ...(mark !== undefined && { mark }) };
+  const ids = promptTokens ?? tokenizer.encode(prompt, options).ids;
   if (ids.length > 0) return ids;
   const first = tokenizer.special.bos ?? tokenizer.special.eos;
   if (first !== undefined) return [first];

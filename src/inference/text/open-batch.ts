@@ -51,7 +51,12 @@ export async function openTextBatch(
   const sampler = new TokenSampler(vocabSize);
   const loadMasks = onceLoaded(tokenizer, vocabSize, config);
   return {
-    info: { vocabSize, contextTokens: config.contextTokens, alignment: abilities.alignment },
+    info: {
+      vocabSize,
+      contextTokens: config.contextTokens,
+      alignment: abilities.alignment,
+      addedTokens: tokenizer.addedTokens,
+    },
     batch,
     createGeneration: (id, job) =>
       createGeneration(id, job, { tokenizer, config, sampler, loadMasks }),

@@ -1,5 +1,6 @@
 import type { FailureCode } from "../../core/errors.js";
 import type { ModelPackage } from "../model-package.js";
+import type { AddedToken } from "../text-tokenizer.js";
 import type { Alignment } from "./kv-cache.js";
 import type { MaskSpec } from "./token-mask.js";
 
@@ -10,6 +11,8 @@ export interface TextJob {
   readonly prompt: string;
   /** Whether the tokenizer adds its own, e.g. `<s>`; false for a chat template that writes them. */
   readonly addSpecialTokens: boolean;
+  /** Breaks up in the prompt what only reads like a token of structure; without it all is text. */
+  readonly mark?: string;
   /** Most tokens of one choice; null for what the context leaves. */
   readonly maxTokens: number | null;
   /** Choices from one prompt, 1 or more. */
@@ -132,4 +135,5 @@ export interface TextModelInfo {
   readonly contextTokens: number;
   /** How rows of different lengths share a run, as the graph was found to take them. */
   readonly alignment: Alignment;
+  readonly addedTokens: readonly AddedToken[];
 }

@@ -33,8 +33,11 @@ export async function createChatPipeline({
   onRun,
 }: PipelineSetup): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
   const model = await loadModelPackage(modelPath, providers);
-  const template = await openChatTemplate(model);
   const engine = await openTextEngine(model, { threads, promptCacheBytes, onRun });
+  const template = await openChatTemplate(model, engine.info.addedTokens).catch(async (error) => {
+    await engine.close();
+    throw error;
+  });
   return {
     run: (request, { signal, tenant }) => generate({ engine, template, request, signal, tenant }),
     close: () => engine.close(),
@@ -80,28 +83,74 @@ interface Started {
 
 /** The first event; where the request allows it, the oldest messages go until the prompt fits. */
 async function start(task: Task, messages: readonly ConversationMessage[]): Promise<Started> {
-  const { engine, request, signal } = task;
+  const whole = await tryStart(task, messages);
+  if ("events" in whole) return whole;
+  const turns = task.request.truncate ? turnsOf(messages) : [];
+  const without = (count: number) => {
+    const gone = new Set(turns.slice(0, count).flat());
+    return messages.filter((_, index) => !gone.has(index));
+  };
+  let failed = 0;
+  for (let count = 1; failed < turns.length; count = Math.min(2 * count, turns.length)) {
+    const started = await tryStart(task, without(count));
+    if ("events" in started) return await keepMore({ task, without, failed }, { started, count });
+    failed = count;
+  }
+  throw whole.tooLong;
+}
+
+interface Found {
+  readonly started: Started;
+  /** Turns that it leaves out. */
+  readonly count: number;
+}
+
+/** The prompt with the fewest turns left out between one that was too long and one that fits. */
+async function keepMore(
+  search: {
+    readonly task: Task;
+    readonly without: (count: number) => readonly ConversationMessage[];
+    readonly failed: number;
+  },
+  found: Found,
+): Promise<Started> {
+  const { task, without, failed } = search;
+  if (found.count - failed <= 1) return found.started;
+  const count = Math.floor((found.count + failed) / 2);
+  const started = await tryStart(task, without(count)).catch(async (error) => {
+    await found.started.events.return?.();
+    throw error;
+  });
+  if (!("events" in started)) return await keepMore({ ...search, failed: count }, found);
+  await found.started.events.return?.();
+  return await keepMore(search, { started, count });
+}
+
+async function tryStart(
+  task: Task,
+  messages: readonly ConversationMessage[],
+): Promise<Started | { readonly tooLong: unknown }> {
+  const { engine, signal } = task;
   signal.throwIfAborted();
   const events = engine.generate(toTextJob(task, messages), signal)[Symbol.asyncIterator]();
   try {
     return { events, first: await events.next() };
   } catch (thrown) {
-    const shorter = withoutOldest(messages);
-    const tooLong = toJobError(thrown).code === "context_length_exceeded";
-    if (!request.truncate || !tooLong || shorter === undefined) throw thrown;
-    return await start(task, shorter);
+    if (toJobError(thrown).code === "context_length_exceeded") return { tooLong: thrown };
+    throw thrown;
   }
 }
 
-/** Instructions stay, and so does the last message. */
-function withoutOldest(
-  messages: readonly ConversationMessage[],
-): readonly ConversationMessage[] | undefined {
-  const oldest = messages.findIndex(({ role }) => role !== "system" && role !== "developer");
-  if (oldest < 0 || oldest === messages.length - 1) return undefined;
-  const rest = messages.slice(oldest + 1);
-  const nextTurn = rest.findIndex(({ role }) => role !== "tool");
-  return [...messages.slice(0, oldest), ...rest.slice(Math.max(0, nextTurn))];
+/** Places of the messages that go together, oldest first. Instructions stay, and so does the last message. */
+function turnsOf(messages: readonly ConversationMessage[]): number[][] {
+  const turns: number[][] = [];
+  for (const [index, { role }] of messages.slice(0, -1).entries()) {
+    if (role === "system" || role === "developer") continue;
+    const last = turns.at(-1);
+    if (role === "tool" && last?.at(-1) === index - 1) last.push(index);
+    else turns.push([index]);
+  }
+  return turns;
 }
 
 function toTextJob(
@@ -109,10 +158,11 @@ function toTextJob(
   messages: readonly ConversationMessage[],
 ): TextJob {
   const tools = request.toolChoice === "none" ? [] : request.tools;
-  const { text, addSpecialTokens } = template.render(messages, tools);
+  const { text, addSpecialTokens, mark } = template.render(messages, tools);
   return {
     prompt: text,
     addSpecialTokens,
+    mark,
     maxTokens: request.maxTokens,
     n: request.n,
     temperature: request.temperature,
