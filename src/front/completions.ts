@@ -56,12 +56,8 @@ async function completeEach(
       WHERE id = ANY(${ids}::text[]) AND id = job_id AND jobs.token = report.token AND state <> 'queued'
         AND ${NOT_ENDED}
       RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
-<<<<<<< HEAD
-        project_id, api_key_id, modality, model, tier, prices, job_id, units, amount,
+        project_id, api_key_id, modality, model, tier, work, prices, job_id, units, amount,
         gpu_ms, is_awaited
-=======
-        project_id, modality, model, tier, work, prices, job_id, units, amount, gpu_ms, is_awaited
->>>>>>> 9fc2141 (front: keep the pace of every kind of job, in a row of its own)
     ), charged AS (
       INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices,
         counted_units, amount_nano_usd, amount_micro_usd, gpu_ms)
