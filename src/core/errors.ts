@@ -63,6 +63,8 @@ const FAILURES = {
   inference_stalled: fault,
   device_lost: fault,
   lease_lost: { ...fault, disposition: "ack" },
+  worker_fault: fault,
+  store_unavailable: unavailable,
   preempted: fault,
   server_error: fault,
   service_unavailable: unavailable,
@@ -111,9 +113,43 @@ export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(FAILURES, code);
 }
 
-/** Any thrown value as a `JobError`; what nobody foresaw is `server_error` and keeps its cause. */
+/**
+ * Any thrown value as a `JobError` that keeps it as its cause: `worker_fault` where the machine has no
+ * room, no file handle or no memory left, `server_error` for what nobody foresaw.
+ */
 export function toJobError(thrown: unknown): JobError {
   if (thrown instanceof JobError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new JobError("server_error", message, { cause: thrown });
+  const code = isLocalFault(thrown) ? "worker_fault" : "server_error";
+  return new JobError(code, message, { cause: thrown });
+}
+
+/** What the system says when the machine, and nothing that was asked of it, is at fault: errno(3). */
+const LOCAL_FAULTS = /^(ENOSPC|EDQUOT|EROFS|EFBIG|EMFILE|ENFILE|ENOMEM)$/;
+
+/** Whether the error, or what caused it, is of a full or failing machine. */
+export function isLocalFault(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if ("code" in thrown && LOCAL_FAULTS.test(String(thrown.code))) return true;
+  return isLocalFault(thrown.cause);
+}
+
+/** For the log: what an error says, and what caused it, which callers are not told. */
+export function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const own = thrown.message || thrown.name;
+  const cause = thrown.cause instanceof Error ? reasonOf(thrown.cause) : "";
+  return own.includes(cause) ? own : `${own}: ${cause}`;
+}
+
+/** Failures that say nothing of the job: no attempt is counted, and it comes again until its deadline. */
+const BLAMELESS: ReadonlySet<FailureCode> = new Set([
+  "preempted",
+  "lease_lost",
+  "worker_fault",
+  "store_unavailable",
+]);
+
+export function isBlamed(code: FailureCode): boolean {
+  return !BLAMELESS.has(code);
 }

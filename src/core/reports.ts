@@ -81,7 +81,14 @@ export interface ReleaseReport extends LeaseRef {
   readonly gpuMs: number;
 }
 
-export const WORKER_STATES = ["starting", "ready", "busy", "draining", "stopped"] as const;
+export const WORKER_STATES = [
+  "starting",
+  "ready",
+  "busy",
+  "unready",
+  "draining",
+  "stopped",
+] as const;
 
 /** A worker, as its operator sees it. */
 export interface WorkerStatus {

@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Artifact } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
 import type { Endpoint } from "../core/modality.js";
-import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { ArtifactStore, ByteRange } from "../storage/artifact-store.js";
 import { chooseRange, type RangeChoice } from "./byte-range.js";
-import { resourceCode } from "./errors.js";
+import { resourceCode, toRequestError } from "./errors.js";
 import { getArtifact } from "./job-output.js";
 import type { JobRecord } from "./job-record.js";
 
@@ -57,7 +57,15 @@ export async function sendArtifact(
     reply.code(206).header("content-range", `bytes ${start}-${end}/${artifact.byteLength}`);
   }
   if (request.method === "HEAD") return await reply.send();
-  return await reply.send(await store.openRead(artifact.id, range === "whole" ? undefined : range));
+  return await reply.send(await openFile(store, artifact, range === "whole" ? undefined : range));
+}
+
+/** What the store calls its artifacts is nothing for callers. */
+async function openFile(store: ArtifactStore, { id }: Artifact, range: ByteRange | undefined) {
+  return await store.openRead(id, range).catch((cause: unknown) => {
+    if (toRequestError(cause).code !== "not_found") throw cause;
+    throw new JobError("not_found", "the file is not there any more", { cause });
+  });
 }
 
 /** `video` names the file itself, as clients for the convention call it. */

@@ -1,4 +1,5 @@
 import { isFailureCode, JobError, type FailureCode } from "../core/errors.js";
+import type { JobFailure } from "../core/job.js";
 
 /** The one body of every failure. */
 export interface ErrorBody {
@@ -29,14 +30,35 @@ const BY_STATUS: Readonly<Record<number, FailureCode>> = {
   415: "unsupported_media_type",
 };
 
-/** Postgres and socket codes that say "not now" rather than "never". */
-const OUTAGE = /^(08\w{3}|53\w{3}|57P0[123]|57014|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/;
+/** Codes of Postgres, sockets and disks that say "not now" rather than "never". */
+const OUTAGE =
+  /^(08\w{3}|53\w{3}|57P0[123]|57014|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOSPC|EDQUOT|EROFS|EMFILE|ENFILE)$/;
 const POOL_TIMEOUT = /timeout exceeded when trying to connect|Connection terminated/;
+
+const SERVER_ERROR = "The server had an error while processing your request.";
+
+/** What callers are told of a failure whose own words are for operators: they may name files, hosts and keys. */
+const SENTENCES: Readonly<Partial<Record<FailureCode, string>>> = {
+  server_error: SERVER_ERROR,
+  service_unavailable: "The service is briefly unavailable; try again.",
+  store_unavailable: "The service is briefly unavailable; try again.",
+  worker_fault: SERVER_ERROR,
+  out_of_memory: "The job needed more memory than its worker has.",
+  encoder_failed: "The result could not be encoded.",
+  invalid_output: "The model computed values that cannot be used.",
+  inference_crashed: "The computation ended unexpectedly.",
+  inference_stalled: "The computation stood still.",
+  device_lost: "The device that computed it failed.",
+};
+
+/** An ended job's failure as its caller is told of it; operators read what its worker said. */
+export function shownFailure(failure: JobFailure): JobFailure {
+  return { ...failure, message: SENTENCES[failure.code] ?? failure.message };
+}
 
 export function renderError(error: JobError): ErrorAnswer {
   const { code, message, param, type, httpStatus: status } = error;
-  const hidden = status >= 500 && code === "server_error";
-  const shown = hidden ? "The server had an error while processing your request." : message;
+  const shown = code === "server_error" ? SERVER_ERROR : message;
   return {
     status,
     headers: errorHeaders(error),

@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder } from "kysely";
 import { JobError } from "../core/errors.js";
 import type { JobView, Modality } from "../core/modality.js";
 import { nanoUsdOf } from "./amounts.js";
+import { shownFailure } from "./errors.js";
 import type { Estimates } from "./estimates.js";
 import type { JobRecord } from "./job-record.js";
 import type { Tables } from "./tables.js";
@@ -62,7 +63,7 @@ function toView(record: JobRecord, estimates: Estimates): JobView {
     startedAtMs: record.started_at?.getTime() ?? null,
     completedAtMs: completed ? (record.ended_at?.getTime() ?? null) : null,
     expiresAtMs: record.expires_at?.getTime() ?? null,
-    failure: record.failure,
+    failure: record.failure && shownFailure(record.failure),
     queuePosition: queuePosition(record),
     etaSeconds: estimates.etaSeconds(record),
     quote: {

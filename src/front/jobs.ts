@@ -56,6 +56,8 @@ export async function recordProgress(
 export interface FailedAttempt {
   readonly state: "in_progress" | "failed";
   readonly crashes: number;
+  /** Attempts, this one included, that ended for want of a part. */
+  readonly setbacks: number;
 }
 
 /** Another attempt, or the end: decided by the crashes counted before. */
@@ -78,8 +80,15 @@ export async function failAttempt(
     ), noted AS (
       ${endAttempt(report, report.failure.code, report.gpuMs)}
     )
-    SELECT state, crashes, ${notify(sql`id`)} FROM failed`.execute(db);
+    SELECT state, crashes, ${notify(sql`id`)}, ${countSetbacks(report.jobId)} + 1 AS setbacks
+    FROM failed`.execute(db);
   return rows[0];
+}
+
+/** As it was before the statement. */
+function countSetbacks(jobId: string) {
+  return sql`(SELECT count(*)::int FROM attempts WHERE job_id = ${jobId}
+    AND outcome IN ('worker_fault', 'store_unavailable'))`;
 }
 
 /** Gives the lease back without blame; the public state stays. */

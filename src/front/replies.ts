@@ -8,7 +8,7 @@ import { atMost, nanoPriceOf, type Quote, type Units } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Changes, Watch } from "./changes.js";
 import type { Database } from "./database.js";
-import { renderError, toRequestError } from "./errors.js";
+import { renderError, shownFailure, toRequestError } from "./errors.js";
 import { KEEP_ALIVE, KEEP_ALIVE_MS } from "./events.js";
 import type { Exchanges, OpenExchange } from "./exchanges.js";
 import type { FileLinks } from "./file-links.js";
@@ -226,7 +226,7 @@ async function finish({ store }: RepliesOptions, record: AnsweredJob): Promise<F
 }
 
 function failureOf({ failure }: AnsweredJob): JobError {
-  return fromFailure(failure ?? { code: "server_error", message: "the job failed" });
+  return fromFailure(shownFailure(failure ?? { code: "server_error", message: "the job failed" }));
 }
 
 function repeated(id: string): JobError {

@@ -1,6 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { JobError } from "../core/errors.js";
-import type { JobFailure } from "../core/job.js";
+import { isBlamed, JobError } from "../core/errors.js";
 import type {
   ClaimResult,
   CompletionReport,
@@ -182,8 +181,10 @@ async function refuseCompletion(
 }
 
 async function recordFailure({ kysely }: Database, report: FailureReport): Promise<FailureResult> {
-  const failed = await failAttempt(kysely, report, isBlamed(report.failure));
-  if (failed !== undefined) return failureResult(failed.state, failed.crashes);
+  const isOwn = isBlamed(report.failure.code);
+  const failed = await failAttempt(kysely, report, isOwn);
+  if (failed !== undefined)
+    return failureResult(failed.state, isOwn ? failed.crashes : failed.setbacks);
   const ending = await findEnding(kysely, report.jobId);
   if (ending?.token !== report.token) return { outcome: "stale", retryAfterMs: 0 };
   if (ending.state === "failed") {
@@ -195,15 +196,11 @@ async function recordFailure({ kysely }: Database, report: FailureReport): Promi
   return repeated ? failureResult("in_progress", 1) : { outcome: "stale", retryAfterMs: 0 };
 }
 
-function failureResult(state: "in_progress" | "failed", crashes: number): FailureResult {
+/** `times` it ended so: each pause is longer than the one before. */
+function failureResult(state: "in_progress" | "failed", times: number): FailureResult {
   if (state === "failed") return { outcome: "failed", retryAfterMs: 0 };
-  const step = Math.min(Math.max(crashes - 1, 0), RETRY_DELAYS_MS.length - 1);
+  const step = Math.min(Math.max(times - 1, 0), RETRY_DELAYS_MS.length - 1);
   return { outcome: "retry", retryAfterMs: RETRY_DELAYS_MS[step] ?? RETRY_DELAYS_MS[0] };
-}
-
-/** Being moved off a machine, or losing the lease, says nothing about the job. */
-function isBlamed({ code }: JobFailure): boolean {
-  return code !== "preempted" && code !== "lease_lost";
 }
 
 /** What is fixed of a job's price when it is accepted. */

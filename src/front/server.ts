@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import multipart from "@fastify/multipart";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { JobError } from "../core/errors.js";
+import { JobError, reasonOf } from "../core/errors.js";
 import { traceFields, type Tracer } from "../core/tracing.js";
 import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
 import { renderError, toRequestError } from "./errors.js";
@@ -175,6 +175,8 @@ function sendError(
   const trace = traceFields(traceparentOf(request) ?? undefined);
   if (status === 500)
     log.error({ requestId: request.id, ...trace, ...describe(error) }, "request failed");
+  else if (status === 503)
+    log.warn({ requestId: request.id, ...trace, reason: reasonOf(error) }, "request not served");
   return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(body);
 }
 

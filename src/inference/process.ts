@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { JobError } from "../core/errors.js";
+import { JobError, toJobError } from "../core/errors.js";
+import type { Artifact } from "../core/artifact.js";
 import type { PipelineEvent } from "../core/events.js";
-import { fromFailure } from "../core/job.js";
+import { fromFailure, toFailure } from "../core/job.js";
 import { EventQueue } from "./event-queue.js";
 import type { InferenceHost, InferenceJob } from "./host.js";
 import { memoryAllowance, residentBytes, watchMemory } from "./memory-watch.js";
@@ -258,7 +259,8 @@ async function sendInput(
   try {
     post(child, { type: "input-ready", artifactId, bytes: await task.readInput(artifact) });
   } catch (thrown) {
-    post(child, { type: "input-failed", artifactId, message: String(thrown) });
+    const failure = toFailure(toJobError(thrown));
+    post(child, { type: "input-failed", artifactId, failure });
   }
 }
 
@@ -275,7 +277,15 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
   const { job, scratchPath, preempted, checkpoint } = task;
   const jobId = job.id;
   const events = new EventQueue<PipelineEvent>();
+  let reading = 0;
+  let stallTimer: NodeJS.Timeout | undefined;
+  const watchSilence = () => {
+    clearTimeout(stallTimer);
+    stallTimer = setTimeout(stalled, options.stallMs);
+  };
   const stalled = () => {
+    // Silence while its input is on the way is not the process's own.
+    if (reading > 0) return watchSilence();
     events.fail(new JobError("inference_stalled", `no sign of life for ${options.stallMs} ms`));
     kill(live);
   };
@@ -285,8 +295,12 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
     killTimer = setTimeout(() => kill(live), options.cancelMs);
   };
   const preempt = () => post(child, { type: "job-preempt", jobId });
-  let stallTimer = setTimeout(stalled, options.stallMs);
-  tasks.set(jobId, { task, events });
+  watchSilence();
+  const readInput = async (artifact: Artifact) => {
+    reading += 1;
+    return await task.readInput(artifact).finally(() => (reading -= 1));
+  };
+  tasks.set(jobId, { task: { ...task, readInput }, events });
   signal.addEventListener("abort", cancel, { once: true });
   preempted?.addEventListener("abort", preempt, { once: true });
   try {
@@ -294,8 +308,7 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
     const saved = checkpoint === undefined ? {} : { checkpoint };
     post(child, { type: "job-start", job, scratchPath, ...saved });
     for await (const event of events) {
-      clearTimeout(stallTimer);
-      stallTimer = setTimeout(stalled, options.stallMs);
+      watchSilence();
       yield event;
     }
   } catch (thrown) {

@@ -45,7 +45,7 @@ export type InferenceRequest =
   | { readonly type: "job-preempt"; readonly jobId: string }
   | { readonly type: "job-cancel"; readonly jobId: string }
   | { readonly type: "input-ready"; readonly artifactId: string; readonly bytes: Uint8Array }
-  | { readonly type: "input-failed"; readonly artifactId: string; readonly message: string };
+  | { readonly type: "input-failed"; readonly artifactId: string; readonly failure: JobFailure };
 
 /** Inference process → worker. `jobId` tells a late message of an abandoned job, to be dropped. */
 export type InferenceReply =

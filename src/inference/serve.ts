@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import type { Artifact } from "../core/artifact.js";
 import type { PipelineEvent } from "../core/events.js";
 import { JobError, toJobError } from "../core/errors.js";
-import { toFailure, type Job } from "../core/job.js";
+import { fromFailure, toFailure, type Job } from "../core/job.js";
 import type { Modality, Pipeline } from "../core/modality.js";
 import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../core/tracing.js";
 import { deviceName } from "./device-name.js";
@@ -90,7 +90,7 @@ export async function serveInference(
     else if (request.type === "job-preempt") running.get(request.jobId)?.preempt.abort();
     else if (request.type === "input-ready")
       settleInput(request.artifactId, ({ resolve }) => resolve(request.bytes));
-    else settleInput(request.artifactId, ({ reject }) => reject(new Error(request.message)));
+    else settleInput(request.artifactId, ({ reject }) => reject(fromFailure(request.failure)));
   });
   await once(process, "disconnect");
   for (const { abort } of running.values()) abort.abort();

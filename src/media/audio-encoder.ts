@@ -8,7 +8,7 @@ import {
   isPlainPcm,
   streamArguments,
 } from "./audio-encoder-arguments.js";
-import { runFfmpeg, throwIfCancelled } from "./ffmpeg.js";
+import { encodingError, runFfmpeg, throwIfCancelled } from "./ffmpeg.js";
 import { describeExit, startProcessGroup } from "./process-group.js";
 import { interleave, toPcm16, wavHeader } from "./wav.js";
 
@@ -158,7 +158,7 @@ function cancelledOr(signal: AbortSignal | undefined, message: string): JobError
   } catch (thrown) {
     return toJobError(thrown);
   }
-  return new JobError("encoder_failed", message);
+  return encodingError(message);
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {

@@ -3,7 +3,7 @@ import { FRAME_RATE } from "../core/tiers.js";
 import { JobError } from "../core/errors.js";
 import { type ClipFiles, type ClipFormat, type ClipSize, clipArguments } from "./clip-arguments.js";
 import { chooseVideoEncoder } from "./encoders.js";
-import { throwIfCancelled } from "./ffmpeg.js";
+import { encodingError, throwIfCancelled } from "./ffmpeg.js";
 import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";
 
 export interface EncoderOptions extends Omit<ClipFormat, "frameRate">, ClipFiles {
@@ -27,7 +27,7 @@ export interface Encoder {
    * one second of frames waits inside ffmpeg, so writing runs ahead of encoding.
    */
   write(frames: Uint8Array): Promise<void>;
-  /** Resolves when the file is whole and on disk. Throws `encoder_failed` and removes it otherwise. */
+  /** Resolves when the file is whole and on disk. Throws `encoder_failed` (`worker_fault` on a full disk) and removes it otherwise. */
   finish(): Promise<void>;
   /** Kills ffmpeg with its process group and removes an unfinished file; nothing after `finish`. */
   abort(): Promise<void>;
@@ -103,7 +103,7 @@ class FfmpegEncoder implements Encoder {
   async #fail(problem: string): Promise<never> {
     await this.abort();
     throwIfCancelled(this.#signal);
-    throw new JobError("encoder_failed", problem);
+    throw encodingError(problem);
   }
 
   async #exitProblem(): Promise<string> {

@@ -23,7 +23,8 @@ export interface FfmpegResult {
 
 /**
  * Runs ffmpeg (or ffprobe) once, in its own process group, to its end. Throws `encoder_failed` for a
- * non-zero exit, a time-out or too much output, and `cancelled` when the signal aborts.
+ * non-zero exit, a time-out or too much output, `worker_fault` where the disk is full or the like, and
+ * `cancelled` when the signal aborts.
  */
 export async function runFfmpeg(
   args: readonly string[],
@@ -47,14 +48,22 @@ export async function runFfmpeg(
     throwIfCancelled(run.signal);
     if (stopped !== undefined) throw new JobError("encoder_failed", `ffmpeg ${stopped}`);
     const stderr = group.stderrTail();
-    if (exit.code !== 0)
-      throw new JobError("encoder_failed", `ffmpeg: ${describeExit(exit, stderr)}`);
+    if (exit.code !== 0) throw encodingError(`ffmpeg: ${describeExit(exit, stderr)}`);
     return { stdout: Buffer.concat(stdout), stderr };
   } finally {
     clearTimeout(timer);
     run.signal?.removeEventListener("abort", cancel);
     group.kill();
   }
+}
+
+/** The words of errno(3) for a machine without room, handles or memory, at the end of what ffmpeg says. */
+const LOCAL_FAULT =
+  /(No space left on device|Disk quota exceeded|Read-only file system|File too large|Too many open files( in system)?|Cannot allocate memory|\b(ENOSPC|EDQUOT|EROFS|EMFILE|ENFILE|ENOMEM|EAGAIN))\.?\s*(\||$)/m;
+
+/** `worker_fault` where the machine is at fault, else `encoder_failed`. Not for what a caller sent: it may say anything. */
+export function encodingError(problem: string): JobError {
+  return new JobError(LOCAL_FAULT.test(problem) ? "worker_fault" : "encoder_failed", problem);
 }
 
 /** Throws the signal's own `JobError`, or `cancelled`, when it is aborted. */

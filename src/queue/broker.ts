@@ -31,6 +31,8 @@ export interface ConsumeOptions {
 }
 
 export interface Subscription {
+  /** From now on takes work from those of its routing keys only; what is in flight goes on. */
+  limitTo(routingKeys: readonly string[]): void;
   /** Takes no more deliveries; resolves when those in flight are settled. */
   stop(): Promise<void>;
   /** Whether deliveries can arrive now. */

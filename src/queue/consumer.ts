@@ -48,6 +48,7 @@ export function startConsumer(
 ): Subscription {
   const inFlight = new Set<Promise<void>>();
   let stopped = false;
+  let taken = routingKeys;
 
   const intakes = keepChannel<Channel, Intake>({
     ...options,
@@ -59,9 +60,12 @@ export function startConsumer(
           deliver(options, handler, { message, routingKey, channel, lost: life.lost }),
         );
       const { topology } = options;
-      const wanted = { routingKeys, capacity, priority };
+      const wanted = { routingKeys, taken: () => taken, capacity, priority };
       const intake = new Intake({ channel, topology, ...wanted, life, take });
+      const openedWith = taken;
       if (!stopped) await intake.open();
+      // It may have been limited while it opened.
+      if (openedWith !== taken) await intake.follow();
       return intake;
     },
   });
@@ -69,6 +73,10 @@ export function startConsumer(
   return {
     get consuming() {
       return !stopped && intakes.current !== undefined;
+    },
+    limitTo(wanted) {
+      taken = routingKeys.filter((key) => wanted.includes(key));
+      void intakes.current?.follow(); // errors end in the intake
     },
     async stop() {
       stopped = true;

@@ -47,6 +47,8 @@ interface Consumer {
   /** Aborts when the broker closes: to the handler, a lost channel. */
   readonly signal: AbortSignal;
   stopped: boolean;
+  /** Those of its routing keys that it takes work from. */
+  taken: readonly string[];
   /** Where the search for the next message starts, so that no routing key starves. */
   turn: number;
 }
@@ -105,6 +107,7 @@ class InProcessBroker implements Broker {
       inFlight: new Set(),
       signal,
       stopped: false,
+      taken: options.routingKeys,
       turn: 0,
     };
     this.#consumers.push(consumer);
@@ -113,6 +116,10 @@ class InProcessBroker implements Broker {
     return {
       get consuming() {
         return !consumer.stopped && !signal.aborted;
+      },
+      limitTo: (routingKeys) => {
+        consumer.taken = options.routingKeys.filter((key) => routingKeys.includes(key));
+        this.#dispatchSoon();
       },
       stop: () => this.#stop(consumer),
     };
@@ -189,10 +196,10 @@ class InProcessBroker implements Broker {
   }
 
   #next(consumer: Consumer): StoredMessage | undefined {
-    const { routingKeys, prefetch } = consumer.options;
-    if (consumer.inFlight.size >= prefetch) return undefined;
-    for (let step = 0; step < routingKeys.length; step++) {
-      const key = routingKeys[consumer.turn++ % routingKeys.length] ?? "";
+    const { taken, options } = consumer;
+    if (consumer.inFlight.size >= options.prefetch) return undefined;
+    for (let step = 0; step < taken.length; step++) {
+      const key = taken[consumer.turn++ % taken.length] ?? "";
       const message = this.#queue(key).shift();
       if (message !== undefined) return message;
     }

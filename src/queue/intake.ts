@@ -9,6 +9,8 @@ export interface IntakeOptions {
   readonly routingKeys: readonly string[];
   /** Messages held at once, over all routing keys. */
   readonly capacity: number;
+  /** Those of the routing keys to take work from now. */
+  readonly taken: () => readonly string[];
   /** RabbitMQ's consumer priority. */
   readonly priority: number;
   readonly life: ChannelLife;
@@ -40,11 +42,14 @@ export class Intake {
   #turn = 0;
   #stopped = false;
   #wasStuck = false;
+  /** Whether consumers come and go with free places: for several routing keys, and once it was limited. */
+  #isShared: boolean;
   /** The broker's answers are awaited one change at a time. */
   #changes: Promise<void> = Promise.resolve();
 
   constructor(options: IntakeOptions) {
     this.#options = options;
+    this.#isShared = options.routingKeys.length > 1 || options.taken().length === 0;
   }
 
   async open(): Promise<void> {
@@ -56,6 +61,15 @@ export class Intake {
     this.#options.life.lost.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 
+  /** Follows a change of the routing keys to take work from. */
+  async follow(): Promise<void> {
+    this.#isShared = true;
+    await this.#change(async () => {
+      await this.#cancelAll();
+      await this.#refill();
+    });
+  }
+
   /** Takes no more messages. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -63,7 +77,7 @@ export class Intake {
   }
 
   async #refill(): Promise<void> {
-    if (this.#options.routingKeys.length > 1)
+    if (this.#isShared)
       while (!this.#stopped && this.#running < this.#options.capacity)
         if (!(await this.#pull())) break;
     if (!this.#stopped && this.#running < this.#options.capacity) await this.#listen();
@@ -71,9 +85,10 @@ export class Intake {
 
   /** Fetches one message from the next queue that has any. */
   async #pull(): Promise<boolean> {
-    const { channel, topology, routingKeys } = this.#options;
-    for (let step = 0; step < routingKeys.length; step++) {
-      const key = routingKeys[this.#turn++ % routingKeys.length] ?? "";
+    const { channel, topology } = this.#options;
+    const taken = this.#options.taken();
+    for (let step = 0; step < taken.length; step++) {
+      const key = taken[this.#turn++ % taken.length] ?? "";
       const { ready } = await assertJobQueue(channel, topology, key);
       if (ready === 0) continue;
       const message: GetMessage | false = await channel.get(topology.jobQueue(key));
@@ -85,9 +100,9 @@ export class Intake {
   }
 
   async #listen(): Promise<void> {
-    const { channel, capacity, routingKeys } = this.#options;
+    const { channel, capacity } = this.#options;
     await channel.prefetch(capacity - this.#running);
-    for (const key of routingKeys) if (!this.#tags.has(key)) await this.#consume(key);
+    for (const key of this.#options.taken()) if (!this.#tags.has(key)) await this.#consume(key);
   }
 
   async #consume(key: string): Promise<void> {
@@ -117,8 +132,8 @@ export class Intake {
   }
 
   async #isStuck(): Promise<boolean> {
-    const { channel, topology, routingKeys } = this.#options;
-    for (const key of routingKeys) {
+    const { channel, topology } = this.#options;
+    for (const key of this.#options.taken()) {
       const { ready, consumers } = await assertJobQueue(channel, topology, key);
       if (ready > 0 || consumers === 0) return true;
     }
@@ -126,7 +141,8 @@ export class Intake {
   }
 
   #arrive(message: Message, key: string): void {
-    if (this.#stopped || this.#running >= this.#options.capacity)
+    const isWanted = !this.#stopped && this.#options.taken().includes(key);
+    if (!isWanted || this.#running >= this.#options.capacity)
       return this.#options.channel.nack(message, false, true);
     this.#running++;
     if (this.#full()) void this.#change(() => this.#pause()); // errors end in #change
@@ -135,12 +151,11 @@ export class Intake {
 
   #leave(): void {
     this.#running--;
-    if (this.#options.routingKeys.length > 1 && !this.#stopped)
-      void this.#change(() => this.#resume()); // errors end in #change
+    if (this.#isShared && !this.#stopped) void this.#change(() => this.#resume()); // errors end in #change
   }
 
   #full(): boolean {
-    return this.#options.routingKeys.length > 1 && this.#running >= this.#options.capacity;
+    return this.#isShared && this.#running >= this.#options.capacity;
   }
 
   async #pause(): Promise<void> {

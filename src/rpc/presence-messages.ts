@@ -8,6 +8,7 @@ const STATES = {
   starting: "WORKER_STATE_STARTING",
   ready: "WORKER_STATE_READY",
   busy: "WORKER_STATE_BUSY",
+  unready: "WORKER_STATE_UNREADY",
   draining: "WORKER_STATE_DRAINING",
   stopped: "WORKER_STATE_STOPPED",
 } as const satisfies Readonly<Record<WorkerStatus["state"], string>>;

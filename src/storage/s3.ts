@@ -30,6 +30,7 @@ export interface S3StoreOptions {
 
 /** Most keys of one DeleteObjects request, and of a page of a listing. */
 const BATCH = 1000;
+const AWAY = "Files cannot be stored or read at the moment; try again.";
 /** How long an aborted upload may take to remove its parts, in milliseconds. */
 const ABORT_GRACE_MS = 5_000;
 
@@ -64,13 +65,16 @@ class S3Store implements ArtifactStore {
 
   async putFile(put: ArtifactPut, path: string, signal?: AbortSignal): Promise<Artifact> {
     const digest = createDigest();
-    const body = Readable.from(digest.pass(readChunks(path)));
+    let unreadable: Error | undefined;
+    const chunks = noting(readChunks(path), (thrown) => (unreadable = thrown));
+    const body = Readable.from(digest.pass(chunks));
     try {
       await this.#upload(put, body, signal);
       if (signal?.aborted === true) await this.#delete([put.id]);
       throwIfAborted(signal);
     } catch (problem) {
       throwIfAborted(signal);
+      if (unreadable !== undefined) throw unreadable;
       throw storeError(problem, put.id);
     } finally {
       body.destroy();
@@ -100,7 +104,7 @@ class S3Store implements ArtifactStore {
       .send(command)
       .catch((cause: unknown) => Promise.reject(storeError(cause, id)));
     if (!(Body instanceof Readable))
-      throw new JobError("service_unavailable", `artifact ${id} came without a body`);
+      throw new JobError("service_unavailable", AWAY, { cause: new Error(`${id}: no body`) });
     return Body;
   }
 
@@ -182,14 +186,25 @@ class S3Store implements ArtifactStore {
       .catch((cause: unknown) => Promise.reject(storeError(cause, ids[0] ?? "")));
     const [first] = Errors;
     if (first === undefined) return;
-    throw new JobError(
-      "service_unavailable",
-      `${Errors.length} artifacts were not removed: ${first.Key} ${first.Message}`,
-    );
+    const cause = new Error(`${Errors.length} were not removed: ${first.Key} ${first.Message}`);
+    throw new JobError("service_unavailable", AWAY, { cause });
   }
 
   #target({ id, mediaType }: ArtifactPut): { Bucket: string; Key: string; ContentType: string } {
     return { Bucket: this.#bucket, Key: checkedId(id), ContentType: mediaType };
+  }
+}
+
+/** The same chunks; `note` hears why there are no more of them. */
+async function* noting(
+  chunks: AsyncIterable<Buffer>,
+  note: (thrown: Error) => void,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* chunks;
+  } catch (thrown) {
+    if (thrown instanceof Error) note(thrown);
+    throw thrown;
   }
 }
 
@@ -202,12 +217,10 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 function storeError(cause: unknown, id: string): JobError {
   if (cause instanceof JobError) return cause;
   const name = cause instanceof Error ? cause.name : "";
-  const message = cause instanceof Error ? cause.message : String(cause);
   if (name === "NoSuchKey" || name === "NotFound")
     return new JobError("not_found", `there is no artifact ${id}`, { cause });
   if (name === "InvalidRange")
-    return new JobError("range_not_satisfiable", `artifact ${id}: ${message}`, { cause });
-  return new JobError("service_unavailable", `artifact store, ${id}: ${name} ${message}`, {
-    cause,
-  });
+    return new JobError("range_not_satisfiable", `artifact ${id} has no such bytes`, { cause });
+  // Callers read this; the cause, which names hosts and keys, is for the log.
+  return new JobError("service_unavailable", AWAY, { cause });
 }

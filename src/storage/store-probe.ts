@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { JobError } from "../core/errors.js";
+import { JobError, reasonOf } from "../core/errors.js";
 import type { ArtifactStore } from "./artifact-store.js";
 
 /** Writes, reads and removes a small artifact; throws `service_unavailable` with what went wrong. */
@@ -14,9 +14,7 @@ export async function probeStore(store: ArtifactStore, where: string): Promise<v
       throw new Error(`wrote ${written.byteLength} bytes, read ${read.byteLength} others`);
     await store.removeAll(folder);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new JobError("service_unavailable", `artifact store ${where} cannot be used: ${reason}`, {
-      cause,
-    });
+    const message = `artifact store ${where} cannot be used: ${reasonOf(cause)}`;
+    throw new JobError("service_unavailable", message, { cause });
   }
 }

@@ -19,6 +19,11 @@ export interface Attempt {
   /** Time since it started, less what its job waited for another. */
   workedMs(): number;
   waited(ms: number): void;
+  /**
+   * It waits for what failed so; the returned function ends that. The time does not count as work, and
+   * where it runs out meanwhile, that is why the attempt ends.
+   */
+  waitFor(fault: JobError): () => void;
   /** Keeps the lease from now on, and hears what the front says of it. */
   hold(lease: Lease): void;
   /** Aborts what still runs. */
@@ -45,8 +50,12 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
   };
   const { workerId, directives, onDrain, preempted, jobTimeoutMs } = deps;
   let letGo = () => {};
-  const overdue = () =>
-    stop(new JobError("deadline_exceeded", `the job ran longer than ${jobTimeoutMs} ms`));
+  const waits = new Set<JobError>();
+  let waitsSince = 0;
+  const overdue = () => {
+    const [fault] = waits;
+    stop(fault ?? new JobError("deadline_exceeded", `the job ran longer than ${jobTimeoutMs} ms`));
+  };
   const timer = setTimeout(overdue, jobTimeoutMs);
   let leaving: NodeJS.Timeout | undefined;
   const onPreempted = () => {
@@ -63,6 +72,13 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
     },
     workedMs: () => Math.max(0, performance.now() - startedAt - waitedMs),
     waited: (ms) => void (waitedMs += ms),
+    waitFor(fault) {
+      if (waits.size === 0) waitsSince = performance.now();
+      waits.add(fault);
+      return () => {
+        if (waits.delete(fault) && waits.size === 0) waitedMs += performance.now() - waitsSince;
+      };
+    },
     hold(lease) {
       const keeper = keepLease({ lease, reporter, workerId, directives, onDrain, onExpired: stop });
       const endListening = directives.listen(lease, stop);

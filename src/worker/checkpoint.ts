@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Artifact } from "../core/artifact.js";
-import { toJobError } from "../core/errors.js";
+import { reasonOf } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
+import { type StoreUse, whenStoreIsThere } from "./store-outages.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
 /** Longest upload of a checkpoint by a worker that must leave, in milliseconds. */
@@ -16,18 +17,19 @@ type Deps = Pick<WorkerDeps, "store" | "log">;
 
 /** The bytes that an earlier attempt saved; undefined where they are gone or are not what was saved. */
 export async function readCheckpoint(
-  checkpoint: Artifact | null,
-  { store, log }: Deps,
+  running: StoreUse & { readonly checkpoint: Artifact | null; readonly deps: Deps },
 ): Promise<Uint8Array | undefined> {
-  if (checkpoint === null) return undefined;
-  const { id, sha256 } = checkpoint;
+  if (running.checkpoint === null) return undefined;
+  const { id, sha256 } = running.checkpoint;
   try {
-    const bytes = await store.readBytes(id);
+    const bytes = await whenStoreIsThere(running, (store) => store.readBytes(id));
     if (createHash("sha256").update(bytes).digest("hex") === sha256) return bytes;
     throw new Error("its SHA-256 is another");
   } catch (thrown) {
-    const reason = toJobError(thrown).message;
-    log.warn({ checkpoint: id, reason }, "checkpoint not usable, starting over");
+    running.deps.log.warn(
+      { checkpoint: id, reason: reasonOf(thrown) },
+      "checkpoint not usable, starting over",
+    );
     return undefined;
   }
 }
@@ -44,7 +46,7 @@ export async function keepCheckpoint(
   try {
     return await store.putFile(label, path, AbortSignal.timeout(KEEP_MS));
   } catch (thrown) {
-    log.warn({ jobId, reason: toJobError(thrown).message }, "checkpoint not kept");
+    log.warn({ jobId, reason: reasonOf(thrown) }, "checkpoint not kept");
     return null;
   }
 }

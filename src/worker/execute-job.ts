@@ -2,10 +2,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pRetry from "p-retry";
 import type { Artifact } from "../core/artifact.js";
-import { JobError, toJobError } from "../core/errors.js";
+import { JobError, reasonOf, toJobError } from "../core/errors.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
 import type { Modality } from "../core/modality.js";
-import type { ClaimResult, Reporter } from "../core/reports.js";
+import type { ClaimResult, CompletionReport, Reporter } from "../core/reports.js";
 import { type Span, traced, traceFields } from "../core/tracing.js";
 import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/broker.js";
@@ -13,6 +13,7 @@ import { startAttempt, type Attempt } from "./attempt.js";
 import { keepCheckpoint, readCheckpoint, type Saved } from "./checkpoint.js";
 import { createPreviews, type Previews } from "./previews.js";
 import { startRun, type Run } from "./run.js";
+import { whenStoreIsThere } from "./store-outages.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
 /** Pause before a message whose job another worker holds, or whose front is away, comes again. */
@@ -104,7 +105,7 @@ async function claimJob(
       async ({ traceparent }) => await reporter.claim(jobId, workerId, { patienceMs, traceparent }),
     );
   } catch (thrown) {
-    log.warn({ jobId, reason: toJobError(thrown).message }, "claim not answered");
+    log.warn({ jobId, reason: reasonOf(thrown) }, "claim not answered");
     return { outcome: "busy", retryAfterMs: RETRY_MS };
   }
 }
@@ -118,13 +119,14 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
   const previews = createPreviews(lease, deps);
   try {
     const modality = getModality(job, deps);
-    const whole = { ...job, request: await readRequest(job, deps) };
+    const whole = { ...job, request: await readRequest(job, running) };
     const made = await make(whole, modality, { ...running, saved, previews });
     return await complete(whole, modality, running, made);
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
-    deps.log.warn({ ...told, code: error.code, reason: error.message }, "attempt failed");
+    deps.log.warn({ ...told, code: error.code, reason: reasonOf(error) }, "attempt failed");
     deps.metrics.failed(job, error.code);
+    deps.fitness.met(error);
     running.span.fail(error.code);
     return await settleFailure(job, { ...running, error, saved, gpuMs: attempt.workedMs() });
   } finally {
@@ -150,9 +152,13 @@ function getModality(job: Job, { findModality }: WorkerDeps): Modality {
   throw new JobError("server_error", `unknown modality ${job.modality}`);
 }
 
-async function readRequest({ request, requestFile }: Job, { store }: WorkerDeps): Promise<unknown> {
+async function readRequest(
+  { request, requestFile }: Job,
+  running: Pick<Running, "attempt" | "deps">,
+): Promise<unknown> {
   if (requestFile === undefined) return request;
-  return JSON.parse(new TextDecoder().decode(await store.readBytes(requestFile.id)));
+  const bytes = await whenStoreIsThere(running, (store) => store.readBytes(requestFile.id));
+  return JSON.parse(new TextDecoder().decode(bytes));
 }
 
 /** Reads what the pipeline yields and uploads what it made. */
@@ -169,7 +175,7 @@ async function make(
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
   // The front learns whom to tell that its caller has gone.
   if (modality.endpoint.delivery === "reply") reporter.progress(progress);
-  for await (const event of run.events(job, await readCheckpoint(running.checkpoint, deps))) {
+  for await (const event of run.events(job, await readCheckpoint(running))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
       stages.enter(event.stage);
@@ -205,13 +211,15 @@ async function deliver(
 async function upload(
   { id: jobId, traceparent: parent }: Job,
   made: readonly MadeFile[],
-  { lease, attempt, deps: { store, tracer } }: Running,
+  running: Running,
 ): Promise<readonly Artifact[]> {
-  return await traced(tracer.start("upload", { parent }), async (span) => {
+  const { lease, attempt, deps } = running;
+  return await traced(deps.tracer.start("upload", { parent }), async (span) => {
     const artifacts = await Promise.all(
-      made.map(({ variant, path, mediaType }) => {
+      made.map(async ({ variant, path, mediaType }) => {
         const id = `${jobId}/${lease.token}/${variant}.${extensionOf(path)}`;
-        return store.putFile({ id, variant, mediaType }, path, attempt.signal);
+        const put = { id, variant, mediaType };
+        return await whenStoreIsThere(running, (store) => store.putFile(put, path, attempt.signal));
       }),
     );
     const byteLength = artifacts.reduce((sum, artifact) => sum + artifact.byteLength, 0);
@@ -247,7 +255,7 @@ async function complete(
   const report = { jobId, token, traceparent, usage, cost, artifacts, output: reported };
   // Nobody waits for a polled job's answer: what was made must not be made again.
   const isPolled = modality.endpoint.delivery === "poll";
-  const forget = isPolled ? await deps.spool.keep(job, report) : undefined;
+  const forget = isPolled ? await keepReport(job, report, deps) : undefined;
   const worthwhile = isPolled ? deps.preempted : AbortSignal.any([deps.preempted, attempt.signal]);
   const completing = traced(
     span,
@@ -261,9 +269,25 @@ async function complete(
   await forget?.();
   if (outcome === "stale") throw new JobError("lease_lost", "another attempt holds the job");
   deps.metrics.completed(job, { gpuMs, units });
+  deps.fitness.succeeded();
   const trace = traceFields(job.traceparent);
   deps.log.info({ jobId, token, gpuMs, units, amountMicroUsd, ...trace }, "job ended");
   return { type: "ack" };
+}
+
+/** A report that finds no room on the disk is sent all the same; the worker takes no further job. */
+async function keepReport(
+  job: Job,
+  report: CompletionReport,
+  { spool, fitness, log }: WorkerDeps,
+): Promise<(() => Promise<void>) | undefined> {
+  try {
+    return await spool.keep(job, report);
+  } catch (thrown) {
+    log.warn({ jobId: job.id, reason: reasonOf(thrown) }, "completion not spooled");
+    fitness.met(toJobError(thrown));
+    return undefined;
+  }
 }
 
 /** A report that the front refuses is this side's fault, whatever the refusal says. */

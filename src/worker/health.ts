@@ -3,11 +3,13 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import { listenAt, type ListenAddress } from "../core/ports.js";
 import type { WorkerStatus } from "../core/reports.js";
+import type { Obstacles } from "./fitness.js";
 
 export type WorkerHealth = WorkerStatus["state"];
 
 export interface HealthOptions extends Omit<ListenAddress, "setting"> {
   readonly state: () => WorkerHealth;
+  readonly obstacles: Obstacles;
   readonly registry: Registry;
 }
 
@@ -20,7 +22,7 @@ export interface HealthServer {
 export async function startHealthServer(options: HealthOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
     if (request.url === "/metrics") void sendMetrics(options.registry, response);
-    else if (request.url === "/readyz") sendState(response, options.state());
+    else if (request.url === "/readyz") sendState(response, options);
     else if (request.url === "/healthz") send(response, 200, "ok\n");
     else send(response, 404, "not found\n");
   });
@@ -47,8 +49,11 @@ async function sendMetrics(registry: Registry, response: ServerResponse): Promis
   send(response, 200, await registry.metrics());
 }
 
-function sendState(response: ServerResponse, state: WorkerHealth): void {
-  send(response, state === "ready" || state === "busy" ? 200 : 503, `${state}\n`);
+function sendState(response: ServerResponse, options: HealthOptions): void {
+  const state = options.state();
+  const reasons = Object.entries(options.obstacles).map(([part, why]) => `${part}: ${why}\n`);
+  const isReady = state === "ready" || state === "busy";
+  send(response, isReady ? 200 : 503, `${state}\n${reasons.join("")}`);
 }
 
 function send(response: ServerResponse, status: number, body: string): void {

@@ -5,6 +5,7 @@ import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
 import { readDeviceMemory } from "../inference/device-memory.js";
 import type { InferenceHost } from "../inference/host.js";
+import type { Obstacles } from "./fitness.js";
 import type { WorkerHealth } from "./health.js";
 
 type Kind = Pick<Job, "modality" | "model">;
@@ -20,6 +21,7 @@ export interface WorkerMetrics {
 
 export interface WorkerMetricsOptions {
   readonly state: () => WorkerHealth;
+  readonly obstacles: Obstacles;
   /** Jobs in flight. */
   readonly running: () => number;
   /** Completions on disk that no front has taken. */
@@ -94,7 +96,7 @@ type AddGauge = <Label extends string>(
 
 /** What holds at the moment of a scrape. */
 function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): void {
-  const { state, running, spooled, inference } = options;
+  const { state, obstacles, running, spooled, inference } = options;
   const add = <Label extends string>(
     name: string,
     help: string,
@@ -115,6 +117,15 @@ function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): vo
   add("framemill_worker_state", "1 for the state the worker is in.", ["state"], (gauge) => {
     for (const each of WORKER_STATES) gauge.set({ state: each }, each === state() ? 1 : 0);
   });
+  add(
+    "framemill_worker_obstacle",
+    "1 for what keeps the worker from taking jobs: its machine (disk, files, memory) or the artifact store.",
+    ["part"],
+    (gauge) => {
+      for (const part of ["machine", "store"] as const)
+        gauge.set({ part }, obstacles[part] === undefined ? 0 : 1);
+    },
+  );
   add(
     "framemill_worker_spooled_completions",
     "Finished jobs whose report no front has taken.",

@@ -1,5 +1,5 @@
 import { previewFolder } from "../core/artifact.js";
-import { toJobError } from "../core/errors.js";
+import { reasonOf } from "../core/errors.js";
 import type { LeaseRef } from "../core/reports.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
@@ -26,7 +26,7 @@ export function createPreviews(
     }
   };
   const warn = (thrown: unknown) =>
-    log.warn({ jobId, reason: toJobError(thrown).message }, "preview not shown");
+    log.warn({ jobId, reason: reasonOf(thrown) }, "preview not shown");
   let wasShown = false;
   return {
     show(bytes) {

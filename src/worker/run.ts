@@ -4,6 +4,7 @@ import { toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type { Delivery } from "../queue/broker.js";
 import type { Attempt } from "./attempt.js";
+import { whenStoreIsThere } from "./store-outages.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
 /** The pipeline's work on one delivery. */
@@ -20,7 +21,10 @@ export interface RunOptions {
   readonly delivery: Delivery;
   readonly scratchPath: string;
   readonly attempt: Attempt;
-  readonly deps: Pick<WorkerDeps, "inference" | "store" | "findModality" | "preempted" | "tracer">;
+  readonly deps: Pick<
+    WorkerDeps,
+    "inference" | "store" | "fitness" | "findModality" | "preempted" | "tracer"
+  >;
 }
 
 /**
@@ -30,7 +34,7 @@ export interface RunOptions {
 export function startRun({ delivery, scratchPath, attempt, deps }: RunOptions): Run {
   const { findModality } = deps;
   const begin = (job: Job, checkpoint?: Uint8Array): AsyncIterable<PipelineEvent> =>
-    traceEvents({ job, checkpoint, scratchPath, signal: attempt.signal }, deps);
+    traceEvents({ job, checkpoint, scratchPath, attempt }, deps);
   const { job, redelivered } = delivery;
   const isReplied = findModality(job.modality)?.endpoint.delivery === "reply";
   if (!isReplied || redelivered || job.requestFile !== undefined)
@@ -53,21 +57,23 @@ interface Task {
   readonly job: Job;
   readonly checkpoint: Uint8Array | undefined;
   readonly scratchPath: string;
-  readonly signal: AbortSignal;
+  readonly attempt: Attempt;
 }
 
 /** What the inference process yields, in a span from the asking to the last of it. */
 async function* traceEvents(
-  { job, checkpoint, scratchPath, signal }: Task,
-  { inference, store, preempted, tracer }: RunOptions["deps"],
+  { job, checkpoint, scratchPath, attempt }: Task,
+  deps: RunOptions["deps"],
 ): AsyncGenerator<PipelineEvent> {
+  const { inference, preempted, tracer } = deps;
   const span = tracer.start("run", { parent: job.traceparent });
   const { traceparent } = span;
   const told = traceparent === undefined ? job : { ...job, traceparent };
-  const readInput = (artifact: Artifact) => store.readBytes(artifact.id);
+  const readInput = ({ id }: Artifact) =>
+    whenStoreIsThere({ attempt, deps }, (store) => store.readBytes(id));
   const task = { job: told, scratchPath, readInput, preempted };
   try {
-    yield* inference.run(checkpoint ? { ...task, checkpoint } : task, signal);
+    yield* inference.run(checkpoint ? { ...task, checkpoint } : task, attempt.signal);
   } catch (thrown) {
     span.fail(toJobError(thrown).code);
     throw thrown;

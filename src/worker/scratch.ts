@@ -11,8 +11,11 @@ export interface Scratch {
   close(): Promise<void>;
 }
 
-/** Opens this process's folder and removes those of workers that are gone. */
-export async function openScratch(root: string): Promise<Scratch> {
+/** Opens this process's folder and removes those of workers that are gone; `onKept` hears of a folder that stays. */
+export async function openScratch(
+  root: string,
+  onKept: (path: string, reason: unknown) => void = () => {},
+): Promise<Scratch> {
   await mkdir(root, { recursive: true });
   await sweep(root);
   const own = resolve(await mkdtemp(join(root, `${process.pid}-`)));
@@ -26,7 +29,8 @@ export async function openScratch(root: string): Promise<Scratch> {
       try {
         return await run(path);
       } finally {
-        if (existsSync(path)) await removeFolder(path);
+        if (existsSync(path))
+          await removeFolder(path).catch((thrown: unknown) => onKept(path, thrown));
       }
     },
     close: () => removeFolder(own),

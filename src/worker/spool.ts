@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { toJobError } from "../core/errors.js";
+import { reasonOf, toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type { CompletionReport, Reporter } from "../core/reports.js";
 import type { Log } from "./log.js";
@@ -45,7 +45,10 @@ export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Prom
   const pathOf = (jobId: string) => join(folder, `${jobId}.json`);
   const forget = async (jobId: string): Promise<void> => {
     present.delete(`${jobId}.json`);
-    await rm(pathOf(jobId), { force: true });
+    // What a front has may lie here for longer: sent again, it changes nothing.
+    await rm(pathOf(jobId), { force: true }).catch((thrown: unknown) =>
+      log.warn({ jobId, reason: reasonOf(thrown) }, "spooled completion not removed"),
+    );
   };
   const send = async (path: string): Promise<"ended" | "none"> => {
     const text = await readFile(path, "utf8").catch(() => undefined);
@@ -81,8 +84,13 @@ export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Prom
       const path = pathOf(report.jobId);
       const partial = `${path}.partial`;
       const text = JSON.stringify({ modality, reportTo, report });
-      await writeFile(partial, text, { flush: true });
-      await rename(partial, path);
+      try {
+        await writeFile(partial, text, { flush: true });
+        await rename(partial, path);
+      } catch (thrown) {
+        await rm(partial, { force: true }).catch(() => {});
+        throw thrown;
+      }
       present.add(`${report.jobId}.json`);
       return async () => await forget(report.jobId);
     },

@@ -5,6 +5,7 @@ import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
+import type { Fitness } from "./fitness.js";
 import type { Log } from "./log.js";
 import type { WorkerMetrics } from "./metrics.js";
 import type { Scratch } from "./scratch.js";
@@ -20,6 +21,7 @@ export interface WorkerDeps {
   readonly store: ArtifactStore;
   readonly scratch: Scratch;
   readonly spool: Spool;
+  readonly fitness: Pick<Fitness, "met" | "succeeded">;
   readonly findModality: (name: string) => Modality | undefined;
   readonly jobTimeoutMs: number;
   /** Called when the front asks this worker to finish its jobs and take no more. */

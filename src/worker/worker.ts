@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { type Closers, createClosers } from "../core/closers.js";
+import { reasonOf, toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type { Endpoint, Modality, ModelInfo } from "../core/modality.js";
 import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
@@ -9,6 +10,7 @@ import type { Broker, ConsumeOptions, Delivery } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";
 import { executeJob } from "./execute-job.js";
+import { createFitness, type Obstacles } from "./fitness.js";
 import { type HealthOptions, startHealthServer, type WorkerHealth } from "./health.js";
 import { createIntake } from "./intake.js";
 import { keepPresence } from "./presence.js";
@@ -79,23 +81,40 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   const { broker, models, slots, workerId, log } = options;
   let running = 0;
   let phase: WorkerHealth = "starting";
-  const state = () => (phase === "ready" && running > 0 ? "busy" : phase);
+  const state = () => {
+    if (phase !== "ready") return phase;
+    if (Object.keys(fitness.obstacles).length > 0) return "unready";
+    return running > 0 ? "busy" : "ready";
+  };
+  const plans = planConsuming(options);
+  const fitness = createFitness({
+    store: options.store,
+    folders: [options.scratchDir, options.spoolDir],
+    onChange: () => intake.limitTo(takenKeys(plans, options, fitness.obstacles)),
+    log,
+  });
+  closers.add(() => fitness.close());
   const spool = await openSpool({ ...options, folder: options.spoolDir });
   closers.add(() => spool.close());
-  const observed = { state, running: () => running, spooled: () => spool.size };
+  const { obstacles } = fitness;
+  const observed = { state, obstacles, running: () => running, spooled: () => spool.size };
   const { health, metrics } = await openHealth(options, observed);
   closers.add(() => health.close());
-  const scratch = await openScratch(options.scratchDir);
+  const scratch = await openScratch(options.scratchDir, (path, thrown) => {
+    log.warn({ path, reason: reasonOf(thrown) }, "scratch folder not removed");
+    fitness.met(toJobError(thrown));
+  });
   closers.add(() => scratch.close());
   const preempt = createPreempt();
   const onDrain = () => follow({ drain: true });
-  const deps = { ...options, scratch, spool, metrics, onDrain, preempted: preempt.signal };
+  const { signal: preempted } = preempt;
+  const deps = { ...options, scratch, spool, fitness, metrics, onDrain, preempted };
   const execute = async (delivery: Delivery) => {
     running += 1;
     return await executeJob(delivery, deps).finally(() => (running -= 1));
   };
   const intake = createIntake(() =>
-    Promise.all(planConsuming(options).map((plan) => broker.consume(plan, execute))),
+    Promise.all(plans.map((plan) => broker.consume(plan, execute))),
   );
   const follow = ({ drain }: WorkerOrders) => {
     if (phase === "stopped" || drain === (phase === "draining")) return;
@@ -178,11 +197,24 @@ async function openHealth(
   observed: Omit<WorkerMetricsOptions, "inference">,
 ) {
   const metrics = createWorkerMetrics({ ...observed, inference });
-  const { state } = observed;
+  const { state, obstacles } = observed;
   return {
     metrics,
-    health: await startHealthServer({ ...health, state, registry: metrics.registry }),
+    health: await startHealthServer({ ...health, state, obstacles, registry: metrics.registry }),
   };
+}
+
+/** With nowhere to write nothing is taken; without the store what ends in files is not. */
+function takenKeys(
+  plans: readonly ConsumeOptions[],
+  { modalities }: WorkerOptions,
+  { machine, store }: Obstacles,
+): readonly string[] {
+  if (machine !== undefined) return [];
+  const keys = plans.flatMap(({ routingKeys }) => routingKeys);
+  if (store === undefined) return keys;
+  const polled = modalities.filter(({ endpoint }) => endpoint.delivery === "poll");
+  return keys.filter((key) => !polled.some(({ name }) => key.startsWith(`${name}.`)));
 }
 
 /**

@@ -105,9 +105,26 @@ describe("jobs", () => {
     expect(shown).toEqual([20, 70, 70, 99, 99, 99]);
   });
 
+  it("blames no job for an outage or a worker's full disk, and lets it wait longer each time", async () => {
+    const id = await create();
+    const pauses: number[] = [];
+    for (const code of ["store_unavailable", "worker_fault", "worker_fault", "store_unavailable"]) {
+      const lease = await claim(harness.front, id);
+      const failure = { code: code as "worker_fault", message: "ENOSPC" };
+      const result = await handlers().fail({ ...lease, failure, retryable: true, gpuMs: 7 });
+      expect(result.outcome).toBe("retry");
+      pauses.push(result.retryAfterMs);
+    }
+    expect(pauses).toEqual([5_000, 30_000, 120_000, 120_000]);
+    const shown = (await ask(`/${id}`)).json;
+    expect([shown.status, shown.error]).toEqual(["in_progress", null]);
+    await claim(harness.front, id);
+  });
+
   it("fails a job at its third crash without a charge, and forgives preemptions", async () => {
     const id = await create();
-    const failure = { code: "inference_crashed", message: "exit 139" } as const;
+    const message = "exit 139 at 10.0.0.7:9000";
+    const failure = { code: "inference_crashed", message } as const;
     const outcomes: string[] = [];
     for (let round = 0; round < 6; round += 1) {
       const lease = await claim(harness.front, id);
@@ -121,7 +138,8 @@ describe("jobs", () => {
     expect(outcomes).toEqual(["recorded", "retry", "recorded", "retry", "recorded", "failed"]);
     const failed = await ask(`/${id}`);
     expect(failed.status).toBe(200);
-    expect(failed.json).toMatchObject({ error: failure, cost: { final: 0 }, completed_at: null });
+    const error = { ...failure, message: "The computation ended unexpectedly." };
+    expect(failed.json).toMatchObject({ error, cost: { final: 0 }, completed_at: null });
     const content = await ask(`/${id}/content`);
     expect([content.status, content.json.error.code]).toEqual([409, "video_failed"]);
     expect(content.headers.get("x-should-retry")).toBe("false");

@@ -107,6 +107,53 @@ describe.each([
     for (const subscription of subscriptions) await subscription.stop();
   });
 
+  test("takes jobs of the keys it is limited to, beside what is in flight", async () => {
+    const [dear, cheap] = [createRoutingKey(), createRoutingKey()];
+    const took: string[] = [];
+    const gate = createGate();
+    const both = await broker.consume({ routingKeys: [dear, cheap], prefetch: 2 }, async (one) => {
+      took.push(one.job.id);
+      if (one.job.id === "slow") await gate.opened;
+      return ack;
+    });
+    await broker.publish(dear, createJob({ id: "slow" }));
+    await until(() => took.length === 1);
+    both.limitTo([cheap]);
+    // Once the cheap key's job is there, the dear one's was passed over.
+    await broker.publish(dear, createJob({ id: "dear" }));
+    for (const id of ["cheap-1", "cheap-2"]) await broker.publish(cheap, createJob({ id }));
+    await until(() => took.length >= 3);
+    expect(took).toEqual(["slow", "cheap-1", "cheap-2"]);
+    both.limitTo([dear, cheap]);
+    await until(() => took.length >= 4);
+    expect(took.at(-1)).toBe("dear");
+    gate.open();
+    await both.stop();
+  });
+
+  test("of one key pauses, keeps its places, and goes on", async () => {
+    const key = createRoutingKey();
+    const took: string[] = [];
+    const gate = createGate();
+    const one = await broker.consume({ routingKeys: [key], prefetch: 2 }, async ({ job }) => {
+      took.push(job.id);
+      await gate.opened;
+      return ack;
+    });
+    await broker.publish(key, createJob());
+    await until(() => took.length === 1);
+    one.limitTo([]);
+    for (let count = 0; count < 3; count++) await broker.publish(key, createJob());
+    await until(async () => (await broker.depth(key)).ready === 3);
+    expect(took).toHaveLength(1);
+    one.limitTo([key]);
+    await until(async () => (await broker.depth(key)).ready === 2);
+    expect(took).toHaveLength(2);
+    gate.open();
+    await until(() => took.length === 4);
+    await one.stop();
+  });
+
   test("counts consumers", async () => {
     const key = createRoutingKey();
     expect((await broker.depth(key)).consumers).toBe(0);

@@ -16,6 +16,7 @@ import type {
 } from "#framemill/core/reports.js";
 import type { InferenceHost, InferenceJob } from "#framemill/inference/host.js";
 import { findModality } from "#framemill/modalities/registry.js";
+import type { ArtifactStore } from "#framemill/storage/artifact-store.js";
 import { createLocalStore } from "#framemill/storage/local.js";
 import { createDirectives } from "#framemill/worker/directives.js";
 import { executeJob } from "#framemill/worker/execute-job.js";
@@ -90,6 +91,9 @@ async function* makeClip({ scratchPath }: InferenceJob): AsyncGenerator<Pipeline
 interface Sent {
   readonly job?: Job;
   readonly preempted?: AbortSignal;
+  readonly store?: ArtifactStore;
+  /** Less than its hour of patience. */
+  readonly jobTimeoutMs?: number;
 }
 
 async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
@@ -106,7 +110,8 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
     close: async () => {},
   };
   const scratch = await openScratch(join(folder, "scratch"));
-  const store = createLocalStore(join(folder, "artifacts"));
+  const store = sent.store ?? createLocalStore(join(folder, "artifacts"));
+  const met: string[] = [];
   const { signal } = new AbortController();
   const delivery = { job: sent.job ?? job, redelivered: false, signal };
   const settlement = await executeJob(delivery, {
@@ -122,12 +127,14 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
       log: silent,
     }),
     findModality,
-    jobTimeoutMs: 60_000,
+    jobTimeoutMs: sent.jobTimeoutMs ?? 60_000,
     tracer: UNTRACED,
     onDrain() {},
     preempted: sent.preempted ?? signal,
+    fitness: { met: (fault) => void met.push(fault.code), succeeded() {} },
     metrics: createWorkerMetrics({
       state: () => "busy",
+      obstacles: {},
       running: () => 1,
       spooled: () => 0,
       inference,
@@ -136,7 +143,7 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   });
   const attempts = await readdir(join(folder, "scratch"));
   const left = await Promise.all(attempts.map((name) => readdir(join(folder, "scratch", name))));
-  return { settlement, left: left.flat(), stored: await store.list("") };
+  return { settlement, left: left.flat(), stored: await store.list(""), met };
 }
 
 test("a report that no front took is sent again every minute", async () => {
@@ -237,6 +244,73 @@ describe("one delivery", () => {
     });
     expect(settlement).toEqual({ type: "ack" });
     expect([made, asked]).toEqual([1, 3]);
+  });
+
+  /** A store that is away for so many uploads. */
+  function awayFor(uploads: number): ArtifactStore {
+    const store = createLocalStore(join(folder, "artifacts"));
+    let asked = 0;
+    const away = new JobError("service_unavailable", "Files cannot be stored.", {
+      cause: new Error("connect ECONNREFUSED 10.0.0.7:9000"),
+    });
+    return {
+      putFile: async (...put) => {
+        asked += 1;
+        if (asked <= uploads) throw away;
+        return await store.putFile(...put);
+      },
+      putBytes: (...put) => store.putBytes(...put),
+      openRead: (...read) => store.openRead(...read),
+      readBytes: (id) => store.readBytes(id),
+      removeAll: (prefix) => store.removeAll(prefix),
+      list: (prefix) => store.list(prefix),
+      probe: () => store.probe(),
+      close: () => store.close(),
+    };
+  }
+
+  test("keeps a finished clip for a store that comes back, and makes it once", async () => {
+    let made = 0;
+    const { reporter, completions, failures } = frontDouble();
+    const run: Run = (task) => {
+      made += 1;
+      return makeClip(task);
+    };
+    const { settlement, stored, met } = await execute(reporter, run, { store: awayFor(2) });
+    expect(settlement).toEqual({ type: "ack" });
+    expect(stored).toEqual([`${job.id}/3/content.mp4`]);
+    expect([made, completions.length, failures.length]).toEqual([1, 1, 0]);
+    expect(met).toEqual(["store_unavailable", "store_unavailable"]);
+  });
+
+  test("goes back, not as overdue, when its time ends while the store is away", async () => {
+    const { reporter, failures } = frontDouble();
+    const sent = { store: awayFor(Number.POSITIVE_INFINITY), jobTimeoutMs: 1_500 };
+    const { settlement } = await execute(reporter, makeClip, sent);
+    expect(settlement).toEqual({ type: "retry", delayMs: 5_000 });
+    expect(failures).toMatchObject([{ retryable: true, failure: { code: "store_unavailable" } }]);
+    expect(failures[0]?.failure.message).not.toContain("10.0.0.7");
+  });
+
+  test("whose report finds no room on the disk is reported all the same", async () => {
+    const { reporter, completions } = frontDouble();
+    // Nothing can be renamed over a folder that is not empty.
+    await mkdir(join(folder, "spool", `${job.id}.json`, "occupied"), { recursive: true });
+    const { settlement } = await execute(reporter, makeClip);
+    expect(settlement).toEqual({ type: "ack" });
+    expect(completions).toHaveLength(1);
+  });
+
+  test("of a worker with a full disk goes back as the worker's fault", async () => {
+    const { reporter, failures } = frontDouble();
+    const full: Run = async function* () {
+      yield { type: "progress", fraction: 0.5, stage: "frames" };
+      throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    };
+    const { settlement, met } = await execute(reporter, full);
+    expect(settlement).toEqual({ type: "retry", delayMs: 5_000 });
+    expect(failures).toMatchObject([{ failure: { code: "worker_fault" } }]);
+    expect(met).toEqual(["worker_fault"]);
   });
 
   test("finished while the front was away is reported by the worker's next process, not made again", async () => {

@@ -5,7 +5,8 @@ const kind = { modality: "video", model: "service-motion-1" };
 
 test("a worker tells what it works on, for how long, and how that compares to what it made", async () => {
   const metrics = createWorkerMetrics({
-    state: () => "busy",
+    state: () => "unready",
+    obstacles: { store: "it is away" },
     running: () => 2,
     spooled: () => 1,
     inference: {
@@ -30,7 +31,9 @@ test("a worker tells what it works on, for how long, and how that compares to wh
     expect.arrayContaining([
       "framemill_worker_jobs_running 2",
       "framemill_worker_spooled_completions 1",
-      'framemill_worker_state{state="busy"} 1',
+      'framemill_worker_state{state="unready"} 1',
+      'framemill_worker_obstacle{part="store"} 1',
+      'framemill_worker_obstacle{part="machine"} 0',
       'framemill_worker_state{state="ready"} 0',
       'framemill_worker_provider{provider="cuda"} 1',
       'framemill_worker_memory_bytes{process="inference"} 700',

@@ -7,6 +7,7 @@ export const WorkerState = {
   WORKER_STATE_BUSY: 'WORKER_STATE_BUSY',
   WORKER_STATE_DRAINING: 'WORKER_STATE_DRAINING',
   WORKER_STATE_STOPPED: 'WORKER_STATE_STOPPED',
+  WORKER_STATE_UNREADY: 'WORKER_STATE_UNREADY',
 } as const;
 
 export type WorkerState =
@@ -22,5 +23,7 @@ export type WorkerState =
   | 4
   | 'WORKER_STATE_STOPPED'
   | 5
+  | 'WORKER_STATE_UNREADY'
+  | 6
 
 export type WorkerState__Output = typeof WorkerState[keyof typeof WorkerState]
