@@ -42,6 +42,8 @@ const settings = z.object({
   port: port.default(8080),
   /** Port of the gRPC contract with workers; 0 = any free one. */
   grpcPort: port.default(8081),
+  /** Port of a front's `/metrics`, without a key or TLS; 0 = any free one, unset = at PORT where HOST is loopback, else not served. Change: in production. */
+  metricsPort: port.optional(),
   /** Port of KEDA's external scaler, without a token; 0 = any free one, unset = not served. */
   scalerPort: port.optional(),
   /** gRPC address workers are told to report to; unset = host:grpcPort, for 0.0.0.0 the first outward address. */
@@ -174,6 +176,11 @@ export function longestJobMs({ jobTimeoutMs, consumerTimeoutMs }: Config): numbe
   return jobTimeoutMs ?? Math.min(LONGEST_JOB_MS, JOB_SHARE * consumerTimeoutMs);
 }
 
+/** Whether only this machine reaches the server. */
+export function isLoopback({ host }: Pick<Config, "host">): boolean {
+  return LOOPBACK.has(host);
+}
+
 /** What single fields cannot tell. */
 function checkTogether(config: Config): void {
   const most = JOB_SHARE * config.consumerTimeoutMs;
@@ -184,7 +191,7 @@ function checkTogether(config: Config): void {
   }
   requireBoth("TLS_CERT_FILE", config.tlsCertFile, "TLS_KEY_FILE", config.tlsKeyFile);
   requireBoth("WORKER_CERT_FILE", config.workerCertFile, "WORKER_KEY_FILE", config.workerKeyFile);
-  if (!LOOPBACK.has(config.host) && config.workerToken === undefined)
+  if (!isLoopback(config) && config.workerToken === undefined)
     throw new Error(`HOST ${config.host} can be reached by others: set WORKER_TOKEN`);
 }
 

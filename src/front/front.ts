@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import type { Config } from "../config.js";
+import { type Config, isLoopback } from "../config.js";
 import { type Closers, createClosers } from "../core/closers.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
@@ -32,7 +32,8 @@ import { keepFrontPresence } from "./fronts.js";
 import { startJanitor } from "./janitor.js";
 import { createKeys, type Keys } from "./keys.js";
 import { createLimits, fullAllowance, type Limits } from "./limits.js";
-import { createMetrics } from "./metrics.js";
+import { createMetrics, type Metrics } from "./metrics.js";
+import { type MetricsServer, startMetricsServer } from "./metrics-server.js";
 import { addOpenRoutes } from "./open-routes.js";
 import { createOutbox, type Outbox } from "./outbox.js";
 import { watchWorkers } from "./own-worker.js";
@@ -86,6 +87,8 @@ export interface Front extends FrontParts {
   readonly grpcPort: number;
   /** Where a worker on this machine reaches gRPC, `host:port`. */
   readonly grpcAddress: string;
+  /** Of `/metrics`, where it has a port of its own. */
+  readonly metricsPort: number | undefined;
   /** Of KEDA's external scaler, where it is served. */
   readonly scalerPort: number | undefined;
   /** Ends long answers, finishes short ones, stops publishing. Broker and store stay open. */
@@ -156,6 +159,9 @@ async function startParts(
   const estimates = createEstimates({ kysely, concurrencyOf, now });
   const scaler = await openScaler(config, estimates);
   if (scaler !== undefined) closers.add(() => scaler.close());
+  const metrics = createMetrics(database, estimates);
+  const told = await openMetrics(config, metrics, log);
+  if (told !== undefined) closers.add(() => told.close());
   const parts = { keys, database, handlers };
   const cancelAtWorker = (jobId: string) => reportServer.cancel(jobId);
   const findOwnObstacle = () => (options.hasOwnWorker ? workers.findObstacle() : undefined);
@@ -164,6 +170,7 @@ async function startParts(
     outbox,
     exchanges,
     estimates,
+    metrics,
     cancelAtWorker,
     findOwnObstacle,
   });
@@ -175,7 +182,12 @@ async function startParts(
   const origin = originOf(app, config);
   const baseUrl = `${origin}/v1`;
   const port = Number(new URL(origin).port);
-  const ports = { port, grpcPort: reportServer.port, scalerPort: scaler?.port };
+  const ports = {
+    port,
+    grpcPort: reportServer.port,
+    scalerPort: scaler?.port,
+    metricsPort: told?.port,
+  };
   const grpcAddress = `${reachable(host)}:${reportServer.port}`;
   return { ...parts, baseUrl, origin, ...ports, grpcAddress };
 }
@@ -199,6 +211,7 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 }
 
 interface Shared {
+  readonly metrics: Metrics;
   readonly changes: Changes;
   readonly outbox: Outbox;
   readonly exchanges: Exchanges;
@@ -210,7 +223,7 @@ interface Shared {
 async function createApp(
   options: FrontOptions,
   { keys, database }: FrontParts,
-  shared: Shared,
+  { metrics, ...shared }: Shared,
 ): Promise<FastifyInstance> {
   const { config, broker, store, log, tracer = UNTRACED } = options;
   const now = (): number => performance.now();
@@ -218,7 +231,6 @@ async function createApp(
   // Every open answer listens.
   setMaxListeners(0, closing.signal);
   const limits = createLimits(database);
-  const metrics = createMetrics(database, shared.estimates);
   const modalities = listModalities();
   const routes = { ...(await createRoutes(options, database, { ...shared, limits })), now };
   const app = await createServer({
@@ -249,7 +261,8 @@ async function createApp(
         store,
         findOwnObstacle: shared.findOwnObstacle,
       });
-      addOpenRoutes(open, { modalities, metrics, findObstacles });
+      const isTold = config.metricsPort === undefined && isLoopback(config);
+      addOpenRoutes(open, { modalities, findObstacles, ...(isTold && { metrics }) });
       addFileRoute(open, { database, store, links: routes.replies.links });
     },
   });
@@ -265,7 +278,7 @@ async function createApp(
 async function createRoutes(
   { config, broker, store, models, tracer = UNTRACED }: FrontOptions,
   database: Database,
-  shared: Shared & { readonly limits: Limits },
+  shared: Omit<Shared, "metrics"> & { readonly limits: Limits },
 ): Promise<Omit<RoutesOptions, "closing" | "now">> {
   const { changes, outbox, estimates } = shared;
   const links = await createFileLinks({ database, randomBytes, clock: Date.now });
@@ -355,6 +368,14 @@ async function openScaler(
     tls: await readTlsFiles(serverFiles(config)),
     readOutstanding,
   });
+}
+
+async function openMetrics(
+  { host, metricsPort: port }: Config,
+  metrics: Metrics,
+  log: Logger,
+): Promise<MetricsServer | undefined> {
+  return port === undefined ? undefined : await startMetricsServer({ host, port, metrics, log });
 }
 
 function serverFiles({ tlsCertFile: certFile, tlsKeyFile: keyFile }: Config) {

@@ -10,6 +10,7 @@ import { startRepeating, type Repeating } from "./repeating.js";
 import { attemptFolder, sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
 import { rollUpUsage } from "./usage-rollup.js";
+import { rollUpTotals } from "./totals.js";
 import { forgetWorkers } from "./workers.js";
 
 export interface JanitorOptions {
@@ -60,6 +61,7 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await forgetReplies(options);
       await deleteOldRows(db, options.repliedModalities);
       await forgetWorkers(db);
+      await rollUpTotals(db);
       await forgetFronts(db);
       await rollUpUsage(db);
     },

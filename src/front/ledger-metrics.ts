@@ -1,63 +1,89 @@
 import { type Kysely, sql } from "kysely";
 import { Gauge, Registry } from "prom-client";
 import type { Estimates } from "./estimates.js";
+import { OLDEST_SECONDS, OPEN } from "./job-moves.js";
+import { remembering } from "./remembering.js";
 import type { Tables } from "./tables.js";
+import { readTotals, type Totals } from "./totals.js";
+import { readChargeTotals } from "./usage-rollup.js";
 
-interface JobCount {
+interface OpenJobs {
   readonly model: string;
   readonly tier: string;
   readonly state: string;
   readonly jobs: number;
-  readonly uncharged: number;
-  readonly oldest_seconds: number;
+  /** Of them, those that a worker holds. */
+  readonly held: number;
+  readonly oldest_seconds: number | null;
 }
 
-interface AttemptCount {
-  readonly outcome: string;
-  readonly attempts: number;
-  readonly gpu_ms: number;
-}
-
-interface Charges {
-  readonly charges: number;
-  readonly micro_usd: number;
-}
-
-interface Readings {
-  readonly jobs: readonly JobCount[];
-  readonly attempts: readonly AttemptCount[];
-  readonly charges: Charges;
+/** What is open now: as quick as there are few open jobs. */
+interface Present {
+  readonly jobs: readonly OpenJobs[];
   readonly outstandingSeconds: number;
 }
 
-/** Prometheus text of what the ledger holds now; of its absence where it cannot be read. */
-export async function renderLedger(
+interface History extends Totals {
+  readonly charges: Awaited<ReturnType<typeof readChargeTotals>>;
+  /** Attempts without an end, lost ones among them. */
+  readonly unended: number;
+}
+
+interface Readings {
+  /** Undefined where the database does not answer. */
+  readonly present: Present | undefined;
+  /** Undefined where it could not be read. */
+  readonly history: History | undefined;
+}
+
+/** Scrapes that come together, and those of several Prometheus servers, share one reading. */
+const FRESH_MS = 2_000;
+
+/** Prometheus text of what the ledger holds; of its absence where it cannot be read. */
+export function createLedgerMetrics(
   kysely: Kysely<Tables>,
   estimates: Pick<Estimates, "outstanding">,
-): Promise<string> {
+): () => Promise<string> {
+  const read = remembering(FRESH_MS, async (): Promise<Readings> => {
+    const [present, history] = await Promise.all([
+      readPresent(kysely, estimates).catch(() => undefined),
+      readPast(kysely).catch(() => undefined),
+    ]);
+    return { present, history };
+  });
+  return async () => await render(await read());
+}
+
+async function render({ present, history }: Readings): Promise<string> {
   const registry = new Registry();
-  const readings = await readLedger(kysely, estimates).catch(() => undefined);
   addGauge(registry, "framemill_ledger_up", "1 while the database answers, 0 otherwise.").set(
-    readings === undefined ? 0 : 1,
+    present === undefined ? 0 : 1,
   );
-  if (readings !== undefined) {
-    addJobs(registry, readings);
-    addMoney(registry, readings);
-  }
+  const help = "1 while totals can be read from the database, 0 otherwise.";
+  addGauge(registry, "framemill_ledger_history_up", help).set(history === undefined ? 0 : 1);
+  addJobs(registry, present, history);
+  if (history !== undefined) addMoney(registry, present, history);
   return await registry.metrics();
 }
 
-async function readLedger(
+async function readPresent(
   kysely: Kysely<Tables>,
   { outstanding }: Pick<Estimates, "outstanding">,
-): Promise<Readings> {
-  const [jobs, attempts, charges, { seconds: outstandingSeconds }] = await Promise.all([
-    countJobs(kysely),
-    countAttempts(kysely),
-    sumCharges(kysely),
+): Promise<Present> {
+  const [jobs, { seconds: outstandingSeconds }] = await Promise.all([
+    countOpen(kysely),
     outstanding([]),
   ]);
-  return { jobs, attempts, charges, outstandingSeconds };
+  return { jobs, outstandingSeconds };
+}
+
+async function readPast(kysely: Kysely<Tables>): Promise<History> {
+  const [totals, charges, unended] = await Promise.all([
+    readTotals(kysely),
+    readChargeTotals(kysely),
+    countUnended(kysely),
+  ]);
+  return { ...totals, charges, unended };
 }
 
 function addGauge<Label extends string>(
@@ -69,36 +95,42 @@ function addGauge<Label extends string>(
   return new Gauge({ name, help, labelNames, registers: [registry] });
 }
 
-function addJobs(registry: Registry, { jobs, outstandingSeconds }: Readings): void {
+function addJobs(
+  registry: Registry,
+  present: Present | undefined,
+  history: History | undefined,
+): void {
   const count = addGauge(
     registry,
     "framemill_jobs",
-    "Jobs in the ledger by model, tier and state; state queued is the queue depth.",
+    "Jobs by model, tier and state: open ones now (state queued is the queue depth), ended ones ever.",
     "model",
     "tier",
     "state",
   );
-  const age = addGauge(
-    registry,
-    "framemill_queue_age_seconds",
-    "How long the oldest queued job of a model has waited.",
-    "model",
-  );
   const ages = new Map<string, number>();
-  for (const { model, tier, state, jobs: found, oldest_seconds: seconds } of jobs) {
-    count.set({ model, tier, state }, found);
-    ages.set(model, Math.max(ages.get(model) ?? 0, state === "queued" ? seconds : 0));
+  for (const { model, tier, state, jobs } of history?.jobs ?? []) {
+    count.set({ model, tier, state }, jobs);
+    ages.set(model, 0);
   }
+  if (present === undefined) return;
+  for (const { model, tier, state, jobs, oldest_seconds: seconds } of present.jobs) {
+    count.set({ model, tier, state }, jobs);
+    ages.set(model, Math.max(ages.get(model) ?? 0, seconds ?? 0));
+  }
+  const help = "How long the oldest queued job of a model has waited.";
+  const age = addGauge(registry, "framemill_queue_age_seconds", help, "model");
   for (const [model, seconds] of ages) age.set({ model }, seconds);
   addGauge(
     registry,
     "framemill_outstanding_seconds",
     "Compute-seconds that queued and running jobs will need, as far as their kind was measured.",
-  ).set(outstandingSeconds);
+  ).set(present.outstandingSeconds);
 }
 
-function addMoney(registry: Registry, { jobs, attempts, charges }: Readings): void {
+function addMoney(registry: Registry, present: Present | undefined, history: History): void {
   const add = (name: string, help: string) => addGauge(registry, name, help);
+  const { attempts, charges, jobs, unended } = history;
   const tries = addGauge(
     registry,
     "framemill_attempts",
@@ -106,38 +138,32 @@ function addMoney(registry: Registry, { jobs, attempts, charges }: Readings): vo
     "outcome",
   );
   for (const { outcome, attempts: found } of attempts) tries.set({ outcome }, found);
-  const gpuMs = attempts.reduce((sum, { gpu_ms: part }) => sum + part, 0);
+  if (present !== undefined) {
+    const running = present.jobs.reduce((sum, { held }) => sum + held, 0);
+    tries.set({ outcome: "running" }, running);
+    tries.set({ outcome: "lost" }, Math.max(0, unended - running));
+  }
+  const gpuMs = attempts.reduce((sum, { gpuMs: part }) => sum + part, 0);
   add("framemill_gpu_seconds", "GPU seconds of all attempts, charged or not.").set(gpuMs / 1_000);
   add("framemill_charges", "Charged jobs.").set(charges.charges);
-  add("framemill_charged_micro_usd", "Micro-dollars charged.").set(charges.micro_usd);
+  add("framemill_charged_micro_usd", "Micro-dollars charged.").set(charges.nanoUsd / 1_000);
   add(
     "framemill_unrecorded_usage",
     "Completed jobs without a charge in the ledger: never anything but 0.",
   ).set(jobs.reduce((sum, { uncharged }) => sum + uncharged, 0));
 }
 
-async function countJobs(kysely: Kysely<Tables>): Promise<readonly JobCount[]> {
-  const { rows } = await sql<JobCount>`SELECT jobs.model, tier, state, count(*)::int AS jobs,
-    count(*) FILTER (WHERE state = 'completed' AND charges.job_id IS NULL)::int AS uncharged,
-    extract(epoch FROM now() - min(jobs.created_at))::double precision AS oldest_seconds
-    FROM jobs LEFT JOIN charges ON charges.job_id = jobs.id
-    GROUP BY jobs.model, tier, state`.execute(kysely);
+async function countOpen(kysely: Kysely<Tables>): Promise<readonly OpenJobs[]> {
+  const { rows } = await sql<OpenJobs>`SELECT model, tier, state, count(*)::int AS jobs,
+    count(*) FILTER (WHERE state = 'in_progress' AND lease_until > now())::int AS held,
+    ${OLDEST_SECONDS} AS oldest_seconds
+    FROM jobs WHERE ${OPEN} GROUP BY model, tier, state`.execute(kysely);
   return rows;
 }
 
 /** A lease that ended in silence leaves its attempt without an outcome. */
-async function countAttempts(kysely: Kysely<Tables>): Promise<readonly AttemptCount[]> {
-  const { rows } = await sql<AttemptCount>`
-    SELECT coalesce(outcome, CASE WHEN jobs.id IS NULL THEN 'lost' ELSE 'running' END) AS outcome,
-      count(*)::int AS attempts, coalesce(sum(gpu_ms), 0)::bigint AS gpu_ms
-    FROM attempts LEFT JOIN jobs ON jobs.id = attempts.job_id AND jobs.token = attempts.token
-      AND jobs.state = 'in_progress' AND jobs.lease_until > now()
-    GROUP BY 1`.execute(kysely);
-  return rows;
-}
-
-async function sumCharges(kysely: Kysely<Tables>): Promise<Charges> {
-  const { rows } = await sql<Charges>`SELECT count(*)::int AS charges,
-    coalesce(sum(amount_micro_usd), 0)::bigint AS micro_usd FROM charges`.execute(kysely);
-  return rows[0] ?? { charges: 0, micro_usd: 0 };
+async function countUnended(kysely: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{ unended: number }>`SELECT count(*)::int AS unended FROM attempts
+    WHERE outcome IS NULL`.execute(kysely);
+  return rows[0]?.unended ?? 0;
 }

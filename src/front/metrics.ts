@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 import type { Database } from "./database.js";
 import type { Estimates } from "./estimates.js";
-import { renderLedger } from "./ledger-metrics.js";
+import { createLedgerMetrics } from "./ledger-metrics.js";
 
 export interface Metrics {
   readonly observeRequest: (request: {
@@ -15,10 +15,11 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-/** Numbers of the ledger are read at each scrape, so every replica tells the same. */
+/** Numbers of the ledger are read from it, so every replica tells the same. */
 export function createMetrics({ kysely }: Database, estimates: Estimates): Metrics {
   const registry = new Registry();
   const registers = [registry];
+  const renderLedger = createLedgerMetrics(kysely, estimates);
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: "framemill_http_requests_total",
@@ -40,7 +41,7 @@ export function createMetrics({ kysely }: Database, estimates: Estimates): Metri
       durations.observe({ method, route }, seconds);
     },
     async render() {
-      const parts = [registry.metrics(), renderLedger(kysely, estimates)];
+      const parts = [registry.metrics(), renderLedger()];
       return (await Promise.all(parts)).join("\n");
     },
   };

@@ -8,7 +8,8 @@ import { renderOpenApi } from "./openapi.js";
 
 export interface OpenRoutesOptions {
   readonly modalities: readonly Modality[];
-  readonly metrics: Metrics;
+  /** Absent = told elsewhere, or not at all. */
+  readonly metrics?: Metrics;
   readonly findObstacles: FindObstacles;
 }
 
@@ -26,10 +27,11 @@ export function addOpenRoutes(app: FastifyInstance, options: OpenRoutesOptions):
       .headers(headers)
       .send({ ...body, reasons });
   });
-  app.get("/metrics", async (_request, reply) => {
-    reply.type(metrics.contentType);
-    return await metrics.render();
-  });
+  if (metrics !== undefined)
+    app.get("/metrics", async (_request, reply) => {
+      reply.type(metrics.contentType);
+      return await metrics.render();
+    });
   let document: string | undefined;
   app.get("/openapi.json", async (_request, reply) => {
     document ??= JSON.stringify(renderOpenApi(modalities, "/v1"));

@@ -1,9 +1,11 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
-import { listModalities } from "../modalities/registry.js";
 import { inMicroUsd, nanoUsdOf } from "./amounts.js";
+import { endedJobs } from "./ended-jobs.js";
 import type { Estimates } from "./estimates.js";
+import { readHistory } from "./history.js";
 import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "./job-moves.js";
 import { MONTH_START } from "./ledger.js";
+import { remembering } from "./remembering.js";
 import type { Tables } from "./tables.js";
 import { ROLLED_UNTIL } from "./usage-rollup.js";
 
@@ -79,16 +81,7 @@ export function createOverview(
   kysely: Kysely<Tables>,
   { outstandingByModel }: Pick<Estimates, "outstandingByModel">,
 ): () => Promise<Overview> {
-  let readAtMs = -Infinity;
-  let past: Promise<Past> | undefined;
-  const recent = async (): Promise<Past> => {
-    if (past === undefined || performance.now() - readAtMs > FRESH_MS) {
-      readAtMs = performance.now();
-      past = readPast(kysely);
-      past.catch(() => (past = undefined));
-    }
-    return await past;
-  };
+  const recent = remembering(FRESH_MS, async () => await readHistory(kysely, readPast));
   return async () => {
     const [open, work, earlier] = await Promise.all([
       readQueues(kysely),
@@ -123,12 +116,8 @@ async function readPast(kysely: Kysely<Tables>): Promise<Past> {
   return { paces, minutes, failures, spending };
 }
 
-/** Two parts, since each has an index by its end; the free jobs of the service's own count as well. */
 function endedWithinAnHour(): RawBuilder<unknown> {
-  const names = sql.join(listModalities().map(({ name }) => name));
-  return sql`(SELECT * FROM jobs WHERE NOT kept AND ended_at > now() - interval '1 hour'
-    UNION ALL SELECT * FROM jobs
-      WHERE kept AND modality IN (${names}) AND ended_at > now() - interval '1 hour') ended`;
+  return sql`${endedJobs(sql`now() - interval '1 hour'`)} ended`;
 }
 
 async function readPaces(kysely: Kysely<Tables>): Promise<PaceSummary[]> {

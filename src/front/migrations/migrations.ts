@@ -6,6 +6,7 @@ import { narrowIndexes } from "./2026-11-22c-narrow-indexes.js";
 import { fronts } from "./2026-11-22d-fronts.js";
 import { oneUnit } from "./2026-11-22g-one-unit.js";
 import { paces } from "./2026-11-22l-paces.js";
+import { totals } from "./2026-11-22h-totals.js";
 import { leftovers } from "./2026-11-22-leftovers.js";
 import type { LedgerMigration } from "./migration.js";
 import { replies } from "./2026-11-21-replies.js";
@@ -28,4 +29,5 @@ export const MIGRATIONS: Readonly<Record<string, LedgerMigration>> = {
   "2026-11-22i-nano-usage": nanoUsage,
   "2026-11-22j-charge-times": chargeTimes,
   "2026-11-22l-paces": paces,
+  "2026-11-22h-totals": totals,
 };

@@ -1,0 +1,84 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Front } from "#framemill/front/front.js";
+import { rollUpTotals } from "#framemill/front/totals.js";
+import {
+  call,
+  claim,
+  createJob,
+  type Harness,
+  makeClip,
+  startHarness,
+} from "../../support/front-harness.js";
+
+let harness: Harness;
+beforeAll(async () => (harness = await startHarness()));
+afterAll(async () => await harness?.close());
+
+/** Of a front that has read nothing yet. */
+async function scrape(use?: (front: Front) => Promise<void>): Promise<string> {
+  const config = { ...harness.config, metricsPort: 0 };
+  const front = await harness.startReplica({ config });
+  await use?.(front);
+  return (await call(`http://127.0.0.1:${front.metricsPort}/metrics`)).text;
+}
+
+async function age(interval: string): Promise<void> {
+  const ago = sql`${interval}::interval`;
+  const { kysely } = harness.database;
+  await sql`UPDATE jobs SET ended_at = ended_at - ${ago}`.execute(kysely);
+  await sql`UPDATE attempts SET ended_at = ended_at - ${ago}`.execute(kysely);
+  await sql`UPDATE totals_rollup SET rolled_until = rolled_until - ${ago}`.execute(kysely);
+}
+
+it("tells the same totals before they are summed, after it, and when the jobs are gone", async () => {
+  const { front, account, database } = harness;
+  await makeClip(harness, account.key);
+  await makeClip(harness, account.key);
+  const failed = await createJob(front, account.key);
+  const lease = await claim(front, failed);
+  const failure = { code: "invalid_value", message: "no" } as const;
+  await front.handlers.fail({ ...lease, failure, retryable: false, gpuMs: 100 });
+  const totals = (text: string) =>
+    text
+      .split("\n")
+      .filter((line) =>
+        /^framemill_(jobs|attempts|gpu_seconds|charges|charged|unrecorded)/.test(line),
+      );
+  const before = totals(await scrape());
+  expect(before.filter((line) => line.startsWith("framemill_jobs")).toSorted()).toEqual([
+    expect.stringMatching(/state="completed"\} 2$/),
+    expect.stringMatching(/state="failed"\} 1$/),
+  ]);
+  expect(before).toContain('framemill_attempts{outcome="completed"} 2');
+  expect(before).toContain("framemill_gpu_seconds 2.568");
+  await age("45 minutes");
+  await rollUpTotals(database.kysely);
+  const { rows } = await sql<{
+    jobs: number;
+  }>`SELECT sum(jobs)::int AS jobs FROM job_totals`.execute(database.kysely);
+  expect(rows).toEqual([{ jobs: 3 }]);
+  await rollUpTotals(database.kysely);
+  expect(totals(await scrape()).toSorted()).toEqual(before.toSorted());
+  await sql`DELETE FROM jobs`.execute(database.kysely);
+  expect(totals(await scrape()).toSorted()).toEqual(before.toSorted());
+});
+
+it("tells open jobs and that the database is there while totals cannot be read", async () => {
+  const { database, front, account } = harness;
+  await createJob(front, account.key);
+  await sql`ALTER TABLE job_totals RENAME TO away`.execute(database.kysely);
+  const text = await scrape();
+  await sql`ALTER TABLE away RENAME TO job_totals`.execute(database.kysely);
+  expect(text).toContain("framemill_ledger_up 1");
+  expect(text).toContain("framemill_ledger_history_up 0");
+  expect(text).toMatch(/framemill_jobs\{.*state="queued"\} 1/);
+  expect(text).not.toContain("framemill_charges");
+});
+
+it("tells metrics on their own port and not where callers come", async () => {
+  await scrape(async ({ origin }) => {
+    expect((await call(`${origin}/metrics`)).status).toBe(404);
+  });
+  expect((await call(`${harness.front.origin}/metrics`)).status).toBe(200);
+});
