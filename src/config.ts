@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { availableParallelism, hostname, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -5,12 +6,21 @@ import { z } from "zod";
 
 const count = z.coerce.number().int().positive();
 const port = z.coerce.number().int().min(0).max(65_535);
-const list = z.string().transform((text) =>
+const words = z.string().transform((text) =>
   text
     .split(",")
     .map((word) => word.trim())
     .filter(Boolean),
 );
+const list = z.union([words, z.array(z.string())]);
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits] = text.split("/");
+  const most = isIP(address) === 6 ? 128 : 32;
+  return (
+    isIP(address) !== 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))
+  );
+}
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
@@ -70,6 +80,10 @@ const settings = z.object({
   tlsServerName: z.string().optional(),
   /** Base URL of this service as callers see it, for links to files; unset = as each request names it. */
   publicUrl: z.url().optional(),
+  /** Addresses of the proxies before this front (CIDR too), comma-separated: callers' own are then taken from X-Forwarded-For. Change: behind a load balancer, so that failed keys count by caller. */
+  trustProxy: list.refine((all) => all.every(isNetwork), "not an address or network").optional(),
+  /** Event streams and waits that a project may have open at one front. */
+  watchesPerProject: count.default(64),
   /** JSON file of prices in micro-dollars a unit, by `modality[/tier][:model]`; its rows replace the list prices'. */
   pricesFile: z.string().optional(),
   /** Moderation model that judges every prompt before it is queued; unset = none. */

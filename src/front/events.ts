@@ -2,7 +2,8 @@ import { serverSentEvent } from "../core/answer.js";
 import { isEndState } from "../core/job.js";
 import type { Changes } from "./changes.js";
 import type { JobRecord } from "./job-record.js";
-import { POLL_MS } from "./wait.js";
+import { untilPoll } from "./wait.js";
+import type { LookAtJob, WatchedJob } from "./watched-jobs.js";
 
 /** Longest silence of a stream of events, in milliseconds: proxies close what says nothing. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -14,6 +15,7 @@ export interface EventsOptions {
   readonly signal: AbortSignal;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  readonly look: LookAtJob;
   /** Undefined when the job was deleted. */
   readonly read: () => Promise<JobRecord | undefined>;
   readonly render: (record: JobRecord) => unknown;
@@ -21,25 +23,26 @@ export interface EventsOptions {
 
 /** Server-sent events: the object now, at each change, and at its end. */
 export async function* jobEvents(changes: Changes, options: EventsOptions): AsyncGenerator<string> {
-  const { jobId, signal, now, read, render } = options;
+  const { jobId, signal, now, look, read, render } = options;
   const watch = changes.watch(jobId);
   let shown = "";
   let sentAtMs = now();
   try {
     while (!signal.aborted) {
-      const record = await read();
-      if (record === undefined) return;
-      const state = stateOf(record);
-      if (state !== shown) {
-        shown = state;
+      const job = await look(jobId);
+      if (job === undefined) return;
+      if (stateOf(job) !== shown) {
+        const record = await read();
+        if (record === undefined) return;
+        shown = stateOf(record);
         sentAtMs = now();
         yield serverSentEvent(render(record));
+        if (isEndState(record.state)) return;
       } else if (now() - sentAtMs >= KEEP_ALIVE_MS) {
         sentAtMs = now();
         yield KEEP_ALIVE;
       }
-      if (isEndState(record.state)) return;
-      await watch.next(POLL_MS, signal);
+      await watch.next(untilPoll(now()), signal);
     }
   } finally {
     watch.close();
@@ -47,6 +50,6 @@ export async function* jobEvents(changes: Changes, options: EventsOptions): Asyn
 }
 
 /** What counts as a change; an estimate that drifts does not. */
-function stateOf({ state, progress, stage, jobs_ahead: ahead }: JobRecord): string {
+function stateOf({ state, progress, stage, jobs_ahead: ahead }: WatchedJob): string {
   return [state, progress, stage, ahead].join(" ");
 }

@@ -26,6 +26,7 @@ import { openDatabase, type Database } from "./database.js";
 import { createEstimates, type Estimates } from "./estimates.js";
 import { createExchanges, type Exchanges } from "./exchanges.js";
 import { createFileLinks } from "./file-links.js";
+import { limitFailures } from "./failed-keys.js";
 import { addFileRoute } from "./file-route.js";
 import { createReadiness } from "./health.js";
 import { keepFrontPresence } from "./fronts.js";
@@ -46,6 +47,8 @@ import { createServer } from "./server.js";
 import type { Submission } from "./new-job.js";
 import { createJobId, createSubmitJob } from "./submit-job.js";
 import { watchUnused } from "./unused-connections.js";
+import { createWatchLimit } from "./watch-limit.js";
+import { createLookAtJob } from "./watched-jobs.js";
 import { startWebhooks } from "./webhooks.js";
 
 /** Longest wait for the judgement of a prompt, in milliseconds. */
@@ -234,7 +237,8 @@ async function createApp(
   const modalities = listModalities();
   const routes = { ...(await createRoutes(options, database, { ...shared, limits })), now };
   const app = await createServer({
-    keys,
+    authenticate: limitFailures(keys.authenticate),
+    trustProxy: config.trustProxy,
     limits,
     defaultAllowances: {
       requests: fullAllowance(config.requestsPerMinute),
@@ -301,6 +305,8 @@ async function createRoutes(
     database,
     store,
     changes,
+    look: createLookAtJob(database),
+    watches: createWatchLimit(config.watchesPerProject),
     estimates,
     models,
     submitJob,

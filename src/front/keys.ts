@@ -145,7 +145,7 @@ async function authenticate(
   findKey: (hash: string) => Promise<FoundKey>,
   authorization: string | undefined,
 ): Promise<Caller> {
-  const key = KEY_PATTERN.exec(authorization ?? "")?.[1];
+  const key = readKey(authorization);
   if (key === undefined) throw invalidKey();
   const hash = hashKey(key);
   const { row } = await findKey(hash.toString("hex"));
@@ -238,7 +238,12 @@ function limitColumns(limits: ProjectLimits) {
   };
 }
 
-function hashKey(key: string): Buffer {
+/** Undefined where the header has nothing of a key's form. */
+export function readKey(authorization: string | undefined): string | undefined {
+  return KEY_PATTERN.exec(authorization ?? "")?.[1];
+}
+
+export function hashKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { EVENT_STREAM } from "../core/answer.js";
 import { JobError } from "../core/errors.js";
+import { isEndState } from "../core/job.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Changes } from "./changes.js";
@@ -25,11 +26,15 @@ import { abortOnClose, callerOf } from "./request-state.js";
 import { readSubmission } from "./submission.js";
 import type { SubmitJob } from "./submit-job.js";
 import { parseWait, waitForEnd } from "./wait.js";
+import type { WatchLimit } from "./watch-limit.js";
+import type { LookAtJob } from "./watched-jobs.js";
 
 export interface RoutesOptions {
   readonly database: Database;
   readonly store: ArtifactStore;
   readonly changes: Changes;
+  readonly look: LookAtJob;
+  readonly watches: WatchLimit;
   readonly estimates: Estimates;
   readonly models: readonly ModelInfo[];
   readonly submitJob: SubmitJob;
@@ -205,21 +210,27 @@ async function read(resource: Resource, exchange: JobExchange & { readonly wait:
   const { id: jobId, request, reply, wait } = exchange;
   const waitMs = parseWait(wait);
   const readJob = () => getJob(resource, request, jobId);
-  if (waitMs === 0) return await resource.render(await readJob());
-  const signal = abortOnClose(reply, resource.closing);
-  const waiting = { jobId, waitMs, signal, now: resource.now, read: readJob };
-  return await resource.render(await waitForEnd(resource.changes, waiting));
+  const job = await readJob();
+  if (waitMs === 0 || isEndState(job.state)) return await resource.render(job);
+  const { changes, now, look, watches, closing } = resource;
+  const signal = abortOnClose(reply, closing);
+  watches.take(scopeOf(resource, request).projectId, signal);
+  const waiting = { jobId, waitMs, signal, now, look, read: readJob };
+  return await resource.render(await waitForEnd(changes, waiting));
 }
 
 async function follow(resource: Resource, { id, request, reply }: JobExchange): Promise<unknown> {
-  const { modality, estimates, changes, closing, now, database } = resource;
+  const { modality, estimates, changes, closing, now, database, look, watches } = resource;
   const scope = scopeOf(resource, request);
   await getJob(resource, request, id);
   await estimates.refresh();
+  const signal = abortOnClose(reply, closing);
+  watches.take(scope.projectId, signal);
   const events = jobEvents(changes, {
     jobId: id,
-    signal: abortOnClose(reply, closing),
+    signal,
     now,
+    look,
     read: () => findJob(database.kysely, scope, id),
     render: (job) => renderJob(modality, job, estimates),
   });

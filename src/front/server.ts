@@ -7,8 +7,8 @@ import { JobError, reasonOf } from "../core/errors.js";
 import { traceFields, type Tracer } from "../core/tracing.js";
 import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
 import { renderError, toRequestError } from "./errors.js";
+import type { Authenticate } from "./failed-keys.js";
 import { answerHeaders } from "./headers.js";
-import type { Keys } from "./keys.js";
 import type { Allowances, Limits } from "./limits.js";
 import type { Metrics } from "./metrics.js";
 import { MULTIPART_LIMITS } from "./multipart.js";
@@ -16,7 +16,9 @@ import { traceparentOf } from "./request-state.js";
 import { traceRequests } from "./trace-requests.js";
 
 export interface ServerOptions {
-  readonly keys: Keys;
+  readonly authenticate: Authenticate;
+  /** Addresses of proxies whose word on a caller's own counts. */
+  readonly trustProxy: readonly string[] | undefined;
   readonly limits: Limits;
   /** Told to callers whose project is not known (yet). */
   readonly defaultAllowances: Allowances;
@@ -70,7 +72,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 }
 
 function createApp(options: ServerOptions): FastifyInstance {
-  const { tls, randomBytes } = options;
+  const { tls, randomBytes, trustProxy } = options;
   const http = {
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECK_MS,
@@ -79,6 +81,7 @@ function createApp(options: ServerOptions): FastifyInstance {
   const common = {
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_MS,
+    ...(trustProxy !== undefined && { trustProxy: [...trustProxy] }),
     routerOptions: { maxParamLength: MAX_ID_LENGTH },
     genReqId: () => `req_${Buffer.from(randomBytes(16)).toString("hex")}`,
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
@@ -145,10 +148,10 @@ function addAnswerHooks(
 
 /** Before the body is read: a caller without a key, or over its limit, sends none. */
 async function admitCaller(
-  { keys, limits }: ServerOptions,
+  { authenticate, limits }: ServerOptions,
   request: FastifyRequest,
 ): Promise<void> {
-  request.caller = await keys.authenticate(request.headers.authorization);
+  request.caller = await authenticate(request.headers.authorization, request.ip);
   const { project } = request.caller;
   const { allowed, ...allowances } = await limits.takeRequest(project);
   request.allowances = allowances;

@@ -2,10 +2,16 @@ import { JobError } from "../core/errors.js";
 import { isEndState } from "../core/job.js";
 import type { Changes } from "./changes.js";
 import type { JobRecord } from "./job-record.js";
+import type { LookAtJob } from "./watched-jobs.js";
 
 /** Notifications may be interrupted; the ledger is read again after this long anyway. */
 export const POLL_MS = 2_000;
 const MAX_WAIT_SECONDS = 60;
+
+/** Milliseconds until all watchers of this front look again, so that one query serves them. */
+export function untilPoll(nowMs: number): number {
+  return POLL_MS - (nowMs % POLL_MS);
+}
 
 export interface WaitOptions {
   readonly jobId: string;
@@ -13,6 +19,8 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  readonly look: LookAtJob;
+  /** Throws where the job was deleted. */
   readonly read: () => Promise<JobRecord>;
 }
 
@@ -28,15 +36,16 @@ export function parseWait(value: unknown): number {
 
 /** The job when it has ended, or as it is when the time is up. */
 export async function waitForEnd(changes: Changes, options: WaitOptions): Promise<JobRecord> {
-  const { jobId, waitMs, signal, now, read } = options;
+  const { jobId, waitMs, signal, now, look, read } = options;
   const endMs = now() + waitMs;
   const watch = changes.watch(jobId);
   try {
     for (;;) {
-      const record = await read();
+      const job = await look(jobId);
       const leftMs = endMs - now();
-      if (isEndState(record.state) || leftMs <= 0 || signal.aborted) return record;
-      await watch.next(Math.min(leftMs, POLL_MS), signal);
+      const isOver = job === undefined || isEndState(job.state);
+      if (isOver || leftMs <= 0 || signal.aborted) return await read();
+      await watch.next(Math.min(leftMs, untilPoll(now())), signal);
     }
   } finally {
     watch.close();
