@@ -13,8 +13,8 @@ import { parentDeathPrefix } from "../media/process-group.js";
 import type { Broker, BrokerEvent } from "../queue/broker.js";
 import { openBroker } from "../queue/open-broker.js";
 import { traceBroker } from "../queue/traced-broker.js";
-import { createReporter } from "../rpc/reporter.js";
-import { createReporters, type Reporters } from "../rpc/reporters.js";
+import { createReporter, type GrpcReporter } from "../rpc/reporter.js";
+import { createReporters } from "../rpc/reporters.js";
 import { readTlsFiles, type TlsOptions } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import { openArtifactStore } from "../storage/open-store.js";
@@ -78,7 +78,14 @@ export async function runWorker(
   const { tracer } = tracing;
   const directives = createDirectives();
   const tls = await readReporterTls(config, isOwnFront);
-  const reporters = openReporters(config, tls, directives, tracer);
+  const openReporter = reporterOpener(config, tls, directives, tracer);
+  const reporter = openReporter(frontAddress);
+  const others = createReporters(openReporter);
+  // A caller hears the pieces of an answer from the front that took the request.
+  const streamOf = ({ modality, reportTo }: Pick<Job, "modality" | "reportTo">) => {
+    const isReplied = findModality(modality)?.endpoint.delivery === "reply";
+    return isReplied && reportTo !== frontAddress ? others.at(reportTo) : reporter;
+  };
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
     prefix: parentDeathPrefix(),
@@ -93,9 +100,6 @@ export async function runWorker(
     },
     log,
   });
-  // A caller waits at the front that took the request; any front can record a polled job.
-  const addressOf = ({ modality, reportTo }: Pick<Job, "modality" | "reportTo">) =>
-    findModality(modality)?.endpoint.delivery === "reply" ? reportTo : frontAddress;
   const { workerId, slots, scratchDir, drainMs, host, workerPort } = config;
   const worker = await startWorker({
     ...parts,
@@ -107,10 +111,12 @@ export async function runWorker(
     jobTimeoutMs: longestJobMs(config),
     drainMs,
     health: { host, port: workerPort, orFree: isOwnFront && !config.given.has("workerPort") },
-    reporterOf: (job) => reporters.at(addressOf(job)),
-    announce: (status) =>
-      reporters.at(frontAddress).announce(status).catch(explainRefusal(frontAddress)),
-    closeReporters: () => reporters.close(),
+    reporter,
+    streamOf,
+    announce: (status) => reporter.announce(status).catch(explainRefusal(frontAddress)),
+    async closeReporters() {
+      await Promise.all([reporter.close(), others.close()]);
+    },
     directives,
     inference,
     findModality,
@@ -152,14 +158,14 @@ async function readReporterTls(config: Config, isOwnFront: boolean) {
   });
 }
 
-/** The ways to fronts, as the configuration secures them. */
-function openReporters(
+/** What opens the way to a front, as the configuration secures it. */
+function reporterOpener(
   { workerToken: token, tlsServerName: serverName }: SharedConfig,
   tls: TlsOptions | undefined,
   directives: Directives,
   tracer: Tracer,
-): Reporters {
-  return createReporters((address) =>
+): (address: string) => GrpcReporter {
+  return (address) =>
     createReporter({
       address,
       token,
@@ -167,8 +173,7 @@ function openReporters(
       serverName,
       onDirective: (lease, directive) => directives.deliver(lease, directive),
       tracer,
-    }),
-  );
+    });
 }
 
 function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {

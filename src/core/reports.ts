@@ -19,8 +19,6 @@ export interface LeaseRef {
 }
 
 export interface ClaimOptions {
-  /** How long a front that is away is tried, in milliseconds. */
-  readonly patienceMs?: number | undefined;
   /** W3C trace context of the claim. */
   readonly traceparent?: string | undefined;
 }
@@ -111,12 +109,22 @@ export interface WorkerOrders {
   readonly drain: boolean;
 }
 
-/** The worker's side of the contract; `rpc/reporter` carries it over gRPC. */
+/** Where an attempt's progress and the pieces of its answer go while it runs. */
+export interface ProgressStream {
+  /** Fire and forget; when the stream is slow or away the newest progress wins, and no chunk is lost. */
+  progress(report: ProgressReport): void;
+  /** Resolves once the front has taken all chunks of the attempt: true; or when `signal` aborts: false. */
+  flush(lease: LeaseRef, signal: AbortSignal): Promise<boolean>;
+  /** The attempt ended: nothing of it needs to be sent any more. */
+  forget(lease: LeaseRef): void;
+  /** Whether the connection stands; one that is lost is opened again. */
+  readonly connected: boolean;
+}
+
+/** The worker's side of the contract, at any front over the ledger; `rpc/reporter` carries it over gRPC. */
 export interface Reporter {
   claim(jobId: string, workerId: string, options?: ClaimOptions): Promise<ClaimResult>;
   heartbeat(lease: LeaseRef, workerId: string): Promise<HeartbeatResult>;
-  /** Fire and forget; when the stream is slow or away the newest progress wins, and no chunk is lost. */
-  progress(report: ProgressReport): void;
   complete(report: CompletionReport): Promise<CompletionResult>;
   fail(report: FailureReport): Promise<FailureResult>;
   release(report: ReleaseReport): Promise<CompletionResult>;

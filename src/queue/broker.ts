@@ -1,10 +1,18 @@
 import type { Job } from "../core/job.js";
 import type { DeadLetters } from "./dead-letters.js";
 
-/** What becomes of a delivery. `retry` publishes a copy with a delay, confirmed, then acknowledges. */
+/** Publishes a copy with a delay, confirmed, then acknowledges. */
+export interface Retry {
+  readonly type: "retry";
+  readonly delayMs: number;
+  /** Tries in succession, this one included, in which no front answered; 0 where absent. */
+  readonly unanswered?: number;
+}
+
+/** What becomes of a delivery. */
 export type Settlement =
   | { readonly type: "ack" }
-  | { readonly type: "retry"; readonly delayMs: number }
+  | Retry
   /** To the dead-letter queue: a message that no attempt can help. */
   | { readonly type: "reject" }
   /** Back to the head of the queue, for another consumer (drain). */
@@ -13,6 +21,8 @@ export type Settlement =
 export interface Delivery {
   readonly job: Job;
   readonly redelivered: boolean;
+  /** Tries in succession before this one in which no front answered; 0 where absent. */
+  readonly unanswered?: number;
   /** When the message was last published, in Unix milliseconds; absent where nothing is traced. */
   readonly publishedAtMs?: number;
   /** Aborts when the channel is lost: the message will come again elsewhere. */

@@ -6,6 +6,7 @@ import type {
   BrokerEvent,
   ConsumeOptions,
   DeliveryHandler,
+  Retry,
   Settlement,
   Subscription,
 } from "./broker.js";
@@ -13,7 +14,7 @@ import { decodeJob } from "./codec.js";
 import { Intake } from "./intake.js";
 import type { KeptOpen } from "./keep-open.js";
 import { type MessageSigner, SIGNATURE } from "./message-signer.js";
-import { PUBLISHED_AT_MS } from "./publish-session.js";
+import { PUBLISHED_AT_MS, UNANSWERED } from "./publish-session.js";
 import type { Publisher } from "./publisher.js";
 import { HANDLER_FAILED_DELAY_MS, type Topology } from "./topology.js";
 
@@ -103,8 +104,7 @@ async function deliver(
   if (job === null) return settle(parcel, { type: "reject" });
   try {
     const settlement = await handle(options, handler, { job, parcel });
-    if (settlement.type === "retry")
-      await sendToRetry(options, { ...parcel, job }, settlement.delayMs);
+    if (settlement.type === "retry") await sendToRetry(options, { ...parcel, job }, settlement);
     settle(parcel, settlement.type === "retry" ? { type: "ack" } : settlement);
   } catch (cause) {
     options.onEvent({ type: "settlement-failed", jobId: job.id, cause });
@@ -130,9 +130,14 @@ async function handle(
   handler: DeliveryHandler,
   { job, parcel }: { readonly job: Job; readonly parcel: Parcel },
 ): Promise<Settlement> {
-  const { redelivered } = parcel.message.fields;
-  const publishedAtMs: unknown = parcel.message.properties.headers?.[PUBLISHED_AT_MS];
-  const sent = typeof publishedAtMs === "number" ? { publishedAtMs } : {};
+  const { fields, properties } = parcel.message;
+  const { redelivered } = fields;
+  const publishedAtMs: unknown = properties.headers?.[PUBLISHED_AT_MS];
+  const unanswered: unknown = properties.headers?.[UNANSWERED];
+  const sent = {
+    ...(typeof publishedAtMs === "number" && { publishedAtMs }),
+    ...(typeof unanswered === "number" && { unanswered }),
+  };
   try {
     return await handler({ job, redelivered, signal: parcel.lost, ...sent });
   } catch (cause) {
@@ -145,7 +150,7 @@ async function handle(
 async function sendToRetry(
   { publisher }: ConsumerOptions,
   { message, routingKey, lost, job }: Parcel & { readonly job: Job },
-  delayMs: number,
+  { delayMs, unanswered }: Retry,
 ): Promise<void> {
   if (lost.aborted) return;
   const signature = signatureOf(message);
@@ -153,6 +158,7 @@ async function sendToRetry(
     body: message.content,
     signature: typeof signature === "string" ? signature : undefined,
     traceparent: job.traceparent,
+    unanswered,
   };
   await pRetry(() => publisher.publishLater(routingKey, copy, delayMs), {
     retries: Number.POSITIVE_INFINITY,

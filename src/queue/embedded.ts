@@ -8,6 +8,7 @@ import type {
   BrokerEvent,
   ConsumeOptions,
   DeliveryHandler,
+  Retry,
   Settlement,
   Subscription,
 } from "./broker.js";
@@ -36,6 +37,7 @@ interface StoredMessage {
   readonly publishedAtMs: number;
   /** Times it came back without being settled. */
   returns: number;
+  readonly unanswered?: number;
 }
 
 type Outgoing = Pick<StoredMessage, "routingKey" | "body" | "signature">;
@@ -216,9 +218,9 @@ class InProcessBroker implements Broker {
 
   async #deliver(consumer: Consumer, message: StoredMessage): Promise<void> {
     const job = this.#read(message);
-    const { publishedAtMs, returns } = message;
+    const { publishedAtMs, returns, unanswered = 0 } = message;
     const { signal } = consumer;
-    const delivery = { job, redelivered: returns > 0, signal, publishedAtMs };
+    const delivery = { job, redelivered: returns > 0, signal, publishedAtMs, unanswered };
     try {
       this.#settle(message, await consumer.handler(delivery));
     } catch (cause) {
@@ -236,7 +238,7 @@ class InProcessBroker implements Broker {
   #settle(message: StoredMessage, settlement: Settlement): void {
     if (settlement.type === "reject") this.#bury(message, "rejected");
     if (settlement.type === "return") this.#takeBack(message);
-    if (settlement.type === "retry") this.#deliverLater(message, settlement.delayMs);
+    if (settlement.type === "retry") this.#deliverLater(message, settlement);
   }
 
   #bury({ routingKey, body, signature }: StoredMessage, reason: string): void {
@@ -250,15 +252,19 @@ class InProcessBroker implements Broker {
     else this.#queue(message.routingKey).unshift(message);
   }
 
-  #deliverLater({ routingKey, body, signature }: StoredMessage, askedMs: number): void {
+  #deliverLater(
+    { routingKey, body, signature }: StoredMessage,
+    { delayMs, unanswered = 0 }: Retry,
+  ): void {
     const publishedAtMs = unixMs();
+    const message = { routingKey, body, signature, publishedAtMs, returns: 0, unanswered };
     const timer = setTimeout(
       () => {
         this.#timers.delete(timer);
-        this.#queue(routingKey).push({ routingKey, body, signature, publishedAtMs, returns: 0 });
+        this.#queue(routingKey).push(message);
         this.#dispatch();
       },
-      pickRetryDelayMs(this.#retryDelaysMs, askedMs),
+      pickRetryDelayMs(this.#retryDelaysMs, delayMs),
     );
     this.#timers.add(timer);
   }

@@ -16,12 +16,16 @@ const REDECLARE_DELAY_MS = 250;
 /** Header of a traced message: when it was sent, in Unix milliseconds. */
 export const PUBLISHED_AT_MS = "framemill-published-at-ms";
 
+/** Header of a retry: tries in succession in which no front answered. */
+export const UNANSWERED = "framemill-unanswered";
+
 export interface OutgoingMessage {
   readonly body: Buffer;
   /** Of whoever wrote it first; undefined for a message that came without one. */
   readonly signature: string | undefined;
   /** W3C trace context, for whoever follows the message. */
   readonly traceparent?: string | undefined;
+  readonly unanswered?: number | undefined;
 }
 
 /** The life of one confirm channel. */
@@ -84,7 +88,7 @@ export class PublishSession {
   #confirmed(
     exchange: string,
     routingKey: string,
-    { body, signature, traceparent }: OutgoingMessage,
+    { body, signature, traceparent, unanswered }: OutgoingMessage,
     id: string,
   ): Promise<void> {
     const properties: Options.Publish = {
@@ -97,6 +101,7 @@ export class PublishSession {
         ...(signature !== undefined && { [SIGNATURE]: signature }),
         // The property `timestamp` counts seconds: too few for a wait.
         ...(traceparent !== undefined && { traceparent, [PUBLISHED_AT_MS]: unixMs() }),
+        ...(unanswered !== undefined && { [UNANSWERED]: unanswered }),
       },
     };
     return new Promise((resolve, reject) => {

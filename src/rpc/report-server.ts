@@ -1,4 +1,5 @@
 import { Server, type ServerDuplexStream, type ServerOptions, status } from "@grpc/grpc-js";
+import { LRUCache } from "lru-cache";
 import { toJobError } from "../core/errors.js";
 import type {
   ClaimResult,
@@ -76,8 +77,11 @@ export interface ReportServer {
 
 type ReportCall = ServerDuplexStream<ReportRequest__Output, ReportResponse>;
 
-/** Which stream brings an attempt's reports. */
-type Reporting = Map<string, { readonly call: ReportCall; readonly lease: LeaseRef }>;
+/** Which stream brings an attempt's reports. Its end may be told to another front: the oldest go. */
+type Reporting = LRUCache<string, { readonly call: ReportCall; readonly lease: LeaseRef }>;
+
+/** Attempts whose streams are remembered; far more than run at once. */
+const REMEMBERED_ATTEMPTS = 10_000;
 
 const SERVER_OPTIONS: ServerOptions = {
   "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
@@ -95,7 +99,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   const interceptors = tracer === UNTRACED ? [guard] : [guard, traceServed(tracer)];
   const server = new Server({ ...SERVER_OPTIONS, interceptors });
   const streams = new Set<ReportCall>();
-  const reporting: Reporting = new Map();
+  const reporting: Reporting = new LRUCache({ max: REMEMBERED_ATTEMPTS });
   server.addService(
     proto.framemill.v1.WorkerService.service,
     createService(options.handlers, streams, reporting),
@@ -105,7 +109,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   return {
     port,
     cancel(jobId) {
-      const known = reporting.get(jobId);
+      const known = reporting.peek(jobId);
       if (known !== undefined && !known.call.destroyed)
         known.call.write(encodeCancellation(known.lease));
     },

@@ -59,14 +59,16 @@ export class ReportStream {
     this.#pump();
   }
 
-  /** Waits until all chunks of the attempt are acknowledged; false after `timeoutMs`. */
-  async flush(lease: LeaseRef, timeoutMs: number): Promise<boolean> {
+  /** Waits until all chunks of the attempt are acknowledged; false where `signal` aborts before. */
+  async flush(lease: LeaseRef, signal: AbortSignal): Promise<boolean> {
     const attempt = this.#attempts.get(keyOf(lease));
     if (attempt === undefined || isSettled(attempt)) return true;
+    if (signal.aborted) return false;
     return await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(false), timeoutMs);
+      const giveUp = () => resolve(false);
+      signal.addEventListener("abort", giveUp, { once: true });
       attempt.settled.push(() => {
-        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
         resolve(true);
       });
     });

@@ -8,7 +8,14 @@ import {
 } from "@grpc/grpc-js";
 import pRetry from "p-retry";
 import { JobError } from "../core/errors.js";
-import type { ClaimOptions, LeaseRef, Reporter, WorkerStatus } from "../core/reports.js";
+import type {
+  ClaimOptions,
+  LeaseRef,
+  ProgressReport,
+  ProgressStream,
+  Reporter,
+  WorkerStatus,
+} from "../core/reports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
 import type { WorkerServiceClient } from "./gen/framemill/v1/WorkerService.js";
 import {
@@ -46,20 +53,16 @@ export interface ReporterOptions {
   readonly tracer?: Tracer;
 }
 
-/** The worker's way to the front. A front that cannot be reached is `service_unavailable`. */
-export interface GrpcReporter extends Reporter {
+/** The worker's way to one front. A front that cannot be reached is `service_unavailable`. */
+export interface GrpcReporter extends Reporter, ProgressStream {
   /** Resolves when the connection stands; rejects with `service_unavailable` after `timeoutMs`. */
   ready(timeoutMs: number): Promise<void>;
-  readonly connected: boolean;
 }
 
 type Invoke<Answer> = (
   client: WorkerServiceClient,
   ...rest: [metadata: Metadata, options: CallOptions, callback: requestCallback<Answer>]
 ) => ClientUnaryCall;
-
-/** How long a final report waits at least for the attempt's chunks to arrive first, in milliseconds. */
-const FLUSH_MS = 2_000;
 
 const CHANNEL_OPTIONS: ChannelOptions = {
   // Without keepalive a black hole hangs a call for 55 s.
@@ -128,10 +131,9 @@ class Client implements GrpcReporter {
   }
 
   async claim(jobId: string, workerId: string, options: ClaimOptions = {}) {
-    const { patienceMs: retryMs, traceparent } = options;
     const answer = await this.#call(
       (client, ...rest) => client.claim({ jobId, workerId }, ...rest),
-      { retryMs, traceparent },
+      options,
     );
     return decodeClaimResponse(answer, jobId);
   }
@@ -154,28 +156,36 @@ class Client implements GrpcReporter {
     return decodeAnnounceResponse(answer);
   }
 
-  progress(report: Parameters<Reporter["progress"]>[0]): void {
+  progress(report: ProgressReport): void {
     this.#stream.push(report);
+  }
+
+  async flush(lease: LeaseRef, signal: AbortSignal): Promise<boolean> {
+    return await this.#stream.flush(lease, signal);
+  }
+
+  forget(lease: LeaseRef): void {
+    this.#stream.forget(lease);
   }
 
   async complete(report: Parameters<Reporter["complete"]>[0]) {
     const request = encodeCompleteRequest(report);
     return decodeRecordResponse(
-      await this.#finish(report, (client, ...rest) => client.complete(request, ...rest)),
+      await this.#call((client, ...rest) => client.complete(request, ...rest), report),
     );
   }
 
   async fail(report: Parameters<Reporter["fail"]>[0]) {
     const request = encodeFailRequest(report);
     return decodeFailResponse(
-      await this.#finish(report, (client, ...rest) => client.fail(request, ...rest)),
+      await this.#call((client, ...rest) => client.fail(request, ...rest), report),
     );
   }
 
   async release(report: Parameters<Reporter["release"]>[0]) {
     const request = encodeReleaseRequest(report);
     return decodeRecordResponse(
-      await this.#finish(report, (client, ...rest) => client.release(request, ...rest)),
+      await this.#call((client, ...rest) => client.release(request, ...rest), report),
     );
   }
 
@@ -183,17 +193,6 @@ class Client implements GrpcReporter {
     this.#closed.abort(new JobError("service_unavailable", "the reporter is closed"));
     this.#stream.close();
     this.#client.close();
-  }
-
-  /** A final report comes after the attempt's last chunk, or the caller would miss the end of it. */
-  async #finish<Answer>(lease: LeaseRef, invoke: Invoke<Answer>): Promise<Answer> {
-    if (!(await this.#stream.flush(lease, Math.max(FLUSH_MS, this.#retryMs))))
-      throw new JobError("service_unavailable", "the front did not take the last of the answer");
-    try {
-      return await this.#call(invoke, { traceparent: lease.traceparent });
-    } finally {
-      this.#stream.forget(lease);
-    }
   }
 
   /** All calls may be repeated, so all are, while the front is away. */

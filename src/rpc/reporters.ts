@@ -1,6 +1,6 @@
 import type { GrpcReporter } from "./reporter.js";
 
-/** Connections to the fronts that asked for reports, opened when first used. */
+/** Connections to the fronts that have callers, opened when first used. */
 export interface Reporters {
   /** The front at this address. */
   at(address: string): GrpcReporter;
@@ -16,7 +16,7 @@ interface Opened {
   usedAtMs: number;
 }
 
-/** Jobs that wait for an answer run for minutes at most: an idle connection has none left. */
+/** A job that runs asks for its connection at every heartbeat: an idle one has none. */
 export function createReporters(open: (address: string) => GrpcReporter): Reporters {
   const opened = new Map<string, Opened>();
   const closeIdle = () => {

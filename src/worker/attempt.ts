@@ -1,6 +1,5 @@
 import { JobError } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
-import type { Reporter } from "../core/reports.js";
 import type { Delivery } from "../queue/broker.js";
 import { keepLease } from "./lease.js";
 import type { WorkerDeps } from "./worker-deps.js";
@@ -32,14 +31,21 @@ export interface Attempt {
 
 export interface AttemptOptions {
   readonly delivery: Delivery;
-  readonly reporter: Reporter;
   readonly deps: Pick<
     WorkerDeps,
-    "workerId" | "directives" | "onDrain" | "preempted" | "jobTimeoutMs"
+    | "workerId"
+    | "reporter"
+    | "streamOf"
+    | "findModality"
+    | "directives"
+    | "onDrain"
+    | "preempted"
+    | "jobTimeoutMs"
+    | "metrics"
   >;
 }
 
-export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Attempt {
+export function startAttempt({ delivery, deps }: AttemptOptions): Attempt {
   const startedAt = performance.now();
   const abort = new AbortController();
   let waitedMs = 0;
@@ -48,7 +54,9 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
     stopReason ??= reason;
     abort.abort(stopReason);
   };
-  const { workerId, directives, onDrain, preempted, jobTimeoutMs } = deps;
+  const { directives, preempted, jobTimeoutMs } = deps;
+  const { job } = delivery;
+  const isReplied = deps.findModality(job.modality)?.endpoint.delivery === "reply";
   let letGo = () => {};
   const waits = new Set<JobError>();
   let waitsSince = 0;
@@ -80,7 +88,12 @@ export function startAttempt({ delivery, reporter, deps }: AttemptOptions): Atte
       };
     },
     hold(lease) {
-      const keeper = keepLease({ lease, reporter, workerId, directives, onDrain, onExpired: stop });
+      const hasCaller = isReplied ? () => deps.streamOf(job).connected : undefined;
+      const onCallerLost = () => {
+        deps.metrics.callerLost(job);
+        stop(new JobError("cancelled", `no connection to ${job.reportTo}, which has the caller`));
+      };
+      const keeper = keepLease({ ...deps, lease, hasCaller, onCallerLost, onExpired: stop });
       const endListening = directives.listen(lease, stop);
       letGo = () => {
         keeper.stop();

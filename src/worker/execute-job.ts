@@ -5,7 +5,7 @@ import type { Artifact } from "../core/artifact.js";
 import { JobError, reasonOf, toJobError } from "../core/errors.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
 import type { Modality } from "../core/modality.js";
-import type { ClaimResult, CompletionReport, Reporter } from "../core/reports.js";
+import type { ClaimResult, CompletionReport, ProgressStream } from "../core/reports.js";
 import { type Span, traced, traceFields } from "../core/tracing.js";
 import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/broker.js";
@@ -16,14 +16,15 @@ import { startRun, type Run } from "./run.js";
 import { whenStoreIsThere } from "./store-outages.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
-/** Pause before a message whose job another worker holds, or whose front is away, comes again. */
+/** Pause before a message comes again that no front has answered for, the first time and at most. */
 const RETRY_MS = 5_000;
-/** How long the front of a job that is answered at once is tried for a claim. */
-const REPLIED_PATIENCE_MS = 1_000;
+const LONGEST_RETRY_MS = 120_000;
 /** How long a finished clip waits for a front that is away; an answer waits as long as its lease. */
 const KEEP_RESULT_MS = 600_000;
 /** Pause before a message whose lease was lost comes again: a lease's length. */
 const LOST_RETRY_MS = 30_000;
+/** How long a failure waits for the pieces of the answer before it to arrive. */
+const FLUSH_MS = 2_000;
 /** Longest output, as JSON, that a report carries itself. */
 const MAX_REPORTED_BYTES = 256 * 1_024;
 
@@ -57,23 +58,24 @@ export async function executeJob(delivery: Delivery, deps: WorkerDeps): Promise<
 
 async function attemptJob(delivery: Delivery, span: Span, deps: WorkerDeps): Promise<Settlement> {
   const { job } = delivery;
-  const settled = await sendSpooled(job, deps);
+  const settled = await sendSpooled(delivery, deps);
   if (settled !== undefined) return settled;
-  const reporter = deps.reporterOf(job);
-  const claiming = claimJob(job, reporter, deps);
+  const claiming = claimJob(job, deps);
   return await deps.scratch.use(job.id, async (scratchPath) => {
-    const attempt = startAttempt({ delivery, reporter, deps });
+    const attempt = startAttempt({ delivery, deps });
     const run = startRun({ delivery, scratchPath, attempt, deps });
     try {
       const claim = await claiming;
       span.set({ "framemill.claim": claim.outcome });
       if (claim.outcome === "already-done") return { type: "ack" };
       if (claim.outcome === "busy") return { type: "retry", delayMs: claim.retryAfterMs };
+      if (claim.outcome === "unanswered") return retryUnanswered(delivery);
       attempt.hold(claim.lease);
       const { lease, checkpoint } = claim;
       const isResumed = checkpoint !== null;
       span.set({ "framemill.attempt": lease.attempt, "framemill.resumed": isResumed });
-      return await runLeased({ lease, checkpoint, run, attempt, span, reporter, deps }, job);
+      const stream = deps.streamOf(job);
+      return await runLeased({ lease, checkpoint, run, attempt, span, stream, deps }, job);
     } finally {
       attempt.end();
       await run.end();
@@ -82,36 +84,42 @@ async function attemptJob(delivery: Delivery, span: Span, deps: WorkerDeps): Pro
 }
 
 /** Where an earlier attempt here had finished the job, its report goes before any other work on it. */
-async function sendSpooled(job: Job, { spool, log }: WorkerDeps): Promise<Settlement | undefined> {
+async function sendSpooled(
+  delivery: Delivery,
+  { spool, log }: WorkerDeps,
+): Promise<Settlement | undefined> {
+  const { job } = delivery;
   try {
     return (await spool.settle(job)) === "ended" ? { type: "ack" } : undefined;
   } catch (thrown) {
     log.warn({ jobId: job.id, reason: toJobError(thrown).message }, "spooled completion not sent");
-    return { type: "retry", delayMs: RETRY_MS };
+    return retryUnanswered(delivery);
   }
 }
 
+/** Only the ledger knows whether a job may still start; the pauses grow for as long as nobody says. */
+function retryUnanswered({ unanswered = 0 }: Delivery): Settlement {
+  const delayMs = Math.min(RETRY_MS * 2 ** unanswered, LONGEST_RETRY_MS);
+  return { type: "retry", delayMs, unanswered: unanswered + 1 };
+}
+
 async function claimJob(
-  { id: jobId, modality, traceparent: parent }: Job,
-  reporter: Reporter,
-  { workerId, log, findModality, tracer }: WorkerDeps,
-): Promise<ClaimResult> {
-  // With the front that holds the caller, the caller has gone as well: no place is kept for them.
-  const isReplied = findModality(modality)?.endpoint.delivery === "reply";
-  const patienceMs = isReplied ? REPLIED_PATIENCE_MS : undefined;
+  { id: jobId, traceparent: parent }: Job,
+  { workerId, reporter, log, tracer }: WorkerDeps,
+): Promise<ClaimResult | { readonly outcome: "unanswered" }> {
   try {
     return await traced(
       tracer.start("claim", { parent }),
-      async ({ traceparent }) => await reporter.claim(jobId, workerId, { patienceMs, traceparent }),
+      async ({ traceparent }) => await reporter.claim(jobId, workerId, { traceparent }),
     );
   } catch (thrown) {
     log.warn({ jobId, reason: reasonOf(thrown) }, "claim not answered");
-    return { outcome: "busy", retryAfterMs: RETRY_MS };
+    return { outcome: "unanswered" };
   }
 }
 
 async function runLeased(running: Running, job: Job): Promise<Settlement> {
-  const { lease, attempt, deps } = running;
+  const { lease, attempt, stream, deps } = running;
   const trace = traceFields(job.traceparent);
   const told = { jobId: job.id, attempt: lease.attempt, ...trace };
   deps.log.info({ ...told, token: lease.token }, "job started");
@@ -131,6 +139,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
     return await settleFailure(job, { ...running, error, saved, gpuMs: attempt.workedMs() });
   } finally {
     previews.end();
+    stream.forget(lease);
   }
 }
 
@@ -142,7 +151,8 @@ interface Running {
   readonly attempt: Attempt;
   /** Of the attempt. */
   readonly span: Span;
-  readonly reporter: Reporter;
+  /** To the front that has the caller. */
+  readonly stream: ProgressStream;
   readonly deps: WorkerDeps;
 }
 
@@ -167,20 +177,20 @@ async function make(
   modality: Modality,
   running: Running & { readonly saved: Saved; readonly previews: Previews },
 ): Promise<Made> {
-  const { lease, run, attempt, reporter, deps } = running;
+  const { lease, run, attempt, stream, deps } = running;
   const { token } = lease;
   const files: MadeFile[] = [];
   const stages = deps.metrics.watchStages(job);
   let output: unknown;
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
   // The front learns whom to tell that its caller has gone.
-  if (modality.endpoint.delivery === "reply") reporter.progress(progress);
+  if (modality.endpoint.delivery === "reply") stream.progress(progress);
   for await (const event of run.events(job, await readCheckpoint(running))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
       stages.enter(event.stage);
-      reporter.progress(progress);
-    } else if (event.type === "chunk") reporter.progress({ ...progress, chunks: [event.chunk] });
+      stream.progress(progress);
+    } else if (event.type === "chunk") stream.progress({ ...progress, chunks: [event.chunk] });
     else if (event.type === "file") files.push(event);
     else if (event.type === "preview") running.previews.show(event.bytes);
     else if (event.type === "checkpoint") running.saved.path = event.path;
@@ -241,7 +251,7 @@ async function spillOutput(output: unknown, scratchPath: string): Promise<MadeFi
 async function complete(
   job: Job,
   modality: Modality,
-  { lease, attempt, reporter, deps }: Running,
+  { lease, attempt, stream, deps }: Running,
   { output, reported, artifacts }: Made,
 ): Promise<Settlement> {
   const gpuMs = Math.round(attempt.workedMs());
@@ -250,17 +260,20 @@ async function complete(
   const amountMicroUsd = priceOf(prices, units);
   const usage = { ...units, gpuMs };
   const cost = { prices, amountMicroUsd };
+  const onUnanswered = (reason: string) =>
+    deps.log.warn({ jobId, token, reason }, "completion not answered");
   const span = deps.tracer.start("complete", { parent: job.traceparent });
   const { traceparent } = span;
   const report = { jobId, token, traceparent, usage, cost, artifacts, output: reported };
   // Nobody waits for a polled job's answer: what was made must not be made again.
   const isPolled = modality.endpoint.delivery === "poll";
-  const forget = isPolled ? await keepReport(job, report, deps) : undefined;
+  const forget = isPolled ? await keepReport(report, deps) : undefined;
   const worthwhile = isPolled ? deps.preempted : AbortSignal.any([deps.preempted, attempt.signal]);
-  const completing = traced(
-    span,
-    async () => await untilAnswered(() => reporter.complete(report), worthwhile),
-  );
+  const completing = traced(span, async () => {
+    // Whatever the ledger says ends the answer, on whichever front: nothing of it may come later.
+    if (!(await stream.flush(lease, worthwhile))) throw toJobError(worthwhile.reason);
+    return await untilAnswered(() => deps.reporter.complete(report), worthwhile, onUnanswered);
+  });
   const { outcome } = await completing.catch(async (thrown: unknown) => {
     if (deps.preempted.aborted) throw new JobError("preempted", "the worker is leaving");
     if (toJobError(thrown).httpStatus < 500) await forget?.();
@@ -277,14 +290,13 @@ async function complete(
 
 /** A report that finds no room on the disk is sent all the same; the worker takes no further job. */
 async function keepReport(
-  job: Job,
   report: CompletionReport,
   { spool, fitness, log }: WorkerDeps,
 ): Promise<(() => Promise<void>) | undefined> {
   try {
-    return await spool.keep(job, report);
+    return await spool.keep(report);
   } catch (thrown) {
-    log.warn({ jobId: job.id, reason: reasonOf(thrown) }, "completion not spooled");
+    log.warn({ jobId: report.jobId, reason: reasonOf(thrown) }, "completion not spooled");
     fitness.met(toJobError(thrown));
     return undefined;
   }
@@ -300,7 +312,11 @@ function asOurs(thrown: unknown): JobError {
 }
 
 /** Finished work is not thrown away because the front is: without one nobody else can claim it. */
-function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+function untilAnswered<T>(
+  call: () => Promise<T>,
+  signal: AbortSignal,
+  onUnanswered: (reason: string) => void,
+): Promise<T> {
   return pRetry(call, {
     signal,
     retries: Number.MAX_SAFE_INTEGER,
@@ -308,27 +324,30 @@ function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<
     maxTimeout: 5_000,
     maxRetryTime: KEEP_RESULT_MS,
     shouldRetry: ({ error }) => toJobError(error).code === "service_unavailable",
+    onFailedAttempt: ({ error }) => onUnanswered(reasonOf(error)),
   });
 }
 
-interface FailedAttempt extends Pick<Running, "lease" | "reporter" | "deps"> {
+interface FailedAttempt extends Pick<Running, "lease" | "stream" | "deps"> {
   readonly error: JobError;
   readonly saved: Saved;
   readonly gpuMs: number;
 }
 
 async function settleFailure({ traceparent }: Job, failed: FailedAttempt): Promise<Settlement> {
-  const { lease, error, reporter } = failed;
+  const { lease, error, stream, deps } = failed;
+  const { reporter } = deps;
   const gpuMs = Math.round(failed.gpuMs);
   const { jobId, token } = lease;
   // Whoever holds the job now will end it; this message comes again only to see that it did.
   if (error.code === "lease_lost") return { type: "retry", delayMs: LOST_RETRY_MS };
   try {
     if (error.code === "preempted") {
-      const checkpoint = await keepCheckpoint(lease, failed.saved, failed.deps);
+      const checkpoint = await keepCheckpoint(lease, failed.saved, deps);
       await reporter.release({ jobId, token, traceparent, checkpoint, gpuMs });
       return { type: "return" };
     }
+    if (error.code !== "cancelled") await stream.flush(lease, AbortSignal.timeout(FLUSH_MS));
     const failure = toFailure(error);
     const retryable = error.disposition === "retry";
     const result = await reporter.fail({ jobId, token, traceparent, failure, retryable, gpuMs });

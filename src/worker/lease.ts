@@ -6,6 +6,8 @@ import type { Directives } from "./directives.js";
 const HEARTBEAT_MS = 5_000;
 /** The worker stops this long before its lease ends: another may start the moment it does. */
 const SAFETY_MS = 5_000;
+/** Heartbeats in succession without a connection to the caller's front, after which the caller has gone. */
+const ABSENT_BEATS = 3;
 
 export interface LeaseKeeperOptions {
   readonly lease: Lease;
@@ -16,6 +18,10 @@ export interface LeaseKeeperOptions {
   readonly onExpired: (reason: JobError) => void;
   /** Called when the front asks the worker to finish and take no more. */
   readonly onDrain: () => void;
+  /** Whether the front that has the job's caller can be reached; absent where nobody waits. */
+  readonly hasCaller?: (() => boolean) | undefined;
+  /** Called when it could not for some time: nobody is there for the answer. */
+  readonly onCallerLost: () => void;
 }
 
 /** Heartbeats until stopped. A front that is away is forgiven until the lease is nearly over. */
@@ -27,6 +33,7 @@ export function keepLease(options: LeaseKeeperOptions): { stop(): void } {
   let expiry = expireIn(lease.leaseMs - SAFETY_MS);
   let next: NodeJS.Timeout | undefined;
   let stopped = false;
+  let absent = 0;
   const beatLater = () => (next = setTimeout(() => void beat(), HEARTBEAT_MS));
   const stop = () => {
     stopped = true;
@@ -35,6 +42,8 @@ export function keepLease(options: LeaseKeeperOptions): { stop(): void } {
   };
   const beat = async () => {
     const sentAt = performance.now();
+    absent = options.hasCaller?.() === false ? absent + 1 : 0;
+    if (absent === ABSENT_BEATS) options.onCallerLost();
     const leaseMs = await sendHeartbeat(options);
     if (leaseMs === "lost") return stop();
     if (stopped) return;

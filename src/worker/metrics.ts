@@ -17,6 +17,8 @@ export interface WorkerMetrics {
   completed(kind: Kind, work: { readonly gpuMs: number; readonly units: Units }): void;
   /** An attempt ended with this error's code. */
   failed(kind: Kind, code: string): void;
+  /** The front that had an attempt's caller could not be reached any more. */
+  callerLost(kind: Kind): void;
 }
 
 export interface WorkerMetricsOptions {
@@ -43,6 +45,12 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
     name: "framemill_worker_attempts_total",
     help: "Attempts that ended here: completed, or the code of the error.",
     labelNames: [...labelNames, "outcome"],
+    registers,
+  });
+  const callersLost = new Counter({
+    name: "framemill_worker_callers_lost_total",
+    help: "Attempts stopped because the front that had their caller could not be reached for 15 s.",
+    labelNames,
     registers,
   });
   const histogram = <Label extends string>(name: string, help: string, more: Label[]) =>
@@ -84,6 +92,7 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
     failed({ modality, model }, outcome) {
       attempts.inc({ modality, model, outcome });
     },
+    callerLost: ({ modality, model }) => callersLost.inc({ modality, model }),
   };
 }
 

@@ -9,7 +9,7 @@ import type { Log } from "./log.js";
 /** Completions that no front has taken yet, on disk: finished work outlives its worker. */
 export interface Spool {
   /** Resolves when the report lies on disk; the answer removes it. */
-  keep(job: Job, report: CompletionReport): Promise<() => Promise<void>>;
+  keep(report: CompletionReport): Promise<() => Promise<void>>;
   /**
    * Sends what an earlier attempt at the job finished. `ended`: the front has it; `none`: there is
    * nothing, or another attempt has the job; rejects while the front is away.
@@ -25,21 +25,19 @@ export interface Spool {
 export interface SpoolOptions {
   /** Folder of one file a report. */
   readonly folder: string;
-  readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
+  readonly reporter: Pick<Reporter, "complete">;
   readonly log: Log;
 }
 
 const RESEND_MS = 60_000;
 
 const kept = z.object({
-  modality: z.string(),
-  reportTo: z.string(),
   /** Written by this worker's own code. */
   report: z.custom<CompletionReport>((value) => typeof value === "object" && value !== null),
 });
 
 /** Opens the folder. Workers may share one: a report that is sent twice is recorded once. */
-export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Promise<Spool> {
+export async function openSpool({ folder, reporter, log }: SpoolOptions): Promise<Spool> {
   await mkdir(folder, { recursive: true });
   const present = new Set(await readdir(folder));
   const pathOf = (jobId: string) => join(folder, `${jobId}.json`);
@@ -53,9 +51,9 @@ export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Prom
   const send = async (path: string): Promise<"ended" | "none"> => {
     const text = await readFile(path, "utf8").catch(() => undefined);
     if (text === undefined) return "none";
-    const { report, ...job } = kept.parse(JSON.parse(text));
+    const { report } = kept.parse(JSON.parse(text));
     const { jobId, token } = report;
-    const { outcome } = await reporterOf(job).complete(report);
+    const { outcome } = await reporter.complete(report);
     await forget(jobId);
     log.info({ jobId, token, outcome }, "spooled completion sent");
     return outcome === "recorded" ? "ended" : "none";
@@ -80,10 +78,10 @@ export async function openSpool({ folder, reporterOf, log }: SpoolOptions): Prom
     get size() {
       return present.size;
     },
-    async keep({ modality, reportTo }, report) {
+    async keep(report) {
       const path = pathOf(report.jobId);
       const partial = `${path}.partial`;
-      const text = JSON.stringify({ modality, reportTo, report });
+      const text = JSON.stringify({ report });
       try {
         await writeFile(partial, text, { flush: true });
         await rename(partial, path);

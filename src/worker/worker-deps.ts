@@ -1,6 +1,6 @@
 import type { Modality } from "../core/modality.js";
 import type { Job } from "../core/job.js";
-import type { Reporter } from "../core/reports.js";
+import type { ProgressStream, Reporter } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
@@ -14,8 +14,10 @@ import type { Spool } from "./spool.js";
 /** What one job needs of its worker. */
 export interface WorkerDeps {
   readonly workerId: string;
-  /** The front that wants to hear of a job. */
-  readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
+  /** Any front over the ledger. */
+  readonly reporter: Reporter;
+  /** The front that has the job's caller; any, where it is polled. */
+  readonly streamOf: (job: Pick<Job, "modality" | "reportTo">) => ProgressStream;
   readonly directives: Directives;
   readonly inference: InferenceHost;
   readonly store: ArtifactStore;
@@ -28,7 +30,7 @@ export interface WorkerDeps {
   readonly onDrain: () => void;
   /** Aborts when the process must leave: the job goes back without blame. */
   readonly preempted: AbortSignal;
-  readonly metrics: Pick<WorkerMetrics, "watchStages" | "completed" | "failed">;
+  readonly metrics: Pick<WorkerMetrics, "watchStages" | "completed" | "failed" | "callerLost">;
   readonly tracer: Tracer;
   readonly log: Log;
 }

@@ -3,7 +3,7 @@ import { type Closers, createClosers } from "../core/closers.js";
 import { reasonOf, toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type { Endpoint, Modality, ModelInfo } from "../core/modality.js";
-import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
+import type { ProgressStream, Reporter, WorkerOrders } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../inference/host.js";
 import type { Broker, ConsumeOptions, Delivery } from "../queue/broker.js";
@@ -31,9 +31,12 @@ export interface WorkerOptions {
   readonly drainMs: number;
   readonly health: Pick<HealthOptions, "host" | "port" | "orFree">;
   readonly broker: Broker;
-  readonly reporterOf: (job: Pick<Job, "modality" | "reportTo">) => Reporter;
+  /** Any front over the ledger. */
+  readonly reporter: Reporter;
+  /** The front that has the job's caller; any, where it is polled. */
+  readonly streamOf: (job: Pick<Job, "modality" | "reportTo">) => ProgressStream;
   /** Tells the front of this worker. */
-  readonly announce: (status: WorkerStatus) => Promise<WorkerOrders>;
+  readonly announce: Reporter["announce"];
   readonly closeReporters: () => Promise<void>;
   readonly directives: Directives;
   readonly inference: InferenceHost;

@@ -34,13 +34,14 @@ export async function startScriptedWorker(
   workerId = "scripted",
 ): Promise<Worker> {
   const directives = createDirectives();
-  const reporters = createReporters((address) =>
+  const open = (address: string) =>
     createReporter({
       address,
       token: WORKER_TOKEN,
       onDirective: (lease, directive) => directives.deliver(lease, directive),
-    }),
-  );
+    });
+  const reporter = open(`127.0.0.1:${front.grpcPort}`);
+  const reporters = createReporters(open);
   const silent = { info: () => {}, warn: () => {}, error: () => {} };
   const folder = `framemill-worker-${randomBytes(4).toString("hex")}`;
   return await startWorker({
@@ -53,9 +54,12 @@ export async function startScriptedWorker(
     drainMs: 1_000,
     health: { host: "127.0.0.1", port: 0 },
     broker,
-    reporterOf: (job) => reporters.at(job.reportTo),
-    announce: (status) => reporters.at(`127.0.0.1:${front.grpcPort}`).announce(status),
-    closeReporters: () => reporters.close(),
+    reporter,
+    streamOf: (job) => reporters.at(job.reportTo),
+    announce: (status) => reporter.announce(status),
+    async closeReporters() {
+      await Promise.all([reporter.close(), reporters.close()]);
+    },
     directives,
     inference: {
       ready: async () => {},

@@ -10,7 +10,18 @@ import {
   startHarness,
   type Harness,
 } from "../../support/front-harness.js";
-import { openJob, readJob, say, words, wordsCompletion } from "../../support/front-workers.js";
+import {
+  delta,
+  openJob,
+  readJob,
+  say,
+  startScriptedWorker,
+  textIn,
+  words,
+  wordsCompletion,
+} from "../../support/front-workers.js";
+import { createGate } from "../../support/queue-harness.js";
+import { startTcpProxy } from "../../support/tcp-proxy.js";
 
 describe("replied jobs across replicas", () => {
   let harness: Harness;
@@ -46,6 +57,50 @@ describe("replied jobs across replicas", () => {
     expect((await answer).json.choices[0].message.content).toBe("from afar");
     await replica.close();
     await broker.close();
+  });
+
+  it("gives a caller all pieces before the end, though another replica records it", async () => {
+    const proxy = await startTcpProxy(0);
+    const config = { ...harness.config, grpcAdvertise: `127.0.0.1:${proxy.port}` };
+    const waiting = await harness.startReplica({ config });
+    proxy.aim(waiting.grpcPort);
+    const said = Array.from({ length: 50 }, (_, index) => `word${index} `);
+    const begun = createGate();
+    const worker = await startScriptedWorker(
+      harness,
+      async function* () {
+        for (const word of said) yield { type: "chunk", chunk: delta(word) };
+        // The rest of the answer is made while nothing of it arrives.
+        proxy.freeze();
+        begun.open();
+        yield { type: "chunk", chunk: delta("and the rest") };
+        yield { type: "output", output: words(`${said.join("")}and the rest`) };
+      },
+      ({ id }) => id === REPLY_MODELS.chat,
+    );
+    const heard = call(`${waiting.baseUrl}/chat/completions`, {
+      key: harness.account.key,
+      body: say("go", { stream: true }),
+    });
+    await begun.opened;
+    const readLease = async () => {
+      const { rows } = await sql<{ state: string; lease: string | null }>`
+        SELECT state, lease_until::text AS lease FROM jobs
+        WHERE model = ${REPLY_MODELS.chat} ORDER BY seq DESC LIMIT 1`.execute(
+        harness.database.kysely,
+      );
+      return rows[0];
+    };
+    const before = (await readLease())?.lease;
+    // The worker's next heartbeat, which it sends elsewhere: it still waits with the end.
+    await expect.poll(async () => (await readLease())?.lease, SOON).not.toBe(before);
+    expect((await readLease())?.state).toBe("in_progress");
+    proxy.thaw();
+    expect(textIn((await heard).text)).toBe(`${said.join("")}and the rest`);
+    expect((await readLease())?.state).toBe("completed");
+    await worker.stop();
+    await waiting.close();
+    await proxy.close();
   });
 
   it("ends jobs whose replica was replaced, and no others", async () => {

@@ -219,15 +219,16 @@ describe.each([
   test("retries no earlier than asked, in the next longer retry queue", async () => {
     const key = createRoutingKey();
     const arrivals: number[] = [];
-    const { subscription } = await collect(key, () => {
+    const { deliveries, subscription } = await collect(key, () => {
       arrivals.push(performance.now());
-      return arrivals.length === 1 ? { type: "retry", delayMs: 101 } : ack;
+      return arrivals.length === 1 ? { type: "retry", delayMs: 101, unanswered: 3 } : ack;
     });
     await broker.publish(key, createJob());
     await until(() => arrivals.length === 2);
     const waitedMs = (arrivals[1] ?? 0) - (arrivals[0] ?? 0);
     // Timers may come a few milliseconds early, but not 300.
     expect(waitedMs).toBeGreaterThanOrEqual(390);
+    expect(deliveries.map(({ unanswered = 0 }) => unanswered)).toEqual([0, 3]);
     await subscription.stop();
   });
 

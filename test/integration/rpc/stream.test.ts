@@ -13,6 +13,7 @@ import {
 
 const TOKEN = "a-worker-token-of-some-length";
 const lease = { jobId: "video_1", token: 7 };
+const never = new AbortController().signal;
 const open: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {
@@ -38,7 +39,7 @@ function report(address: string, options: Partial<ReporterOptions> = {}) {
 }
 
 describe("the report stream", () => {
-  test("brings progress and text in order, all of it before the completion", async () => {
+  test("brings progress and text in order, and says when all of it was taken", async () => {
     const order: string[] = [];
     const { front, address } = await start({
       complete: async () => {
@@ -50,6 +51,7 @@ describe("the report stream", () => {
     const words = Array.from({ length: 500 }, (_, index) => `word${index} `);
     for (const [index, word] of words.entries())
       reporter.progress({ ...lease, fraction: index / 500, stage: "tokens", ...chunksOf(word) });
+    expect(await reporter.flush(lease, never)).toBe(true);
     await reporter.complete(createCompletion());
     expect(order).toEqual([words.join("")]);
   });

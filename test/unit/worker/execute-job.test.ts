@@ -12,6 +12,7 @@ import type {
   ClaimResult,
   CompletionReport,
   FailureReport,
+  ProgressStream,
   Reporter,
 } from "#framemill/core/reports.js";
 import type { InferenceHost, InferenceJob } from "#framemill/inference/host.js";
@@ -23,6 +24,7 @@ import { executeJob } from "#framemill/worker/execute-job.js";
 import { createWorkerMetrics } from "#framemill/worker/metrics.js";
 import { openScratch } from "#framemill/worker/scratch.js";
 import { openSpool } from "#framemill/worker/spool.js";
+import { holdClock } from "../../support/rpc-harness.js";
 
 const job: Job = {
   id: "video_00000000000000000000000000000001",
@@ -57,7 +59,6 @@ function frontDouble(answers: Partial<Reporter> = {}) {
     claim: async () => ({ outcome: "leased", lease, checkpoint: null }),
     announce: async () => ({ drain: false }),
     heartbeat: async () => ({ outcome: "held", leaseMs: 30_000, cancel: false, drain: false }),
-    progress() {},
     async complete(report) {
       completions.push(report);
       return { outcome: "recorded" };
@@ -78,6 +79,11 @@ function frontDouble(answers: Partial<Reporter> = {}) {
   return { reporter, completions, failures, released };
 }
 
+/** The way to the front that has the caller. */
+function streamDouble(answers: Partial<ProgressStream> = {}): ProgressStream {
+  return { progress() {}, flush: async () => true, forget() {}, connected: true, ...answers };
+}
+
 type Run = (task: InferenceJob, signal: AbortSignal) => AsyncIterable<PipelineEvent>;
 
 async function* makeClip({ scratchPath }: InferenceJob): AsyncGenerator<PipelineEvent> {
@@ -90,6 +96,8 @@ async function* makeClip({ scratchPath }: InferenceJob): AsyncGenerator<Pipeline
 
 interface Sent {
   readonly job?: Job;
+  readonly stream?: ProgressStream;
+  readonly unanswered?: number;
   readonly preempted?: AbortSignal;
   readonly store?: ArtifactStore;
   /** Less than its hour of patience. */
@@ -113,19 +121,17 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   const store = sent.store ?? createLocalStore(join(folder, "artifacts"));
   const met: string[] = [];
   const { signal } = new AbortController();
-  const delivery = { job: sent.job ?? job, redelivered: false, signal };
+  const { unanswered = 0, stream = streamDouble() } = sent;
+  const delivery = { job: sent.job ?? job, redelivered: false, signal, unanswered };
   const settlement = await executeJob(delivery, {
     workerId: "worker-1",
-    reporterOf: () => reporter,
+    reporter,
+    streamOf: () => stream,
     directives: createDirectives(),
     inference,
     store,
     scratch,
-    spool: await openSpool({
-      folder: join(folder, "spool"),
-      reporterOf: () => reporter,
-      log: silent,
-    }),
+    spool: await openSpool({ folder: join(folder, "spool"), reporter, log: silent }),
     findModality,
     jobTimeoutMs: sent.jobTimeoutMs ?? 60_000,
     tracer: UNTRACED,
@@ -153,8 +159,7 @@ test("a report that no front took is sent again every minute", async () => {
   const { reporter, completions } = frontDouble();
   const spool = await openSpool({
     folder: join(folder, "spool"),
-    reporterOf: () => ({
-      ...reporter,
+    reporter: {
       complete: async (report) => {
         if (isAway) {
           refused += 1;
@@ -162,12 +167,12 @@ test("a report that no front took is sent again every minute", async () => {
         }
         return await reporter.complete(report);
       },
-    }),
+    },
     log: silent,
   });
   const usage = { videoSeconds: 4, gpuMs: 1 };
   const cost = { prices: {}, amountMicroUsd: 1 };
-  await spool.keep(job, { jobId: job.id, token: 3, usage, cost, artifacts: [], output: null });
+  await spool.keep({ jobId: job.id, token: 3, usage, cost, artifacts: [], output: null });
   await vi.advanceTimersByTimeAsync(60_000);
   await vi.waitFor(() => expect(refused).toBe(1), { timeout: 60_000 });
   expect(spool.size).toBe(1);
@@ -327,7 +332,7 @@ describe("one delivery", () => {
     expect(left.settlement).toEqual({ type: "retry", delayMs: 5_000 });
     const stillAway = frontDouble({ complete: () => Promise.reject(gone) });
     const waits = await execute(stillAway.reporter, makeClip);
-    expect(waits.settlement).toEqual({ type: "retry", delayMs: 5_000 });
+    expect(waits.settlement).toEqual({ type: "retry", delayMs: 5_000, unanswered: 1 });
 
     const { reporter, completions } = frontDouble();
     const run = () => {
@@ -355,6 +360,44 @@ describe("one delivery", () => {
     expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
   });
 
+  test("is ended as cancelled where the front that has its caller stays away", async () => {
+    const clock = holdClock();
+    const { reporter, failures, completions } = frontDouble();
+    const stream = streamDouble({
+      connected: false,
+      flush: async (_lease, signal) => {
+        await once(signal, "abort");
+        return false;
+      },
+    });
+    const answer: Run = async function* () {
+      yield { type: "chunk", chunk: { type: "json", value: "nobody hears it" } };
+      const usage = { promptTokens: 1, completionTokens: 1 };
+      yield { type: "output", output: { choices: [], usage } };
+    };
+    const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
+    const { settlement } = await clock.hurry(execute(reporter, answer, { job: chat, stream }));
+    expect(settlement).toEqual({ type: "ack" });
+    expect(completions).toEqual([]);
+    expect(failures).toMatchObject([{ failure: { code: "cancelled" }, retryable: false }]);
+  });
+
+  test("comes again after longer and longer pauses while no front answers", async () => {
+    const { reporter } = frontDouble({
+      claim: () => Promise.reject(new JobError("service_unavailable", "the front is away")),
+    });
+    const pauses: unknown[] = [];
+    for (const unanswered of [0, 1, 2, 3, 4, 5, 20])
+      pauses.push((await execute(reporter, makeClip, { unanswered })).settlement);
+    expect(pauses).toEqual(
+      [5, 10, 20, 40, 80, 120, 120].map((seconds, index) => ({
+        type: "retry",
+        delayMs: seconds * 1_000,
+        unanswered: [1, 2, 3, 4, 5, 6, 21][index],
+      })),
+    );
+  });
+
   test("whose report nobody can take comes again", async () => {
     const away = () => Promise.reject(new Error("UNAVAILABLE"));
     const { reporter } = frontDouble({ complete: away, fail: away });
@@ -371,8 +414,8 @@ describe("one delivery", () => {
         await once(begun, "run");
         return { outcome: "busy", retryAfterMs: 30_000 };
       },
-      progress: (report) => void told.push(report),
     });
+    const stream = streamDouble({ progress: (report) => void told.push(report) });
     let wasStopped = false;
     const run: Run = async function* (_task, signal) {
       begun.emit("run");
@@ -382,7 +425,7 @@ describe("one delivery", () => {
         wasStopped = signal.aborted;
       }
     };
-    const { settlement } = await execute(reporter, run, { job: chat });
+    const { settlement } = await execute(reporter, run, { job: chat, stream });
     expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
     expect([told, failures, completions]).toEqual([[], [], []]);
     expect(wasStopped).toBe(true);
