@@ -13,9 +13,9 @@ export async function front(config: Config): Promise<void> {
     const parts = await openParts(shared, log);
     closers.add(() => parts.close());
     told.throwIfAborted();
-    const { baseUrl, grpcPort, close } = await runFront(shared, parts, log);
+    const { baseUrl, grpcPort, scalerPort, close } = await runFront(shared, parts, log);
     closers.add(close);
     told.throwIfAborted();
-    log.info({ baseUrl, grpcPort }, "front ready");
+    log.info({ baseUrl, grpcPort, scalerPort }, "front ready");
   });
 }

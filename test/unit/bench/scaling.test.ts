@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { Autoscaler, type AutoscalerOptions } from "#framemill/bench/scaling/autoscaler.js";
 import { DEPLOYED, triggersOf } from "#framemill/bench/scaling/deployed.js";
 import { generateTrace } from "#framemill/bench/scaling/generate-trace.js";
@@ -14,6 +14,7 @@ const manifest = new URL(
   "../../../deploy/kubernetes/components/keda/scaled-object.yaml",
   import.meta.url,
 );
+const pools = new URL("../../../deploy/kubernetes/overlays/pools/", import.meta.url);
 const job = { modality: "video", model: "any", tier: "", work: 1 };
 const autoscaler: AutoscalerOptions = { ...DEPLOYED, triggers: triggersOf("both", DEPLOYED) };
 const options: SimulationOptions = {
@@ -49,6 +50,26 @@ describe("the autoscaler that is simulated", () => {
         policies: DEPLOYED.scaleDown.policies,
       },
     });
+  });
+
+  it("has a pool for every model, whose triggers name what its workers serve", async () => {
+    const read = async (path: string) =>
+      await readFile(fileURLToPath(new URL(path, pools)), "utf8");
+    const scaled = parseAllDocuments(await read("scaled-objects.yaml")).map((one) => one.toJS());
+    const served = await Promise.all(
+      ["clips", "interactive"].map(async (pool, index) => {
+        const { spec } = parse(await read(`${pool}/models.yaml`));
+        const [{ value }] = spec.template.spec.containers[0].env;
+        const { scaleTargetRef, triggers } = scaled[index].spec;
+        expect(scaleTargetRef.name).toBe(`framemill-worker-${pool}`);
+        for (const { metadata } of triggers) expect(metadata.models).toBe(value);
+        return String(value).split(",");
+      }),
+    );
+    const folders = await readdir(fileURLToPath(new URL("../../../models/", import.meta.url)));
+    expect(served.flat().toSorted()).toEqual(
+      folders.filter((name) => name.startsWith("service-")).toSorted(),
+    );
   });
 
   it("wakes one, doubles or adds four each 15 s, bears a tenth, and takes one a minute", () => {
