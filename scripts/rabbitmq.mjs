@@ -1,14 +1,65 @@
 // A private RabbitMQ node: own name, ports, cookie, port mapper and folder; the system's is never touched.
-import { openSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { existsSync, openSync } from "node:fs";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { root } from "./packages.mjs";
 import { firstByte, freePort, waitUntilReady } from "./ports.mjs";
-import { Refusal } from "./steps.mjs";
+import { mustRun } from "./processes.mjs";
+import { Refusal, step } from "./steps.mjs";
 import { findProgram, isProgram } from "./system-packages.mjs";
 
 const READY_WITHIN_MS = 90_000;
 const PROTOCOL_HEADER = Buffer.from("AMQP\0\0\x09\x01", "latin1");
 const METHOD_FRAME = 1;
+
+/** Packages that a release of its own is installed and run with. */
+export const RELEASE_PACKAGES = ["mmdebstrap", "bubblewrap"];
+/** Debian's that has RabbitMQ 4.3: a newer one than this machine's, so it has its own libraries, too. */
+const SUITES = { 4.3: "forky" };
+
+/**
+ * Where a RabbitMQ lies, and the words before each of its programs.
+ * @typedef {{ folder: string, within: readonly string[] }} Installation
+ */
+
+/** The installation that RABBITMQ_RELEASE names, or this machine's. @returns {Promise<Installation>} */
+export async function chooseRabbitmq() {
+  const release = process.env["RABBITMQ_RELEASE"];
+  return release ? await installRelease(release) : { folder: dirname(findRabbitmq()), within: [] };
+}
+
+/** @param {string} release */
+async function installRelease(release) {
+  const suite = SUITES[release];
+  if (suite === undefined)
+    throw new Refusal(`RABBITMQ_RELEASE is ${Object.keys(SUITES).join(" or ")}, not ${release}.`);
+  const place = join(root, ".cache", `rabbitmq-${release}`);
+  if (!existsSync(place))
+    await step(`Unpacking RabbitMQ ${release} of Debian ${suite}`, () => unpack(suite, place));
+  const binds = ["--bind", place, "/", "--ro-bind", "/etc", "/etc", "--dev", "/dev"];
+  const within = ["bwrap", ...binds, "--proc", "/proc", "--die-with-parent"];
+  return { folder: "/usr/lib/rabbitmq/bin", within };
+}
+
+/** A Debian without an init: files only, none of its scripts run. */
+async function unpack(suite, place) {
+  const packages = ["rabbitmq-server", "bash", "coreutils", "gawk", "grep", "hostname", "sed"];
+  const begun = `${place}.unfinished`;
+  await rm(begun, { recursive: true, force: true });
+  await mkdir(dirname(place), { recursive: true });
+  await mustRun(`RabbitMQ could not be unpacked.`, "mmdebstrap", [
+    "--quiet",
+    "--variant=extract",
+    // A mirror's list may be older than it promises; its signature and hashes are checked all the same.
+    '--aptopt=Acquire::Check-Valid-Until "false"',
+    `--include=${packages.join(",")}`,
+    suite,
+    begun,
+  ]);
+  await symlink("bash", join(begun, "usr/bin/sh"));
+  await symlink("gawk", join(begun, "usr/bin/awk"));
+  await rename(begun, place);
+}
 
 /** The script that starts the node itself: Debian's in PATH would change user and folder. */
 export function findRabbitmq() {
@@ -23,32 +74,36 @@ export function findRabbitmq() {
 /**
  * Starts a node and gives its AMQP_URL once it speaks AMQP, in RABBITMQ_API_URL its management API, and
  * in RABBITMQCTL the words of a command that operates it.
- * @param {import("./reaper.mjs").Reaper} reaper
+ * @param {import("./reaper.mjs").Reaper} reaper @param {Installation} installation
  */
-export async function startRabbitmq(reaper) {
+export async function startRabbitmq(reaper, installation) {
   const folder = join(reaper.folder, "rabbitmq");
+  const { within, ...places } = installation;
+  const sees = within.length > 0 ? ["--bind", folder, folder] : [];
+  const wordsOf = (...words) => [...within, ...sees, ...words];
   const port = await freePort();
   const [apiPort, distPort, mapperPort] = [await freePort(), await freePort(), await freePort()];
   await writeFiles(folder, port, apiPort);
   const environment = nodeEnvironment(folder, { port, distPort, mapperPort });
   const log = openSync(join(folder, "out.log"), "a");
   const stdio = ["ignore", log, log];
-  const mapper = reaper.start("epmd", ["-port", String(mapperPort)], {
-    env: environment,
-    stdio,
-  });
+  const start = ([program, ...args], options) => reaper.start(program, args, options);
+  const mapper = start(wordsOf("epmd", "-port", String(mapperPort)), { env: environment, stdio });
   const mapperAnswers = () => isOpen(mapperPort);
   await waitUntilReady(mapper, mapperAnswers, READY_WITHIN_MS);
   // QUIT halts Erlang at once; the node is not needed again.
   const options = { cwd: folder, env: environment, stdio, endsWith: "QUIT" };
-  const server = reaper.start(findRabbitmq(), [], options);
+  const server = start(wordsOf(join(places.folder, "rabbitmq-server")), options);
   const answers = async () => (await speaksAmqp("127.0.0.1", port)) && (await speaksHttp(apiPort));
   if (!(await waitUntilReady(server, answers, READY_WITHIN_MS)))
     throw new Refusal(`RabbitMQ did not start; its output is in ${join(folder, "out.log")}.`);
   return {
     AMQP_URL: `amqp://guest:guest@127.0.0.1:${port}`,
     RABBITMQ_API_URL: `http://guest:guest@127.0.0.1:${apiPort}/api`,
-    RABBITMQCTL: controlCommand(environment),
+    RABBITMQCTL: [
+      ...wordsOf("env", ...controlSettings(environment)),
+      join(places.folder, "rabbitmqctl"),
+    ].join(" "),
   };
 }
 
@@ -70,10 +125,9 @@ async function writeFiles(folder, port, apiPort) {
   ]);
 }
 
-function controlCommand(environment) {
+function controlSettings(environment) {
   const names = ["HOME", "ERL_EPMD_PORT", "RABBITMQ_NODENAME", "RABBITMQ_CONF_ENV_FILE"];
-  const settings = names.map((name) => `${name}=${environment[name]}`);
-  return ["env", ...settings, join(dirname(findRabbitmq()), "rabbitmqctl")].join(" ");
+  return names.map((name) => `${name}=${environment[name]}`);
 }
 
 function nodeEnvironment(folder, { port, distPort, mapperPort }) {

@@ -1,10 +1,16 @@
 // The broker and the database of the tests: the ones named, private ones, or containers.
 import { pathToFileURL } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
-import { installSystemPackages } from "./system-packages.mjs";
+import { findProgram, installSystemPackages } from "./system-packages.mjs";
 import { capture, mustRun } from "./processes.mjs";
 import { findPostgres, startPostgres } from "./postgres.mjs";
-import { findRabbitmq, speaksAmqp, startRabbitmq } from "./rabbitmq.mjs";
+import {
+  chooseRabbitmq,
+  findRabbitmq,
+  RELEASE_PACKAGES,
+  speaksAmqp,
+  startRabbitmq,
+} from "./rabbitmq.mjs";
 import { composeFile, openReaper } from "./reaper.mjs";
 import { Refusal, say, step } from "./steps.mjs";
 
@@ -13,7 +19,10 @@ import { Refusal, say, step } from "./steps.mjs";
 /** Debian packages of the servers that are neither named nor installed. */
 export function missingServicePackages() {
   const packages = [];
-  if (!process.env["AMQP_URL"] && !findRabbitmq()) packages.push("rabbitmq-server");
+  const { AMQP_URL, RABBITMQ_RELEASE } = process.env;
+  if (!AMQP_URL && RABBITMQ_RELEASE) {
+    if (!findProgram("mmdebstrap") || !findProgram("bwrap")) packages.push(...RELEASE_PACKAGES);
+  } else if (!AMQP_URL && !findRabbitmq()) packages.push("rabbitmq-server");
   if (!process.env["DATABASE_URL"] && !findPostgres()) packages.push("postgresql");
   return packages;
 }
@@ -34,7 +43,7 @@ export async function startServices(reaper) {
 async function startPrivate(reaper) {
   const { AMQP_URL, DATABASE_URL } = process.env;
   const started = await Promise.allSettled([
-    AMQP_URL ? { AMQP_URL } : startRabbitmq(reaper),
+    AMQP_URL ? { AMQP_URL } : chooseRabbitmq().then((found) => startRabbitmq(reaper, found)),
     DATABASE_URL || startPostgres(reaper),
   ]);
   const failed = started.find(({ status }) => status === "rejected");

@@ -179,7 +179,7 @@ function settle({ channel, message, lost }: Parcel, { type }: Settlement): void 
   if (lost.aborted) return;
   try {
     if (type === "ack") channel.ack(message);
-    else channel.nack(message, false, type === "return");
+    else channel.reject(message, type === "return");
   } catch {
     // The channel closed under our hands.
   }

@@ -6,7 +6,8 @@ export const RETRY_DELAYS_MS: readonly number[] = [5_000, 30_000, 120_000];
 
 /**
  * Deliveries a message survives before the broker buries it. A backstop only: attempts are counted
- * by the front, and every drain, restart and lost channel adds one here.
+ * by the front, and what a worker returns adds one here: by `basic.reject`, since `basic.nack` is not
+ * counted by RabbitMQ 4.3 (rabbitmq.com/docs/4.3/nack). Before 4.3 restarts and lost channels do, too.
  */
 export const DELIVERY_LIMIT = 50;
 

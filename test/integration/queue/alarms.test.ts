@@ -91,7 +91,8 @@ describe("RabbitMQ broker in alarms", () => {
       );
       await broker.publish(key, createJob());
       await until(() => deliveries.length === 2);
-      expect(String(deliveries[0]?.signal.reason)).toMatch(/PRECONDITION|406/);
+      // Before RabbitMQ 4.3 the channel is closed.
+      expect(String(deliveries[0]?.signal.reason)).toMatch(/PRECONDITION|cancelled the consumer/);
       await subscription.stop();
       expect((await broker.depth(key)).ready).toBe(0);
     } finally {
