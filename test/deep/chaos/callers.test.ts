@@ -154,8 +154,8 @@ describe("callers on the line, and clips that wait", () => {
         promise: "T34",
         injected: `${WORDS} words of speech beside ${CLIPS} queued clips of ${ownSeconds.toFixed(1)} s`,
         counted:
-          `p99 alone ${own.toFixed(2)} s, longest step of a clip ${stepSeconds.toFixed(2)} s, p99 beside ` +
-          `${waited.toFixed(2)} s, answered while no clip ended ${whileClipsRan}; clips completed ${completed} of ` +
+          `p99 alone ${own.toFixed(2)} s, longest step of a clip ${stepSeconds.toFixed(2)} s, beside them p50 ` +
+          `${percentile(beside, 0.5).toFixed(2)} s, p99 ${waited.toFixed(2)} s, answered while no clip ended ${whileClipsRan}; clips completed ${completed} of ` +
           `${ENDED_CLIPS}; one clip beside callers without a pause ${CROWDS === 0 ? "not tried" : `${most.toFixed(1)} s`}`,
         holds,
       });
@@ -217,8 +217,12 @@ describe("callers on the line, and clips that wait", () => {
 });
 
 function p99(values: readonly number[]): number {
+  return percentile(values, 0.99);
+}
+
+function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(0.99 * sorted.length) - 1] ?? Number.NaN;
+  return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
 }
 
 /** Longest time between two reports of a clip that is made alone, in seconds. */
