@@ -9,7 +9,7 @@ export function writeCompletion(program: Command, shell: string): void {
 
 /** The script that completes commands, options and their values; what it cannot know completes as a file. */
 export function completionOf(program: Command, shell: string): string {
-  const places = placesOf(program, "");
+  const places = placesOf(program, "", program.options);
   if (shell === "fish") return fish(program.name(), places);
   return shell === "zsh" ? zsh(program.name(), places) : bash(program.name(), places);
 }
@@ -30,9 +30,10 @@ interface Place {
   readonly argumentWords: readonly string[];
 }
 
-function placesOf(command: Command, path: string): Place[] {
+/** `everywhere`: options of the program itself, which every command takes. */
+function placesOf(command: Command, path: string, everywhere: readonly Option[]): Place[] {
   const help = { word: "--help", description: "what it takes" };
-  const options = command.options.filter(({ hidden }) => !hidden);
+  const options = [...new Set([...command.options, ...everywhere])].filter(({ hidden }) => !hidden);
   const place: Place = {
     path,
     commands: command.commands.map((sub) => toWord(sub.name(), sub.description())),
@@ -43,7 +44,7 @@ function placesOf(command: Command, path: string): Place[] {
     argumentWords: command.registeredArguments[0]?.argChoices ?? [],
   };
   const deeper = command.commands.flatMap((sub) =>
-    placesOf(sub, path === "" ? sub.name() : `${path} ${sub.name()}`),
+    placesOf(sub, path === "" ? sub.name() : `${path} ${sub.name()}`, everywhere),
   );
   return [place, ...deeper];
 }

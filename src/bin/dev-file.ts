@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, link, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { z } from "zod";
+import { makePrivateFolder } from "../core/private-folder.js";
 
 const devFile = z.object({ baseUrl: z.string(), apiKey: z.string() });
 
@@ -56,7 +57,7 @@ function isExisting(thrown: unknown): boolean {
 
 /** Secrets in the data folder are for its owner's eyes only. */
 async function writeSecret(path: string, text: string): Promise<void> {
-  await mkdir(join(path, ".."), { recursive: true });
+  await makePrivateFolder(dirname(path), "DATA_DIR");
   await writeFile(path, text, { mode: ownerOnly });
   await chmod(path, ownerOnly);
 }

@@ -1,12 +1,16 @@
 import { startSpareThread } from "../inference/session.js";
+import { holdWarnings, logWarnings } from "./warnings.js";
 
+holdWarnings();
 // While this thread reads the modules below, that one loads ONNX Runtime.
 startSpareThread();
-const [{ serveInference }, { findModality }, { openTracing }] = await Promise.all([
+const [{ serveInference }, { findModality }, { openTracing }, { createLog }] = await Promise.all([
   import("../inference/serve.js"),
   import("../modalities/registry.js"),
   import("../tracing/open-tracing.js"),
+  import("./log.js"),
 ]);
+logWarnings(createLog({ logLevel: "warn" }, "framemill-inference"));
 await serveInference(findModality, (settings) =>
   openTracing(settings, {
     service: "framemill-inference",

@@ -4,6 +4,7 @@ import { type Config, longestJobMs } from "../config.js";
 import { JobError, toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type { ModelInfo } from "../core/modality.js";
+import { makePrivateFolder } from "../core/private-folder.js";
 import type { Tracer } from "../core/tracing.js";
 import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";
@@ -35,6 +36,7 @@ export interface Parts {
 
 /** Opens the queue, the store and the list of models that the configuration names. */
 export async function openParts(config: SharedConfig, log: Log): Promise<Parts> {
+  await makePrivateFolder(config.dataDir, "DATA_DIR");
   const packages = await chosenPackages(config);
   const models = await Promise.all(packages.map(modelInfo));
   const store = await openArtifactStore(config);

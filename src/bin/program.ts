@@ -10,7 +10,8 @@ import { addServiceCommands } from "./program/services.js";
 import { addTenantCommands } from "./program/tenants.js";
 
 const EXIT_CODES = `
-Exit codes: 0 done · 1 failed · 2 not a command, option or value it takes · 130 interrupted`;
+Exit codes: 0 done · 1 failed · 2 not a command, option or value it takes · 130 interrupted
+docs/commands.md says more, and what each command takes`;
 
 /** The command tree. Nothing is run, and no command's code is loaded, before `parseAsync`. */
 export function createProgram(): Command {
@@ -19,9 +20,13 @@ export function createProgram(): Command {
       "Turns a queue of generation jobs into finished media. Settings come from the environment: docs/getting-started.md",
     )
     .version("0.1.0")
-    .option("--data-dir <folder>", "embedded database, local artifacts and dev.json (DATA_DIR)")
+    .option(
+      "--data, --data-dir <folder>",
+      "embedded database, local artifacts and dev.json (DATA_DIR)",
+    )
     .option("--models-dir <folder>", "model packages (MODELS_DIR)")
     .addHelpText("after", EXIT_CODES)
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(--help lists what it takes)")
     .exitOverride();
   const config: ReadConfig = (overrides = {}) => {

@@ -11,6 +11,7 @@ import { type Endpoint, readDevFile } from "./dev-file.js";
 import { createLog, type Log } from "./log.js";
 import { openParts, type Parts, runWorker } from "./parts.js";
 import { traceService } from "./tracing.js";
+import { logWarnings } from "./warnings.js";
 import { type SharedConfig, withWorkerToken } from "./worker-token.js";
 
 /** Front and worker in one process, with inference in its child. */
@@ -35,6 +36,7 @@ export async function startStack(given: Config, options: StackOptions = {}): Pro
   refuseOwnWorker(given);
   const config = await withWorkerToken(given);
   const log = createLog(config, "framemill");
+  logWarnings(log);
   const closers = createClosers();
   try {
     const parts = await openParts(config, log);

@@ -25,6 +25,8 @@ export async function untilTold(
       told.abort(new Told(`told to stop by ${signal}`));
     });
   }
+  // What it and its children write is for its owner alone.
+  process.umask(0o077);
   const closers = createClosers();
   try {
     await start(closers, told.signal);

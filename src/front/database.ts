@@ -1,9 +1,10 @@
-import { mkdir } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, types as pgliteTypes } from "@electric-sql/pglite";
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool, types as postgresTypes } from "pg";
 import type { Logger } from "pino";
+import { makePrivateFolder, makePrivateInside } from "../core/private-folder.js";
 import { lockFolder } from "./folder-lock.js";
 import { createPGlitePool } from "./pglite-pool.js";
 import { listenOnPostgres, type StopListening } from "./postgres-listener.js";
@@ -131,9 +132,12 @@ function openPostgres({
 
 async function openPGlite(dataDir: string): Promise<Database> {
   const folder = join(dataDir, "database");
-  await mkdir(folder, { recursive: true });
+  for (const path of [dataDir, folder]) await makePrivateFolder(path, "DATA_DIR");
   const unlock = await lockFolder(dataDir);
   const pglite = await PGlite.create(folder, { parsers: { [pgliteTypes.INT8]: Number } });
+  // It makes its first files for everybody to read and write, whatever the umask says.
+  const { mode } = await stat(join(folder, "PG_VERSION"));
+  if ((mode & 0o077) !== 0) await makePrivateInside(folder);
   const kysely = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: createPGlitePool(pglite) }),
   });

@@ -31,9 +31,9 @@ export function keepConnection(options: ConnectionOptions): KeptOpen<ChannelMode
     open: (lost) => openConnection(options, lost),
     dispose: (connection) =>
       inTime(connection.close(), CLOSE_TIMEOUT_MS, "closing").catch(() => undefined),
-    onOpen: () => onEvent({ type: "connection-open", name }),
-    onLost: (cause) => onEvent({ type: "connection-lost", name, cause }),
-    onOpenFailed: (cause) => onEvent({ type: "connection-failed", name, cause }),
+    onOpen: () => onEvent({ type: "connection-open", connection: name }),
+    onLost: (cause) => onEvent({ type: "connection-lost", connection: name, cause }),
+    onOpenFailed: (cause) => onEvent({ type: "connection-failed", connection: name, cause }),
   });
 }
 
@@ -113,9 +113,9 @@ export function keepChannel<C extends Channel, S>(options: ChannelOptions<C, S>)
         () => undefined,
       );
     },
-    onOpen: () => onEvent({ type: "channel-open", name }),
-    onLost: (cause) => onEvent({ type: "channel-lost", name, cause }),
-    onOpenFailed: (cause) => onEvent({ type: "channel-failed", name, cause }),
+    onOpen: () => onEvent({ type: "channel-open", connection: name }),
+    onLost: (cause) => onEvent({ type: "channel-lost", connection: name, cause }),
+    onOpenFailed: (cause) => onEvent({ type: "channel-failed", connection: name, cause }),
   });
 }
 

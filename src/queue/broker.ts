@@ -56,10 +56,10 @@ export interface QueueDepth {
 
 /** What an operator wants to read in the log or count; nothing depends on it. */
 export type BrokerEvent =
-  | { readonly type: "connection-open" | "channel-open"; readonly name: string }
+  | { readonly type: "connection-open" | "channel-open"; readonly connection: string }
   | {
       readonly type: "connection-lost" | "connection-failed" | "channel-lost" | "channel-failed";
-      readonly name: string;
+      readonly connection: string;
       readonly cause: Error;
     }
   /** The broker takes no messages for lack of memory or disk. */

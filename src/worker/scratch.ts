@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { JobError } from "../core/errors.js";
+import { makePrivateFolder } from "../core/private-folder.js";
 import { isProcessAlive } from "../core/processes.js";
 
 /** Folders of unfinished files: one a process, one an attempt below it. Nothing survives its owner. */
@@ -16,7 +17,7 @@ export async function openScratch(
   root: string,
   onKept: (path: string, reason: unknown) => void = () => {},
 ): Promise<Scratch> {
-  await mkdir(root, { recursive: true });
+  await makePrivateFolder(root, "SCRATCH_DIR");
   await sweep(root);
   const own = resolve(await mkdtemp(join(root, `${process.pid}-`)));
   let attempts = 0;

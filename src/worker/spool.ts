@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { reasonOf, toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
+import { makePrivateFolder } from "../core/private-folder.js";
 import type { CompletionReport, Reporter } from "../core/reports.js";
 import type { Log } from "./log.js";
 
@@ -38,7 +39,7 @@ const kept = z.object({
 
 /** Opens the folder. Workers may share one: a report that is sent twice is recorded once. */
 export async function openSpool({ folder, reporter, log }: SpoolOptions): Promise<Spool> {
-  await mkdir(folder, { recursive: true });
+  await makePrivateFolder(folder, "DATA_DIR");
   const present = new Set(await readdir(folder));
   const pathOf = (jobId: string) => join(folder, `${jobId}.json`);
   const forget = async (jobId: string): Promise<void> => {
@@ -62,7 +63,7 @@ export async function openSpool({ folder, reporter, log }: SpoolOptions): Promis
     for (const name of present) {
       if (!name.endsWith(".json")) continue;
       await send(join(folder, name)).catch((thrown: unknown) =>
-        log.warn({ name, reason: toJobError(thrown).message }, "spooled completion not sent"),
+        log.warn({ file: name, reason: toJobError(thrown).message }, "spooled completion not sent"),
       );
     }
   };

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../../config.js";
+import { holdWarnings } from "../warnings.js";
 import { parsePort } from "./numbers.js";
 import type { ReadConfig } from "./read-config.js";
 
@@ -7,23 +8,26 @@ import type { ReadConfig } from "./read-config.js";
 export function addServiceCommands(program: Command, config: ReadConfig): void {
   listenOptions(program.command("up"))
     .description("front and worker in one process; embedded parts unless configured otherwise")
-    .action(async (options: Partial<Config>) =>
-      (await import("../commands/up.js")).up(config(options)),
-    );
+    .action(async (options: Partial<Config>) => {
+      holdWarnings();
+      await (await import("../commands/up.js")).up(config(options));
+    });
 
   listenOptions(program.command("front"))
     .description("the HTTP API and the workers' gRPC endpoint")
-    .action(async (options: Partial<Config>) =>
-      (await import("../commands/front.js")).front(config(options)),
-    );
+    .action(async (options: Partial<Config>) => {
+      holdWarnings();
+      await (await import("../commands/front.js")).front(config(options));
+    });
 
   program
     .command("worker")
     .description("takes jobs from the queue and runs them")
     .option("--front-address <host:port>", "gRPC address of the front (FRONT_ADDRESS)")
-    .action(async (options: Partial<Config>) =>
-      (await import("../commands/worker.js")).worker(config(options)),
-    );
+    .action(async (options: Partial<Config>) => {
+      holdWarnings();
+      await (await import("../commands/worker.js")).worker(config(options));
+    });
 
   program
     .command("migrate")

@@ -174,7 +174,7 @@ async function consumesSince({ running }: Member, sinceMs: number): Promise<numb
     const times = [
       ...running
         .output()
-        .matchAll(/"time":(\d+),[^\n]*"event":"channel-open","name":"[^"]* consume"/g),
+        .matchAll(/"time":(\d+),[^\n]*"event":"channel-open","connection":"[^"]* consume"/g),
     ];
     const first = times.map(([, time]) => Number(time)).find((time) => time >= sinceMs);
     if (first !== undefined) return first - sinceMs;

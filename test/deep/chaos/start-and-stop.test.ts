@@ -1,11 +1,13 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { request } from "node:https";
 import { createServer, type Server } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import OpenAI from "openai";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createForeignCertificate } from "../../support/certificate.js";
@@ -181,6 +183,60 @@ it(
     });
   },
 );
+
+// Another user is played by root alone.
+it.skipIf(process.getuid?.() !== 0)(
+  "T31: keeps its files from the machine's other users, in a folder that was open to all",
+  { timeout: 5 * MINUTE_MS },
+  async () => {
+    const data = join(folder, "data");
+    await chmod(folder, 0o755);
+    await mkdir(data);
+    await chmod(data, 0o777);
+    const loose = process.umask(0);
+    const up = startUp();
+    process.umask(loose);
+    const isServing = await serves(up);
+    const files = (await find(data, "-type", "f")).length;
+    const open = await find(data, "-perm", "/077", "!", "-type", "l");
+    const reads = await findAsNobody(data, "-readable");
+    const writes = await findAsNobody(data, "-writable");
+    up.child.kill("SIGTERM");
+    await exitOf(up);
+    await noteVerdict({
+      promise: "T31",
+      injected: `${files} files of a service that began with umask 0 in a folder of mode 0777`,
+      counted: `open to others ${open.length}; as another user: read ${reads.length}, written ${writes.length}`,
+      holds: isServing && open.length + reads.length + writes.length === 0 && files > 100,
+    });
+    expect({ isServing, open, reads, writes }).toEqual({
+      isServing: true,
+      open: [],
+      reads: [],
+      writes: [],
+    });
+    expect(files).toBeGreaterThan(100);
+  },
+);
+
+const AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
+
+/** What `find` lists: paths. */
+async function find(...args: readonly string[]): Promise<string[]> {
+  return await listed(["find", ...args]);
+}
+
+async function findAsNobody(...args: readonly string[]): Promise<string[]> {
+  return await listed([...AS_NOBODY, "find", ...args]);
+}
+
+async function listed([program = "", ...args]: readonly string[]): Promise<string[]> {
+  const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 2 ** 26 }).catch(
+    // It has listed what it could, and complains of the rest.
+    (thrown: unknown) => thrown as { readonly stdout: string },
+  );
+  return stdout.split("\n").filter(Boolean);
+}
 
 async function serves(up: Running): Promise<boolean> {
   const [, baseURL = "", apiKey = ""] = await up.says(/address +(\S+)\ndevelopment key +(\S+)\n/);

@@ -24,11 +24,23 @@ describe("the command tree", () => {
     expect(page.length).toBeGreaterThan(10_000);
   });
 
+  it("names the options of all commands in the help of each, and takes --data for --data-dir", async () => {
+    for (const command of createProgram().commands) {
+      const help = command.helpInformation();
+      expect(help).toContain("--data, --data-dir <folder>");
+      expect(help).toContain("--models-dir <folder>");
+    }
+    const program = createProgram();
+    program.parseOptions(["--data", "elsewhere"]);
+    expect(program.opts()).toEqual({ dataDir: "elsewhere" });
+  });
+
   it("completes commands, options and their values in bash", async () => {
     expect(await offered("framemill", "jobs", "ca")).toEqual(["cancel"]);
     expect(await offered("framemill", "--data-dir", "x", "jobs", "list", "--sta")).toEqual([
       "--state",
     ]);
+    expect(await offered("framemill", "up", "--da")).toEqual(["--data-dir"]);
     expect(await offered("framemill", "jobs", "list", "--state", "")).toEqual([
       "queued",
       "in_progress",

@@ -1,0 +1,24 @@
+import type { Log } from "./log.js";
+
+let log: Log | undefined;
+const held: Error[] = [];
+
+/** From now on warnings of Node and of libraries wait for a log, which Node would print as text. */
+export function holdWarnings(): void {
+  process.removeAllListeners("warning");
+  process.on("warning", (warning) => {
+    if (log === undefined) held.push(warning);
+    else note(log, warning);
+  });
+}
+
+/** Where they go, and those that came before. */
+export function logWarnings(to: Log): void {
+  log = to;
+  for (const warning of held.splice(0)) note(to, warning);
+}
+
+function note(to: Log, { name: warning, message: reason, stack }: Error): void {
+  to.warn({ warning, reason }, "process warning");
+  to.debug({ warning, stack }, "process warning");
+}
