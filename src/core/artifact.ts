@@ -1,6 +1,6 @@
 /** A finished file in the artifact store. */
 export interface Artifact {
-  /** Key in the store: `<job id>/<token>/<variant>.<extension>`. */
+  /** Key in the store: `<job id>/<attempt>/<variant>.<extension>`. */
   readonly id: string;
   /** Which of a job's files this is: `content`, `thumbnail`, `spritesheet`, `input`. */
   readonly variant: string;
@@ -10,13 +10,12 @@ export interface Artifact {
   readonly sha256: string;
 }
 
+/** Where an attempt's files lie. Attempts count from 1. */
+export function attemptFolder(jobId: string, attempt: number): string {
+  return `${jobId}/${attempt}/`;
+}
+
 /** Where the newest preview of a running attempt lies, in a folder of its own. */
-export function previewFolder({
-  jobId,
-  token,
-}: {
-  readonly jobId: string;
-  readonly token: number;
-}) {
-  return `${jobId}/${token}/preview/`;
+export function previewFolder(jobId: string, attempt: number): string {
+  return `${attemptFolder(jobId, attempt)}preview/`;
 }

@@ -1,8 +1,10 @@
 import { JobError } from "../core/errors.js";
 import type { Chunk } from "../core/events.js";
-import type { HeartbeatResult, ProgressReport } from "../core/reports.js";
+import type { HeartbeatResult, LeaseRef, ProgressReport } from "../core/reports.js";
 import type { Units } from "../core/usage.js";
 import type { AnsweredJob } from "./job-record.js";
+
+const STALE = { outcome: "stale", cancel: false } as const;
 
 type Taken = Pick<HeartbeatResult, "outcome" | "cancel">;
 
@@ -11,7 +13,9 @@ export interface Exchanges {
   /** Begins to collect a job's chunks; the caller closes it. */
   open(jobId: string): OpenExchange;
   /** What a report of a waiting job does; undefined for any other job. */
-  take(report: ProgressReport): Taken | undefined;
+  take(report: ProgressReport): Promise<Taken> | undefined;
+  /** A waiting job's lease is this one, for so long from now: its reports are believed without a look. */
+  hold(lease: LeaseRef, leaseMs: number): void;
   /** Whether a caller of this replica waits for the job. */
   awaits(jobId: string): boolean;
   /** Hands a completed job to whoever waits for it here. */
@@ -39,11 +43,18 @@ export interface OpenExchange {
 /** Unread bytes of an answer, JSON as its text; a caller who is this slow is let go. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
-export function createExchanges(): Exchanges {
+export interface ExchangesOptions {
+  /** Milliseconds for which the lease still holds; undefined where the job is not its own. */
+  readonly findLease: (lease: LeaseRef) => Promise<number | undefined>;
+  /** Milliseconds of a clock that only goes forward. */
+  readonly now: () => number;
+}
+
+export function createExchanges(options: ExchangesOptions): Exchanges {
   const waiting = new Map<string, ChunkQueue>();
   return {
     open(jobId) {
-      const queue = new ChunkQueue();
+      const queue = new ChunkQueue(options);
       waiting.set(jobId, queue);
       return {
         chunks: queue,
@@ -61,6 +72,7 @@ export function createExchanges(): Exchanges {
       };
     },
     take: (report) => waiting.get(report.jobId)?.take(report),
+    hold: (lease, leaseMs) => waiting.get(lease.jobId)?.hold(lease, leaseMs),
     awaits: (jobId) => waiting.has(jobId),
     complete: (job) => waiting.get(job.id)?.complete(job),
   };
@@ -77,16 +89,31 @@ class ChunkQueue implements AsyncIterable<Chunk> {
   #unread: Unread[] = [];
   #unreadBytes = 0;
   #wasRead = false;
+  /** Of the attempt whose chunks lie here. */
   #token = 0;
+  /** What is known of the job's lease. */
+  #lease = { token: 0, untilMs: 0 };
+  readonly #options: ExchangesOptions;
   #ended = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
   complete: (job: AnsweredJob) => void = () => {};
   readonly completed = new Promise<AnsweredJob>((resolve) => (this.complete = resolve));
 
+  constructor(options: ExchangesOptions) {
+    this.#options = options;
+  }
+
+  hold({ token }: LeaseRef, leaseMs: number): void {
+    if (token < this.#lease.token) return;
+    this.#lease = { token, untilMs: this.#options.now() + leaseMs };
+  }
+
   /** An attempt that follows another may begin anew only while nothing of the first was read. */
-  take({ token, chunks = [] }: ProgressReport): Taken {
-    if (token < this.#token) return { outcome: "stale", cancel: false };
+  async take(report: ProgressReport): Promise<Taken> {
+    if (!this.#ended && !(await this.#isHeld(report))) return STALE;
+    const { token, chunks = [] } = report;
+    if (token < this.#token) return STALE;
     if (token > this.#token && !this.#ended) this.#begin(token);
     if (this.#ended) return { outcome: "held", cancel: true };
     for (const chunk of chunks) {
@@ -121,6 +148,17 @@ class ChunkQueue implements AsyncIterable<Chunk> {
       else if (this.#ended) return;
       else await new Promise<void>((resolve) => (this.#wake = resolve));
     }
+  }
+
+  /** Asks the ledger once an attempt, and again only where nothing here has renewed the lease. */
+  async #isHeld({ jobId, token }: ProgressReport): Promise<boolean> {
+    const { findLease, now } = this.#options;
+    if (token < this.#lease.token) return false;
+    if (token === this.#lease.token && now() < this.#lease.untilMs) return true;
+    const leaseMs = await findLease({ jobId, token });
+    if (leaseMs === undefined) return false;
+    this.hold({ jobId, token }, leaseMs);
+    return token === this.#lease.token;
   }
 
   #begin(token: number): void {

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.js";
+import { readSharedSecret } from "./shared-secret.js";
 
 /** Addresses that download one file without a key, for an hour. */
 export interface FileLinks {
@@ -21,17 +22,7 @@ export interface FileLinksOptions {
 /** Replicas share the key: the first one to start makes it. */
 export async function createFileLinks(options: FileLinksOptions): Promise<FileLinks> {
   const { database, randomBytes, clock } = options;
-  const fresh = { name: SECRET, value: randomBytes(32) };
-  await database.kysely
-    .insertInto("secrets")
-    .values(fresh)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const { value } = await database.kysely
-    .selectFrom("secrets")
-    .select("value")
-    .where("name", "=", SECRET)
-    .executeTakeFirstOrThrow();
+  const value = await readSharedSecret(database, SECRET, randomBytes);
   const sign = (jobId: string, variant: string, expires: number) =>
     createHmac("sha256", value).update(`${jobId}\n${variant}\n${expires}`).digest("hex");
   return {

@@ -27,6 +27,7 @@ import { createEstimates, type Estimates } from "./estimates.js";
 import { createExchanges, type Exchanges } from "./exchanges.js";
 import { createFileLinks } from "./file-links.js";
 import { limitFailures } from "./failed-keys.js";
+import { createFencing, FENCING_SECRET } from "./fencing.js";
 import { addFileRoute } from "./file-route.js";
 import { createReadiness } from "./health.js";
 import { keepFrontPresence } from "./fronts.js";
@@ -42,6 +43,8 @@ import { createPaceNotes } from "./paces.js";
 import { readPriceTable } from "./price-table.js";
 import { startReply, type RepliesOptions } from "./replies.js";
 import { createReportHandlers, type ReportHandlers } from "./reports.js";
+import { readSharedSecret } from "./shared-secret.js";
+import { findOwnLease } from "./jobs.js";
 import { addCommonRoutes, addJobRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
 import { createServer } from "./server.js";
 import type { Submission } from "./new-job.js";
@@ -118,17 +121,23 @@ async function startParts(
   closers: Closers,
 ): Promise<Omit<Front, "close">> {
   const { config, broker, store, models, log, tracer = UNTRACED } = options;
-  const exchanges = createExchanges();
   const { kysely } = database;
   const now = (): number => performance.now();
   const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
   const paces = createPaceNotes({ kysely, concurrencyOf, log });
   closers.add(paces.close);
+  const secret = await readSharedSecret(database, FENCING_SECRET, randomBytes);
+  const fencing = createFencing({ secret, acceptUnsealed: config.acceptUnsigned });
+  const exchanges = createExchanges({
+    findLease: async (lease) => await findOwnLease(kysely, lease),
+    now,
+  });
   const workers = watchWorkers(
     createReportHandlers({
       database,
       store,
       exchanges,
+      fencing,
       wakeOutbox: () => outbox.wake(),
       noteRun: paces.note,
       tracer,

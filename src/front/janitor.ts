@@ -1,5 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Logger } from "pino";
+import { attemptFolder } from "../core/artifact.js";
 import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
@@ -7,7 +8,7 @@ import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failOverdueJobs } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
-import { attemptFolder, sentFolder } from "./new-job.js";
+import { sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
 import { rollUpUsage } from "./usage-rollup.js";
 import { rollUpTotals } from "./totals.js";

@@ -41,13 +41,13 @@ async function readNewest(
   { database, store }: PictureOptions,
   jobId: string,
 ): Promise<Uint8Array | undefined> {
-  const { token } = await database.kysely
+  const { attempts } = await database.kysely
     .selectFrom("jobs")
-    .select("token")
+    .select("attempts")
     .where("id", "=", jobId)
     .executeTakeFirstOrThrow();
   try {
-    return await store.readBytes(`${previewFolder({ jobId, token })}newest.webp`);
+    return await store.readBytes(`${previewFolder(jobId, attempts)}newest.webp`);
   } catch (thrown) {
     if (toJobError(thrown).code === "not_found") return undefined;
     throw thrown;

@@ -30,6 +30,14 @@ export async function findLiveLease(db: Executor, jobId: string): Promise<number
   return rows[0]?.ms;
 }
 
+/** Milliseconds for which this very claim still has the job; undefined where it has not. */
+export async function findOwnLease(db: Executor, lease: LeaseRef): Promise<number | undefined> {
+  const { rows } = await sql<{ ms: number }>`
+    SELECT (extract(epoch FROM lease_until - now()) * 1000)::int AS ms FROM jobs
+    WHERE ${heldBy(lease)} AND lease_until > now()`.execute(db);
+  return rows[0]?.ms;
+}
+
 /** What its worker is to do besides; undefined where the lease is not held. */
 export async function renewLease(db: Executor, lease: LeaseRef): Promise<WorkerOrders | undefined> {
   const { rows } = await sql<WorkerOrders>`

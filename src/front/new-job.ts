@@ -1,4 +1,4 @@
-import type { Artifact } from "../core/artifact.js";
+import { type Artifact, attemptFolder } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import { findPrices, type PriceTable } from "../core/prices.js";
@@ -40,11 +40,6 @@ export interface DraftOptions {
   readonly replyTimeoutMs: number;
   /** Whether webhooks may go to this machine and to private networks. */
   readonly allowPrivateWebhooks: boolean;
-}
-
-/** Where an attempt's files lie. Tokens count from 1. */
-export function attemptFolder(jobId: string, token: number): string {
-  return `${jobId}/${token}/`;
 }
 
 /** Where lies what the caller sent. */

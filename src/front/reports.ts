@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { type Artifact, attemptFolder } from "../core/artifact.js";
 import { isBlamed, JobError } from "../core/errors.js";
 import type {
   ClaimResult,
@@ -19,6 +20,7 @@ import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
 import { withOutages } from "./errors.js";
 import type { Exchanges } from "./exchanges.js";
+import type { Fencing } from "./fencing.js";
 import { type Claimer, claimJobs } from "./claims.js";
 import { type Completion, completeJobs } from "./completions.js";
 import {
@@ -26,13 +28,13 @@ import {
   failAttempt,
   findEnding,
   findLiveLease,
+  findOwnLease,
   LEASE_MS,
   recordProgress,
   releaseJob,
   renewLease,
   RETRY_DELAYS_MS,
 } from "./jobs.js";
-import { attemptFolder } from "./new-job.js";
 import type { CompletedRun } from "./paces.js";
 import { together } from "./together.js";
 import { noteWorker } from "./workers.js";
@@ -55,6 +57,7 @@ export interface ReportsOptions {
   readonly store: ArtifactStore;
   /** Answers that callers of this replica wait for. */
   readonly exchanges: Exchanges;
+  readonly fencing: Fencing;
   /** Room in the queue, or a job that is to go there. */
   readonly wakeOutbox: () => void;
   /** A job has completed: what it took. */
@@ -72,6 +75,7 @@ export function createReportHandlers({
   database,
   store,
   exchanges,
+  fencing,
   wakeOutbox,
   noteRun,
   tracer = UNTRACED,
@@ -82,23 +86,28 @@ export function createReportHandlers({
   const completed = new LRUCache<string, true>({ max: REMEMBERED });
   const claimShared = together(claimer(database), MOST_TOGETHER);
   const charge = traceCharges(together(completer(database), MOST_TOGETHER), tracer);
-  const handlers: ReportHandlers = {
-    async claim(jobId, workerId) {
+  const handlers = {
+    async claim(jobId: string, workerId: string): Promise<ClaimResult> {
       const { claim, othersWait } = await claimShared({ jobId, workerId });
       if (othersWait) wakeOutbox();
       if (claim === undefined) return await refuseClaim(database, jobId);
-      const { token, attempt, prices, checkpoint } = claim;
-      quotes.set(jobId, { prices, quotedUnits: claim.quotedUnits });
+      const { attempt, prices, checkpoint } = claim;
+      quotes.set(jobId, claim);
+      exchanges.hold({ jobId, token: claim.token }, LEASE_MS);
+      const token = fencing.seal(jobId, claim.token);
       const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
       return { outcome: "leased", lease, checkpoint };
     },
-    async heartbeat(lease) {
+    async heartbeat(lease: LeaseRef): Promise<HeartbeatResult> {
       const renewed = await renewLease(db, lease);
-      if (renewed !== undefined) return { ...HELD, leaseMs: LEASE_MS, ...renewed };
+      if (renewed !== undefined) {
+        exchanges.hold(lease, LEASE_MS);
+        return { ...HELD, leaseMs: LEASE_MS, ...renewed };
+      }
       return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
     },
-    async progress(report) {
-      const taken = exchanges.take(report);
+    async progress(report: ProgressReport) {
+      const taken = await exchanges.take(report);
       if (taken !== undefined) return taken;
       // A short job's first words often come after its end, on a stream of their own.
       if (completed.has(report.jobId)) return ENDED;
@@ -106,36 +115,56 @@ export function createReportHandlers({
       if (await recordProgress(db, report, progress)) return HELD;
       return await refuseLease(database, report.jobId);
     },
-    async complete(report) {
+    async complete(report: CompletionReport, sealed: number): Promise<CompletionResult> {
+      const folders = foldersOf(report, sealed);
       const quote = quotes.get(report.jobId) ?? (await readQuote(database, report.jobId));
       if (quote !== undefined) checkCompletion(quote, report);
+      checkOwn(report.artifacts, folders);
+      const missing = await findMissing(store, report.artifacts);
+      if (missing !== undefined && (await findOwnLease(db, report)) !== undefined)
+        throw artifactsError(`${missing.id} of ${missing.byteLength} bytes is not in the store`);
       const isAwaited = exchanges.awaits(report.jobId);
       const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
       const done = await charge({ report, amountNanoUsd, isAwaited });
-      if (done === null) return await refuseCompletion({ database, store }, report);
+      if (done === null) return await refuseCompletion({ database, store }, report, folders);
       quotes.delete(report.jobId);
       completed.set(report.jobId, true);
       exchanges.complete(done);
       noteRun(done);
       return RECORDED;
     },
-    fail: async (report) => await recordFailure(database, report),
-    async release(report) {
+    fail: async (report: FailureReport) => await recordFailure(database, report),
+    async release(report: ReleaseReport, sealed: number): Promise<CompletionResult> {
+      if (report.checkpoint !== null) checkOwn([report.checkpoint], foldersOf(report, sealed));
       if (await releaseJob(db, report)) return RECORDED;
       const ending = await findEnding(db, report.jobId);
       const repeated =
         ending?.token === report.token && ending.state === "in_progress" && !ending.held;
       return repeated ? RECORDED : { outcome: "stale" };
     },
-    announce: async (status) => await noteWorker(db, status),
+    announce: async (status: WorkerStatus) => await noteWorker(db, status),
   };
+  /** From here on a token is the ledger's number of a claim; what no front made is nobody's lease. */
+  const fenced =
+    <Report extends LeaseRef, Answer>(
+      stale: Answer,
+      handle: (report: Report, sealed: number) => Promise<Answer>,
+    ): ((report: Report) => Promise<Answer>) =>
+    async (report) => {
+      const token = fencing.open(report);
+      return token === undefined
+        ? stale
+        : await withOutages(handle({ ...report, token }, report.token));
+    };
+  const noLease = { outcome: "stale", cancel: false, leaseMs: 0, drain: false } as const;
+  const heartbeat = fenced<LeaseRef, HeartbeatResult>(noLease, handlers.heartbeat);
   return {
     claim: (...call) => withOutages(handlers.claim(...call)),
-    heartbeat: (...call) => withOutages(handlers.heartbeat(...call)),
-    progress: (...call) => withOutages(handlers.progress(...call)),
-    complete: (...call) => withOutages(handlers.complete(...call)),
-    fail: (...call) => withOutages(handlers.fail(...call)),
-    release: (...call) => withOutages(handlers.release(...call)),
+    heartbeat: (lease) => heartbeat(lease),
+    progress: fenced(ENDED, handlers.progress),
+    complete: fenced({ outcome: "stale" }, handlers.complete),
+    fail: fenced({ outcome: "stale", retryAfterMs: 0 }, handlers.fail),
+    release: fenced({ outcome: "stale" }, handlers.release),
     announce: (...call) => withOutages(handlers.announce(...call)),
   };
 }
@@ -173,10 +202,11 @@ async function refuseClaim({ kysely }: Database, jobId: string): Promise<ClaimRe
 async function refuseCompletion(
   { database: { kysely }, store }: Pick<ReportsOptions, "database" | "store">,
   report: CompletionReport,
+  folders: readonly string[],
 ): Promise<CompletionResult> {
   const ending = await findEnding(kysely, report.jobId);
   if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
-  await removeOrphans(store, report, ending?.checkpoint_id ?? null);
+  await removeOrphans(store, folders, ending?.checkpoint_id ?? null);
   return { outcome: "stale" };
 }
 
@@ -207,6 +237,7 @@ function failureResult(state: "in_progress" | "failed", times: number): FailureR
 interface QuotedJob {
   readonly prices: Prices;
   readonly quotedUnits: Units;
+  readonly isPolled: boolean;
 }
 
 /** What this replica knows of attempts without asking the ledger, each of the last so many. */
@@ -215,37 +246,67 @@ const REMEMBERED = 10_000;
 async function readQuote({ kysely }: Database, jobId: string): Promise<QuotedJob | undefined> {
   return await kysely
     .selectFrom("jobs")
-    .select(["prices", "quoted_units as quotedUnits"])
+    .select((jobs) => [
+      "prices",
+      "quoted_units as quotedUnits",
+      jobs("report_to", "is", null).$castTo<boolean>().as("isPolled"),
+    ])
     .where("id", "=", jobId)
     .executeTakeFirst();
 }
 
-/** A caller never pays another price, nor more, than was quoted; files are the job's own. */
-function checkCompletion({ prices, quotedUnits: most }: QuotedJob, report: CompletionReport): void {
-  const { jobId, token, usage, cost, artifacts } = report;
+/** A caller never pays another price, nor more, than was quoted, and never for a file that is not there. */
+function checkCompletion(quote: QuotedJob, { usage, cost, artifacts }: CompletionReport): void {
+  const { prices, quotedUnits: most, isPolled } = quote;
   const beyond = UNIT_NAMES.find((name) => (usage[name] ?? 0) > (most[name] ?? 0));
   if (beyond !== undefined)
-    throw costError(`${beyond} must be at most ${most[beyond] ?? 0}, got ${usage[beyond] ?? 0}`);
-  const amount = priceOf(prices, usage);
-  if (cost.amountMicroUsd !== amount)
-    throw costError(`amount must be ${amount} micro-dollars, got ${cost.amountMicroUsd}`);
-  const foreign = artifacts.find(({ id }) => !id.startsWith(`${jobId}/${token}/`));
-  if (foreign !== undefined)
-    throw new JobError("invalid_value", `${foreign.id} is not below ${jobId}/${token}/`, {
-      param: "artifacts",
-    });
+    throw costError(`${beyond} is above what was quoted, got ${usage[beyond] ?? 0}`);
+  if (cost.amountMicroUsd !== priceOf(prices, usage))
+    throw costError(
+      `the amount is not what the lease's prices make of the units, got ${cost.amountMicroUsd}`,
+    );
+  if (isPolled && !artifacts.some(({ variant }) => variant === "content"))
+    throw artifactsError("a polled job has an artifact of variant content, got none");
 }
 
 function costError(message: string): JobError {
   return new JobError("invalid_value", `cost: ${message}`, { param: "cost" });
 }
 
+function artifactsError(message: string): JobError {
+  return new JobError("invalid_value", `artifacts: ${message}`, { param: "artifacts" });
+}
+
+/** Where an attempt's files may lie: workers of before put them under the token as they knew it. */
+function foldersOf({ jobId, token }: LeaseRef, sealed: number): readonly string[] {
+  return [attemptFolder(jobId, token), attemptFolder(jobId, sealed)];
+}
+
+function checkOwn(artifacts: readonly Artifact[], folders: readonly string[]): void {
+  const foreign = artifacts.find(({ id }) => !folders.some((folder) => id.startsWith(folder)));
+  if (foreign !== undefined) throw artifactsError(`${foreign.id} is not below ${folders[0]}`);
+}
+
+/** An artifact that is not in the store as it was reported. */
+async function findMissing(
+  store: ArtifactStore,
+  artifacts: readonly Artifact[],
+): Promise<Artifact | undefined> {
+  const sizes = await Promise.all(artifacts.map(({ id }) => store.findSize(id))).catch(
+    (cause: unknown) => {
+      // A store that does not answer is away: the worker asks again.
+      throw new JobError("service_unavailable", "the artifact store does not answer", { cause });
+    },
+  );
+  return artifacts.find(({ byteLength }, index) => sizes[index] !== byteLength);
+}
+
 /** What a late worker uploaded belongs to nobody, unless the next attempt resumes from it. */
 async function removeOrphans(
   store: ArtifactStore,
-  { jobId, token }: LeaseRef,
+  folders: readonly string[],
   checkpointId: string | null,
 ): Promise<void> {
-  const prefix = attemptFolder(jobId, token);
-  if (checkpointId?.startsWith(prefix) !== true) await store.removeAll(prefix);
+  for (const folder of folders)
+    if (checkpointId?.startsWith(folder) !== true) await store.removeAll(folder);
 }

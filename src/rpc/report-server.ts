@@ -123,6 +123,9 @@ function createService(
   reporting: Reporting,
 ): WorkerServiceHandlers {
   const sequences = new ReportSequences();
+  const forget = ({ jobId, token }: LeaseRef) => {
+    if (reporting.get(jobId)?.lease.token === token) reporting.delete(jobId);
+  };
   return {
     Claim: unary(async (request) => {
       const { jobId, workerId } = decodeClaimRequest(request);
@@ -134,17 +137,17 @@ function createService(
     }),
     Complete: unary(async (request, traceparent) => {
       const report = { ...decodeCompleteRequest(request), ...(traceparent && { traceparent }) };
-      reporting.delete(report.jobId);
+      forget(report);
       return encodeRecordResponse(await handlers.complete(report));
     }),
     Fail: unary(async (request) => {
       const report = decodeFailRequest(request);
-      reporting.delete(report.jobId);
+      forget(report);
       return encodeFailResponse(await handlers.fail(report));
     }),
     Release: unary(async (request) => {
       const report = decodeReleaseRequest(request);
-      reporting.delete(report.jobId);
+      forget(report);
       return encodeRecordResponse(await handlers.release(report));
     }),
     Announce: unary(async (request) =>
@@ -152,10 +155,12 @@ function createService(
     ),
     Report(call) {
       streams.add(call);
-      const take = (report: ProgressReport) => {
+      const take = async (report: ProgressReport) => {
+        const result = await takeReport(handlers, report);
         const { jobId, token } = report;
-        reporting.set(jobId, { call, lease: { jobId, token } });
-        return takeReport(handlers, report);
+        // Who does not hold the job must not be the one who hears that its caller has gone.
+        if (result.outcome === "held") reporting.set(jobId, { call, lease: { jobId, token } });
+        return result;
       };
       // Ends in a status, never in a rejection.
       void serveReports(call, take, sequences).finally(() => {

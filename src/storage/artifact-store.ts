@@ -8,7 +8,7 @@ export interface ByteRange {
 }
 
 export interface ArtifactPut {
-  /** Key: `<job id>/<token>/<variant>.<extension>`, ASCII letters, digits and `._-/`. */
+  /** Key: `<job id>/<attempt>/<variant>.<extension>`, ASCII letters, digits and `._-/`. */
   readonly id: string;
   readonly variant: string;
   readonly mediaType: string;
@@ -16,12 +16,14 @@ export interface ArtifactPut {
 
 /** Where finished media lie. Local folder or S3-compatible; one test suite for both. */
 export interface ArtifactStore {
-  /** Streams a file up, hashing as it goes; visible only when whole. Overwrites nothing foreign: ids carry the fencing token. */
+  /** Streams a file up, hashing as it goes; visible only when whole. Overwrites nothing foreign: ids carry the attempt. */
   putFile(put: ArtifactPut, path: string, signal?: AbortSignal): Promise<Artifact>;
   putBytes(put: ArtifactPut, bytes: Uint8Array): Promise<Artifact>;
   /** Throws `JobError` `not_found` where nothing lies. */
   openRead(id: string, range?: ByteRange): Promise<Readable>;
   readBytes(id: string): Promise<Uint8Array>;
+  /** Bytes of an artifact; undefined where nothing lies. */
+  findSize(id: string): Promise<number | undefined>;
   /** Removes every artifact below a prefix, e.g. `video_…/`; returns how many. */
   removeAll(prefix: string): Promise<number>;
   list(prefix: string): Promise<readonly string[]>;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import type { Artifact } from "../core/artifact.js";
@@ -56,6 +56,13 @@ class LocalStore implements ArtifactStore {
     } finally {
       await file.close();
     }
+  }
+
+  async findSize(id: string): Promise<number | undefined> {
+    const found = await stat(join(this.#root, checkedId(id))).catch((thrown: unknown) => {
+      if (!isMissing(thrown)) throw thrown;
+    });
+    return found?.isFile() === true ? found.size : undefined;
   }
 
   async removeAll(prefix: string): Promise<number> {

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import {
   DeleteObjectsCommand,
   GetObjectCommand,
+  HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
@@ -112,6 +113,17 @@ class S3Store implements ArtifactStore {
     const chunks: Buffer[] = [];
     for await (const chunk of await this.openRead(id)) chunks.push(chunk);
     return Buffer.concat(chunks);
+  }
+
+  async findSize(id: string): Promise<number | undefined> {
+    const command = new HeadObjectCommand({ Bucket: this.#bucket, Key: checkedId(id) });
+    try {
+      return (await this.#client.send(command)).ContentLength;
+    } catch (cause) {
+      const error = storeError(cause, id);
+      if (error.code === "not_found") return undefined;
+      throw error;
+    }
   }
 
   async removeAll(prefix: string): Promise<number> {

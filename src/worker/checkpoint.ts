@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Artifact } from "../core/artifact.js";
+import { type Artifact, attemptFolder } from "../core/artifact.js";
 import { reasonOf } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
 import { type StoreUse, whenStoreIsThere } from "./store-outages.js";
@@ -36,12 +36,12 @@ export async function readCheckpoint(
 
 /** Puts what was saved where the next worker finds it; without it that one starts over. */
 export async function keepCheckpoint(
-  { jobId, token }: Lease,
+  { jobId, attempt }: Lease,
   { path }: Saved,
   { store, log }: Deps,
 ): Promise<Artifact | null> {
   if (path === undefined) return null;
-  const id = `${jobId}/${token}/checkpoint.bin`;
+  const id = `${attemptFolder(jobId, attempt)}checkpoint.bin`;
   const label = { id, variant: "checkpoint", mediaType: "application/octet-stream" };
   try {
     return await store.putFile(label, path, AbortSignal.timeout(KEEP_MS));

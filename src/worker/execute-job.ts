@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pRetry from "p-retry";
-import type { Artifact } from "../core/artifact.js";
+import { type Artifact, attemptFolder } from "../core/artifact.js";
 import { JobError, reasonOf, toJobError } from "../core/errors.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
 import type { Modality } from "../core/modality.js";
@@ -122,7 +122,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
   const { lease, attempt, stream, deps } = running;
   const trace = traceFields(job.traceparent);
   const told = { jobId: job.id, attempt: lease.attempt, ...trace };
-  deps.log.info({ ...told, token: lease.token }, "job started");
+  deps.log.info(told, "job started");
   const saved: Saved = { path: undefined };
   const previews = createPreviews(lease, deps);
   try {
@@ -227,7 +227,7 @@ async function upload(
   return await traced(deps.tracer.start("upload", { parent }), async (span) => {
     const artifacts = await Promise.all(
       made.map(async ({ variant, path, mediaType }) => {
-        const id = `${jobId}/${lease.token}/${variant}.${extensionOf(path)}`;
+        const id = `${attemptFolder(jobId, lease.attempt)}${variant}.${extensionOf(path)}`;
         const put = { id, variant, mediaType };
         return await whenStoreIsThere(running, (store) => store.putFile(put, path, attempt.signal));
       }),
@@ -261,7 +261,7 @@ async function complete(
   const usage = { ...units, gpuMs };
   const cost = { prices, amountMicroUsd };
   const onUnanswered = (reason: string) =>
-    deps.log.warn({ jobId, token, reason }, "completion not answered");
+    deps.log.warn({ jobId, reason }, "completion not answered");
   const span = deps.tracer.start("complete", { parent: job.traceparent });
   const { traceparent } = span;
   const report = { jobId, token, traceparent, usage, cost, artifacts, output: reported };
@@ -284,7 +284,10 @@ async function complete(
   deps.metrics.completed(job, { gpuMs, units });
   deps.fitness.succeeded();
   const trace = traceFields(job.traceparent);
-  deps.log.info({ jobId, token, gpuMs, units, amountMicroUsd, ...trace }, "job ended");
+  deps.log.info(
+    { jobId, attempt: lease.attempt, gpuMs, units, amountMicroUsd, ...trace },
+    "job ended",
+  );
   return { type: "ack" };
 }
 

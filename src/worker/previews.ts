@@ -1,6 +1,6 @@
 import { previewFolder } from "../core/artifact.js";
 import { reasonOf } from "../core/errors.js";
-import type { LeaseRef } from "../core/reports.js";
+import type { Lease } from "../core/job.js";
 import type { WorkerDeps } from "./worker-deps.js";
 
 /** What is shown of an attempt while it runs. A picture that cannot be shown disturbs nothing. */
@@ -12,10 +12,10 @@ export interface Previews {
 }
 
 export function createPreviews(
-  { jobId, token }: LeaseRef,
+  { jobId, attempt }: Lease,
   { store, log }: Pick<WorkerDeps, "store" | "log">,
 ): Previews {
-  const folder = previewFolder({ jobId, token });
+  const folder = previewFolder(jobId, attempt);
   const label = { id: `${folder}newest.webp`, variant: "preview", mediaType: "image/webp" };
   let waiting: Uint8Array | undefined;
   let sending: Promise<void> | undefined;

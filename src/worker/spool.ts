@@ -53,10 +53,10 @@ export async function openSpool({ folder, reporter, log }: SpoolOptions): Promis
     const text = await readFile(path, "utf8").catch(() => undefined);
     if (text === undefined) return "none";
     const { report } = kept.parse(JSON.parse(text));
-    const { jobId, token } = report;
+    const { jobId } = report;
     const { outcome } = await reporter.complete(report);
     await forget(jobId);
-    log.info({ jobId, token, outcome }, "spooled completion sent");
+    log.info({ jobId, outcome }, "spooled completion sent");
     return outcome === "recorded" ? "ended" : "none";
   };
   const sendEach = async (): Promise<void> => {

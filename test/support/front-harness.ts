@@ -281,7 +281,7 @@ export async function upload(
 ): Promise<Artifact[]> {
   const put = (variant: string, extension: string, mediaType: string) =>
     store.putBytes(
-      { id: `${lease.jobId}/${lease.token}/${variant}.${extension}`, variant, mediaType },
+      { id: `${lease.jobId}/${lease.attempt}/${variant}.${extension}`, variant, mediaType },
       bytes,
     );
   return [await put("content", "mp4", "video/mp4"), await put("thumbnail", "webp", "image/webp")];

@@ -51,7 +51,8 @@ describe("jobs", () => {
     const orphans = await upload(harness.store, zombie, Buffer.from("zombie"));
     await lapse(harness.database, id);
     const winner = await claim(harness.front, id, "winner");
-    expect([winner.token, winner.attempt]).toEqual([zombie.token + 1, 2]);
+    expect(winner.attempt).toBe(2);
+    expect(winner.token).toBeGreaterThan(zombie.token);
     expect(await handlers().heartbeat(zombie, "zombie")).toMatchObject({ outcome: "stale" });
     expect(await handlers().progress({ ...zombie, fraction: 0.9, stage: "x" })).toMatchObject({
       outcome: "stale",
@@ -66,7 +67,7 @@ describe("jobs", () => {
     expect((await handlers().complete(report)).outcome).toBe("recorded");
     expect(await countCharges(harness.database, id)).toBe(1);
     expect((await ask(`/${id}/content`)).text).toBe("0123456789");
-    expect(await harness.store.list(`${id}/${zombie.token}/`)).toEqual([]);
+    expect(await harness.store.list(`${id}/${zombie.attempt}/`)).toEqual([]);
     expect((await handlers().claim(id, "late")).outcome).toBe("already-done");
     const fail = {
       ...winner,
@@ -88,10 +89,57 @@ describe("jobs", () => {
       completion(lease, report.artifacts, 5),
       { ...report, artifacts: [foreign] },
     ];
-    for (const bad of wrong)
-      await expect(handlers().complete(bad)).rejects.toMatchObject({ code: "invalid_value" });
+    const amount = String(report.cost.amountMicroUsd);
+    for (const bad of wrong) {
+      const refusal: unknown = await handlers()
+        .complete(bad)
+        .catch((thrown: unknown) => thrown);
+      expect(refusal).toMatchObject({ code: "invalid_value" });
+      // Whoever guesses must not be told.
+      expect(String(refusal)).not.toContain(amount);
+    }
     expect(await countCharges(harness.database, id)).toBe(0);
     expect((await handlers().complete(report)).outcome).toBe("recorded");
+  });
+
+  it("completes no clip whose content nobody can download", async () => {
+    const id = await create();
+    const lease = await claim(harness.front, id);
+    const [content, thumbnail] = await upload(harness.store, lease, BYTES);
+    if (content === undefined || thumbnail === undefined) throw new Error("nothing was stored");
+    const never = { ...content, id: content.id.replace("content", "never") };
+    const wrong = [[], [thumbnail], [never], [{ ...content, byteLength: BYTES.length + 1 }]];
+    for (const artifacts of wrong)
+      await expect(handlers().complete(completion(lease, artifacts))).rejects.toMatchObject({
+        code: "invalid_value",
+        param: "artifacts",
+      });
+    expect((await ask(`/${id}`)).json.status).toBe("in_progress");
+    expect(await countCharges(harness.database, id)).toBe(0);
+    expect((await handlers().complete(completion(lease, [content]))).outcome).toBe("recorded");
+  });
+
+  it("lets nobody report who was not told the token of the lease", async () => {
+    const id = await create();
+    const other = await claim(harness.front, await create(), "rival");
+    const lease = await claim(harness.front, id, "holder");
+    const files = await upload(harness.store, lease, BYTES);
+    const failure = { code: "server_error", message: "x" } as const;
+    const guesses = [lease.attempt, lease.token - 1, lease.token + 1, other.token, 2 ** 53 - 1];
+    for (const token of guesses) {
+      const guess = { ...lease, token };
+      const answers = await Promise.all([
+        handlers().heartbeat(guess, "holder"),
+        handlers().progress({ ...guess, fraction: 0.9, stage: "x" }),
+        handlers().complete({ ...completion(lease, files), token }),
+        handlers().fail({ ...guess, failure, retryable: false, gpuMs: 0 }),
+        handlers().release({ ...guess, checkpoint: null, gpuMs: 0 }),
+      ]);
+      expect(answers.map(({ outcome }) => outcome)).toEqual(Array(5).fill("stale"));
+    }
+    expect((await ask(`/${id}`)).json).toMatchObject({ status: "in_progress", progress: 0 });
+    expect(await harness.store.list(`${id}/`)).toHaveLength(files.length);
+    expect((await handlers().complete(completion(lease, files))).outcome).toBe("recorded");
   });
 
   it("never shows progress falling, nor 100 before the file is there", async () => {
@@ -151,7 +199,7 @@ describe("jobs", () => {
     const lease = await claim(harness.front, id);
     const checkpoint = await harness.store.putBytes(
       {
-        id: `${id}/${lease.token}/checkpoint.bin`,
+        id: `${id}/${lease.attempt}/checkpoint.bin`,
         variant: "checkpoint",
         mediaType: "application/octet-stream",
       },

@@ -57,6 +57,7 @@ describe.each(stores)("artifacts in %s", (_, openStore) => {
     const artifact = await store.putFile(put, clipPath);
     expect(artifact).toEqual({ ...put, byteLength: clip.byteLength, sha256 });
     expect(clip.equals(await store.readBytes(put.id))).toBe(true);
+    expect(await store.findSize(put.id)).toBe(clip.byteLength);
     expect(clip.equals(await buffer(await store.openRead(put.id)))).toBe(true);
   });
 
@@ -73,6 +74,8 @@ describe.each(stores)("artifacts in %s", (_, openStore) => {
 
   it("says not_found where nothing lies", async () => {
     await expect(store.openRead("video_1/7/none.mp4")).rejects.toMatchObject({ code: "not_found" });
+    expect(await store.findSize("video_1/7")).toBeUndefined();
+    expect(await store.findSize("video_1/7/never.mp4")).toBeUndefined();
     await expect(store.readBytes("video_1/7")).rejects.toMatchObject({ code: "not_found" });
   });
 

@@ -188,7 +188,7 @@ describe("one delivery", () => {
     const { reporter, completions } = frontDouble();
     const { settlement, left, stored } = await execute(reporter, makeClip);
     expect(settlement).toEqual({ type: "ack" });
-    expect(stored).toEqual([`${job.id}/3/content.mp4`]);
+    expect(stored).toEqual([`${job.id}/2/content.mp4`]);
     expect(left).toEqual([]);
     expect(completions).toHaveLength(1);
     expect(completions[0]).toMatchObject({
@@ -267,6 +267,7 @@ describe("one delivery", () => {
       putBytes: (...put) => store.putBytes(...put),
       openRead: (...read) => store.openRead(...read),
       readBytes: (id) => store.readBytes(id),
+      findSize: (id) => store.findSize(id),
       removeAll: (prefix) => store.removeAll(prefix),
       list: (prefix) => store.list(prefix),
       probe: () => store.probe(),
@@ -283,7 +284,7 @@ describe("one delivery", () => {
     };
     const { settlement, stored, met } = await execute(reporter, run, { store: awayFor(2) });
     expect(settlement).toEqual({ type: "ack" });
-    expect(stored).toEqual([`${job.id}/3/content.mp4`]);
+    expect(stored).toEqual([`${job.id}/2/content.mp4`]);
     expect([made, completions.length, failures.length]).toEqual([1, 1, 0]);
     expect(met).toEqual(["store_unavailable", "store_unavailable"]);
   });
@@ -447,7 +448,7 @@ describe("one delivery", () => {
     const sent = { preempted: leaving.signal };
     const { settlement, stored } = await execute(first, saves, sent);
     expect(settlement).toEqual({ type: "return" });
-    expect(stored).toEqual([`${job.id}/3/checkpoint.bin`]);
+    expect(stored).toEqual([`${job.id}/2/checkpoint.bin`]);
     const [checkpoint] = released;
 
     const goOn = async (saved: Artifact | null | undefined) => {
