@@ -29,10 +29,10 @@ const SUMS = [
   sql`DELETE FROM job_totals`,
   sql`DELETE FROM attempt_totals`,
   sql`INSERT INTO totals_rollup (rolled_until) VALUES (now() - interval '1 minute')`,
-  sql`INSERT INTO job_totals SELECT jobs.model, tier, state, count(*),
+  sql`INSERT INTO job_totals SELECT jobs.model, jobs.tier, state, count(*),
       count(*) FILTER (WHERE state = 'completed' AND charges.job_id IS NULL)
     FROM totals_rollup, jobs LEFT JOIN charges ON charges.job_id = jobs.id
-    WHERE ended_at < rolled_until GROUP BY jobs.model, tier, state`,
+    WHERE ended_at < rolled_until GROUP BY jobs.model, jobs.tier, state`,
   sql`INSERT INTO attempt_totals SELECT outcome, count(*), sum(gpu_ms)
     FROM totals_rollup, attempts
     WHERE outcome IS NOT NULL AND ended_at < rolled_until GROUP BY outcome`,

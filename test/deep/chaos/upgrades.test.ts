@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openMigrator } from "#framemill/front/database.js";
@@ -24,6 +26,7 @@ const CLIENTS = 4;
 const MINUTE_MS = 60_000;
 const LONGEST_LOCK_MS = limitOf(1_000);
 
+const run = promisify(execFile);
 const isThere = (await Promise.all([OLDEST, BEFORE].map(hasCommit))).every(Boolean);
 
 let folder: string;
@@ -55,8 +58,8 @@ it.skipIf(!isThere)(
       WORKER_TOKEN: "a-token-for-this-test-only",
     });
     const first = await startFront(env, oldest);
-    const key = (await promiseOutput(oldest, ["keys", "create"], env)).trim();
-    const load = startLoad(key, first.baseUrl);
+    const { stdout: key } = await run(process.execPath, [oldest, "keys", "create"], { env });
+    const load = startLoad(key.trim(), first.baseUrl);
     const locks = await watchLocks(databaseUrl);
     await sleep(2_000);
     const quiet = load.slowestMs();
@@ -97,12 +100,6 @@ async function startFront(env: NodeJS.ProcessEnv, cliPath?: string) {
   running.push(front);
   const [, baseUrl = ""] = await front.says(/"baseUrl":"([^"]+)"/);
   return { front, baseUrl };
-}
-
-async function promiseOutput(cliPath: string, words: readonly string[], env: NodeJS.ProcessEnv) {
-  const { execFile } = await import("node:child_process");
-  const { promisify } = await import("node:util");
-  return (await promisify(execFile)(process.execPath, [cliPath, ...words], { env })).stdout;
 }
 
 /** Clients that create clips, read, list and cancel them, one request after the other. */

@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Kysely, sql } from "kysely";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openMigrator } from "#framemill/front/database.js";
+import type { Front } from "#framemill/front/front.js";
+import { migrate } from "#framemill/front/schema.js";
+import type { Tables } from "#framemill/front/tables.js";
+import { rollUpUsage } from "#framemill/front/usage-rollup.js";
+import { summariseUsage } from "#framemill/front/usage-summaries.js";
+import type { Worker } from "#framemill/worker/worker.js";
+import {
+  type Answer,
+  BODY,
+  call,
+  createPostgres,
+  dropPostgres,
+  type Harness,
+  REPLY_MODELS,
+  startHarness,
+} from "../../support/front-harness.js";
+import { startScriptedWorker } from "../../support/front-workers.js";
+import { growLedger } from "../../support/grown-ledger.js";
+import { countOf, limitOf, noteVerdict } from "./verdicts.js";
+
+const JOBS = countOf({ short: 100_000, full: 5_000_000 });
+const ROUNDS = countOf({ short: 60, full: 300 });
+const DAYS = 30;
+const MINUTE_MS = 60_000;
+const SCRAPE_MS = limitOf(200);
+const USAGE_MS = limitOf(300);
+const RATIO = limitOf(1.1);
+
+interface Service {
+  readonly front: Front;
+  readonly key: string;
+}
+
+let harness: Harness;
+let worker: Worker;
+let databaseUrl: string;
+let kysely: Kysely<Tables>;
+let empty: Service;
+let grown: Service;
+beforeAll(async () => {
+  databaseUrl = await createPostgres();
+  await grow(openMigrator(databaseUrl));
+  harness = await startHarness("postgres");
+  const front = await harness.startReplica({ config: { ...harness.config, databaseUrl } });
+  ({ kysely } = front.database);
+  const project = await front.keys.createProject("test", {});
+  grown = { front, key: (await front.keys.createKey(project.id, "test")).key };
+  empty = { front: harness.front, key: harness.account.key };
+  worker = await startScriptedWorker(harness, async function* () {
+    const vectors = Buffer.from(Float32Array.of(0.6, 0.8).buffer).toString("base64");
+    yield { type: "output", output: { dimensions: 2, vectors, inputTokens: 3 } };
+  });
+}, 60 * MINUTE_MS);
+afterAll(async () => {
+  await worker?.stop();
+  await harness?.close();
+  if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
+});
+
+/** A ledger of before there were totals, brought up to date. */
+async function grow(db: Kysely<unknown>): Promise<void> {
+  const options = { contract: false, say: () => {} };
+  await migrate(db, options);
+  const beganAtMs = performance.now();
+  await growLedger(db, { jobs: JOBS, days: DAYS });
+  process.stdout.write(`${JOBS} jobs made in ${Math.round(performance.now() - beganAtMs)} ms\n`);
+  await sql`DELETE FROM schema_migrations WHERE name = '2026-11-22h-totals'`.execute(db);
+  await migrate(db, options);
+  await db.destroy();
+}
+
+it(
+  "T26: a ledger of millions is scraped, summed and served as fast as an empty one",
+  { timeout: 60 * MINUTE_MS },
+  async () => {
+    await catchUp();
+    const all = [grown, empty] as const;
+    const times = {
+      scrape: all.map((): number[] => []),
+      usage: all.map((): number[] => []),
+      embeddings: all.map((): number[] => []),
+      creations: all.map((): number[] => []),
+    };
+    for (let round = 0; round < ROUNDS; round += 1)
+      for (const [index, service] of all.entries()) {
+        times.embeddings[index]?.push(await timed(() => embed(service)));
+        times.creations[index]?.push(await timed(() => createAndCancel(service)));
+        if (round % 10 > 0) continue;
+        // No reading of before is told again.
+        await sleep(2_100);
+        times.scrape[index]?.push(await timed(() => scrape(service)));
+        times.usage[index]?.push(await timed(() => readUsage(service)));
+      }
+    const rows = Object.entries(times).map(([name, [large = [], small = []]]) => ({
+      name,
+      grown: median(large),
+      empty: median(small),
+      worst: Math.max(...large),
+    }));
+    const of = (name: string) =>
+      rows.find((row) => row.name === name) ?? { grown: 0, empty: 1, worst: 0 };
+    const slower = (name: string) => of(name).grown / of(name).empty;
+    const text = rows
+      .map(
+        ({ name, grown: large, empty: small, worst }) =>
+          `${name} ${large.toFixed(1)} / ${small.toFixed(1)} ms (× ${(large / small).toFixed(2)}, worst ${worst.toFixed(0)})`,
+      )
+      .join(", ");
+    const limits = {
+      scrape: of("scrape").worst <= SCRAPE_MS,
+      usage: of("usage").worst <= USAGE_MS,
+      embeddings: slower("embeddings") <= RATIO,
+      creations: slower("creations") <= RATIO,
+    };
+    await noteVerdict({
+      promise: "T26",
+      injected: `${JOBS} jobs of ${DAYS} days, ${ROUNDS} requests of each kind in turns with an empty ledger`,
+      counted: text,
+      holds: Object.values(limits).every(Boolean),
+    });
+    expect(limits).toEqual({ scrape: true, usage: true, embeddings: true, creations: true });
+    const told = await scrape(grown);
+    expect(told).toContain("framemill_ledger_up 1");
+    expect(told).toContain("framemill_ledger_history_up 1");
+    expect(told).toContain(`framemill_attempts{outcome="lost"} ${JOBS / 50}`);
+  },
+);
+
+/** As it is once the fronts have been at work for some minutes. */
+async function catchUp(): Promise<void> {
+  const isDone = async () => {
+    const { rows } = await sql<{ done: boolean }>`SELECT rolled_until > now() - interval '4 minutes'
+      AS done FROM usage_rollup`.execute(kysely);
+    return rows[0]?.done === true;
+  };
+  while (!(await isDone())) await rollUpUsage(kysely);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const beganAtMs = performance.now();
+  await work();
+  return performance.now() - beganAtMs;
+}
+
+async function embed({ front, key }: Service): Promise<void> {
+  const body = { model: REPLY_MODELS.embeddings, input: "a fox" };
+  succeed(await call(`${front.baseUrl}/embeddings`, { key, body }));
+}
+
+async function createAndCancel({ front, key }: Service): Promise<void> {
+  seed += 1;
+  const created = await call(`${front.baseUrl}/videos`, { key, body: { ...BODY, seed } });
+  succeed(created);
+  const url = `${front.baseUrl}/videos/${created.json.id}/cancel`;
+  succeed(await call(url, { key, method: "POST" }));
+}
+
+let seed = 0;
+
+function succeed({ status, text }: Answer): void {
+  if (status !== 200) throw new Error(text);
+}
+
+async function scrape({ front }: Service): Promise<string> {
+  return (await call(`${front.origin}/metrics`)).text;
+}
+
+async function readUsage({ front }: Service): Promise<void> {
+  const since = new Date(Date.now() - DAYS * 86_400_000).toISOString();
+  await summariseUsage(front.database.kysely, { since });
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? NaN;
+}
