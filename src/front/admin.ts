@@ -2,12 +2,27 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
+import { readMoment } from "../core/moments.js";
 import type { Operations } from "./operations.js";
+import { invoicesCsv, usageCsv } from "./usage-csv.js";
+import { readGroups, USAGE_GROUPS, type UsageGroup } from "./usage-groups.js";
 
 const newKey = z.strictObject({ project: z.string().min(1).max(64), name: z.string().max(64) });
 const limit = z.coerce.number().int().min(1).max(1_000).default(20);
 const word = z.string().min(1).max(256);
-const time = z.iso.datetime({ offset: true });
+const time = z.string().transform((text, context): string => {
+  const moment = readMoment(text, Date.now());
+  if (moment !== undefined) return moment;
+  context.addIssue(`must be a date, a time or e.g. 90m, 24h or 7d ago, got ${text.slice(0, 64)}`);
+  return z.NEVER;
+});
+const groups = z.string().transform((text, context): readonly UsageGroup[] => {
+  const read = readGroups(text);
+  if (read !== undefined) return read;
+  context.addIssue(`must be some of ${USAGE_GROUPS.join(",")}, got ${text.slice(0, 64)}`);
+  return z.NEVER;
+});
+const format = z.enum(["json", "csv"]).default("json");
 const jobsQuery = z.strictObject({
   limit,
   after: word.exactOptional(),
@@ -21,6 +36,13 @@ const usageQuery = z.strictObject({
   project: word.exactOptional(),
   since: time.exactOptional(),
   until: time.exactOptional(),
+  by: groups.exactOptional(),
+  format,
+});
+const invoicesQuery = z.strictObject({
+  month: z.string().max(7),
+  project: word.exactOptional(),
+  format,
 });
 const deadLettersQuery = z.strictObject({ limit });
 const idParams = z.object({ id: word });
@@ -34,6 +56,8 @@ const limits = z.strictObject({
 const renewal = z.strictObject({ renew: z.boolean() });
 const projectParams = z.object({ name: z.string().min(1).max(64) });
 const drainOrder = z.strictObject({ drain: z.boolean() });
+
+const CSV = "text/csv; charset=utf-8; header=present";
 
 /** Answers hold keys and secrets: nothing keeps, frames or refers to them. */
 const PRIVATE_HEADERS = {
@@ -98,7 +122,16 @@ function addJobRoutes(admin: FastifyInstance, operations: Operations): void {
     operations.retryJob(parse(idParams, params).id),
   );
   admin.get("/queues", async () => operations.listQueues());
-  admin.get("/usage", async ({ query }) => operations.summariseUsage(parse(usageQuery, query)));
+  admin.get("/usage", async ({ query }, reply) => {
+    const { format: wanted, ...asked } = parse(usageQuery, query);
+    const usage = await operations.summariseUsage(asked);
+    return wanted === "csv" ? reply.type(CSV).send(usageCsv(usage)) : usage;
+  });
+  admin.get("/invoices", async ({ query }, reply) => {
+    const { format: wanted, ...asked } = parse(invoicesQuery, query);
+    const invoices = await operations.readInvoices(asked);
+    return wanted === "csv" ? reply.type(CSV).send(invoicesCsv(invoices)) : invoices;
+  });
   admin.get("/dead-letters", async ({ query }) =>
     deadLetters.list(parse(deadLettersQuery, query).limit),
   );

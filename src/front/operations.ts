@@ -3,6 +3,7 @@ import { JobError } from "../core/errors.js";
 import type { DeadLetters } from "../queue/dead-letters.js";
 import type { Database } from "./database.js";
 import { createEstimates } from "./estimates.js";
+import { type InvoicesQuery, type MonthlyInvoices, readInvoices } from "./invoices.js";
 import {
   getJobDetail,
   type JobDetail,
@@ -36,6 +37,8 @@ export interface Operations {
   /** Jobs of each model now, and within the last minutes. */
   listQueues(): Promise<QueueSummary[]>;
   summariseUsage(query: UsageQuery): Promise<UsageSummary[]>;
+  /** What projects owe for a month (UTC). */
+  readInvoices(query: InvoicesQuery): Promise<MonthlyInvoices>;
   /** Messages that the broker has put aside. */
   readonly deadLetters: DeadLetters;
   listKeys(): Promise<ApiKey[]>;
@@ -77,6 +80,7 @@ export function createOperations(
     retryJob: (id) => retryJob(kysely, id, randomBytes),
     listQueues: () => summariseQueues(kysely),
     summariseUsage: (query) => summariseUsage(kysely, query),
+    readInvoices: (query) => readInvoices(kysely, query),
     listKeys: () => keys.listKeys(),
     async createKey(project, name) {
       const { id: projectId } = await ensureProject(project);

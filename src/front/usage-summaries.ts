@@ -3,6 +3,7 @@ import { UNIT_NAMES, type Units } from "../core/usage.js";
 import { inMicroUsd } from "./amounts.js";
 import { isProject, MONTH_START } from "./ledger.js";
 import type { Tables } from "./tables.js";
+import type { UsageGroup } from "./usage-groups.js";
 import {
   CHARGE_GROUP,
   CHARGE_SUMS,
@@ -12,10 +13,7 @@ import {
   unitColumn,
 } from "./usage-rollup.js";
 
-/** What usage may be summed by. */
-export const USAGE_GROUPS = ["day", "project", "key", "model", "tier"] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
-export const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
+const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
 
 /** What was spent within one group; what it is not summed by is absent. */
 export interface UsageSummary {

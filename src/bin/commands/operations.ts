@@ -4,6 +4,7 @@ import type { Config } from "../../config.js";
 import { findAdminKey } from "../admin-key.js";
 import { openDatabase } from "../../front/database.js";
 import { projectDefaults } from "../../front/front.js";
+import type { InvoicesQuery } from "../../front/invoices.js";
 import type { JobsQuery } from "../../front/job-summaries.js";
 import { createKeys } from "../../front/keys.js";
 import { createOperations, type Operations } from "../../front/operations.js";
@@ -90,6 +91,7 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     retryJob: (id) => call("POST", `/jobs/${at(id)}/retry`, {}),
     listQueues: () => call("GET", "/queues"),
     summariseUsage: (query) => call("GET", `/usage?${toSearch(query)}`),
+    readInvoices: (query) => call("GET", `/invoices?${toSearch(query)}`),
     deadLetters: {
       list: (limit) => call("GET", `/dead-letters?limit=${limit}`),
       async replay(id) {
@@ -114,7 +116,7 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
   };
 }
 
-function toSearch(query: JobsQuery | UsageQuery): string {
+function toSearch(query: JobsQuery | UsageQuery | InvoicesQuery): string {
   const fields = Object.entries(query).map(([name, value]): [string, string] => [
     name,
     String(value),

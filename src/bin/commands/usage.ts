@@ -1,30 +1,74 @@
 import type { Config } from "../../config.js";
+import type { MonthlyInvoices } from "../../front/invoices.js";
+import { invoicesCsv, usageCsv } from "../../front/usage-csv.js";
 import type { UsageQuery, UsageSummary } from "../../front/usage-summaries.js";
-import { formatUsd } from "./money.js";
+import { formatNanoUsd } from "./money.js";
 import { withOperations } from "./operations.js";
 import { printJson, printTable } from "./table.js";
 
+interface UsageOptions extends UsageQuery {
+  /** Invoices of a month, in the place of usage. */
+  readonly month?: string;
+  readonly json?: boolean;
+  readonly csv?: boolean;
+}
+
 export async function listUsage(
-  { json = false, ...query }: UsageQuery & { readonly json?: boolean },
+  { json = false, csv = false, month, ...query }: UsageOptions,
   config: Config,
 ): Promise<void> {
-  const usage = await withOperations(config, (operations) => operations.summariseUsage(query));
-  if (json) return printJson(usage);
-  const total = usage.reduce((sum, { chargedMicroUsd }) => sum + chargedMicroUsd, 0);
+  await withOperations(config, async (operations) => {
+    if (month !== undefined) {
+      const { project } = query;
+      const asked = project === undefined ? { month } : { month, project };
+      const invoices = await operations.readInvoices(asked);
+      if (csv) process.stdout.write(invoicesCsv(invoices));
+      else if (json) printJson(invoices);
+      else printInvoices(invoices);
+      return;
+    }
+    const usage = await operations.summariseUsage(query);
+    if (csv) process.stdout.write(usageCsv(usage));
+    else if (json) printJson(usage);
+    else printUsage(usage);
+  });
+}
+
+function printUsage(usage: readonly UsageSummary[]): void {
+  const total = usage.reduce((sum, { chargedNanoUsd }) => sum + chargedNanoUsd, 0);
   printTable(usage.map(toRow), "nothing was charged");
-  if (usage.length > 1) process.stdout.write(`\ntogether ${formatUsd(total)}\n`);
+  if (usage.length > 1) process.stdout.write(`\ntogether ${formatNanoUsd(total)}\n`);
 }
 
 function toRow(usage: UsageSummary): Record<string, string | number> {
+  const { day, project, projectId, keyId, key, model, tier } = usage;
   const units = Object.entries(usage.units).map(([unit, count]) => `${round(count)} ${unit}`);
   return {
-    project: usage.project ?? "",
-    model: usage.model ?? "(not noted)",
+    ...(day !== undefined && { day }),
+    ...(projectId !== undefined && { project: project ?? projectId }),
+    ...(keyId !== undefined && { key: key ?? keyId ?? "(not noted)" }),
+    ...(model !== undefined && { model: model ?? "(not noted)" }),
+    ...(tier !== undefined && { tier }),
     jobs: usage.jobs,
     units: units.join(", "),
     "worker hours": (usage.gpuMs / 3_600_000).toFixed(3),
-    charged: formatUsd(usage.chargedMicroUsd),
+    charged: formatNanoUsd(usage.chargedNanoUsd),
   };
+}
+
+function printInvoices({ month, isClosed, invoices, amountCents }: MonthlyInvoices): void {
+  const rows = invoices.map(
+    ({ projectId, project, lines, chargedNanoUsd, amountCents: cents }) => ({
+      id: projectId,
+      project,
+      jobs: lines.reduce((sum, { jobs }) => sum + jobs, 0),
+      charged: formatNanoUsd(chargedNanoUsd),
+      amount: `$${(cents / 100).toFixed(2)}`,
+    }),
+  );
+  printTable(rows, "nothing was charged");
+  const state = isClosed ? "closed" : "not closed: its charges are not all made or summed yet";
+  process.stdout.write(`\n${month} together $${(amountCents / 100).toFixed(2)}, ${state}\n`);
 }
 
 function round(count: number): number {

@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from "commander";
+import { readMoment, readMonth } from "../../core/moments.js";
+import { readGroups, USAGE_GROUPS, type UsageGroup } from "../../front/usage-groups.js";
 
 export function parseCount(text: string): number {
   const count = Number(text);
@@ -35,16 +37,22 @@ export function parsePort(text: string): number {
   throw new InvalidArgumentError(`must be a port, 0 to 65535, got ${text}`);
 }
 
-const AGO = /^(\d+)(m|h|d)$/;
-const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** A date, a time, or how long ago: `2026-11-01`, `2026-11-01T12:00Z`, `90m`, `24h`, `7d`; as ISO 8601 in UTC. */
+/** A date, a time, or how long ago, as ISO 8601 in UTC. */
 export function parseTime(text: string): string {
-  const [, count, unit] = AGO.exec(text) ?? [];
-  const atMs =
-    unit === "m" || unit === "h" || unit === "d"
-      ? Date.now() - Number(count) * UNIT_MS[unit]
-      : Date.parse(text);
-  if (!Number.isNaN(atMs)) return new Date(atMs).toISOString();
+  const moment = readMoment(text, Date.now());
+  if (moment !== undefined) return moment;
   throw new InvalidArgumentError(`must be a date, a time or e.g. 90m, 24h or 7d ago, got ${text}`);
+}
+
+/** Checked, and left as it is: `2026-11`. */
+export function parseMonth(text: string): string {
+  if (readMonth(text) !== undefined) return text;
+  throw new InvalidArgumentError(`must be a month such as 2026-11, got ${text}`);
+}
+
+/** Words of a list with commas between them. */
+export function parseGroups(text: string): readonly UsageGroup[] {
+  const groups = readGroups(text);
+  if (groups !== undefined) return groups;
+  throw new InvalidArgumentError(`must be some of ${USAGE_GROUPS.join(",")}, got ${text}`);
 }

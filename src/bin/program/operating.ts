@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { parseAmount, parsePage, parseTime } from "./numbers.js";
+import { parseAmount, parseGroups, parseMonth, parsePage, parseTime } from "./numbers.js";
 import type { ReadConfig } from "./read-config.js";
 
 /** `jobs`, `usage`, `top`, `trace` and `workers`: what a running service does. */
@@ -7,12 +7,21 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
   addJobCommands(program, config);
   program
     .command("usage")
-    .description(
-      "what projects used and were charged, by model; from the start of this month (UTC)",
-    )
+    .description("what projects used and were charged; from the start of this month (UTC)")
     .option("--project <name>", "id or name; all when left out")
     .option("--since <time>", "a date, a time, or e.g. 24h or 7d ago", parseTime)
     .option("--until <time>", "not included", parseTime)
+    .option(
+      "--by <groups>",
+      "some of day,project,key,model,tier; project,model,tier when left out",
+      parseGroups,
+    )
+    .addOption(
+      new Option("--month <month>", "what each project owes for e.g. 2026-11, rounded to the cent")
+        .argParser(parseMonth)
+        .conflicts(["since", "until", "by"]),
+    )
+    .addOption(new Option("--csv", "print as comma-separated values").conflicts("json"))
     .option("--json", "print as JSON")
     .action(async (options) => (await import("../commands/usage.js")).listUsage(options, config()));
   program

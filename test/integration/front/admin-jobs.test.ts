@@ -112,7 +112,7 @@ describe("an operator", () => {
   });
 
   it("reads what each project spent on each model, and what each queue holds", async () => {
-    const { project, key } = await harness.createAccount();
+    const { project, key, keyId } = await harness.createAccount();
     await makeClip(harness, key);
     await makeClip(harness, key);
     await createJob(front, key);
@@ -130,7 +130,27 @@ describe("an operator", () => {
         gpuMs: 2_468,
       },
     ]);
-    expect((await ask("/usage?until=2020-01-01T00:00:00Z")).json).toEqual([]);
+    expect((await ask("/usage?until=2020-01-01")).json).toEqual([]);
+    expect((await ask("/usage?since=yesterday")).json.error.param).toBe("since");
+    expect((await ask("/usage?by=project,colour")).json.error.message).toContain("day,project,key");
+    const today = new Date().toISOString().slice(0, 10);
+    const own = `project=${project.id}&since=24h`;
+    const table = await ask(`/usage?${own}&by=day,key&format=csv`);
+    expect(table.headers.get("content-type")).toMatch(/^text\/csv/);
+    expect(table.text.split("\r\n")).toEqual([
+      "day,project_id,project,key_id,key,modality,model,tier,jobs,input_tokens,output_tokens," +
+        "images,audio_seconds,video_seconds,characters,searches,worker_seconds,charged_usd",
+      `${today},,,${keyId},test,,,,2,0,0,0,0,8,0,0,2.468,1.440000000`,
+      "",
+    ]);
+    const month = today.slice(0, 7);
+    expect((await ask(`/invoices?project=${project.id}&month=${month}`)).json).toMatchObject({
+      month,
+      isClosed: false,
+      invoices: [{ project: project.name, chargedNanoUsd: 1_440_000_000, amountCents: 144 }],
+      amountCents: 144,
+    });
+    expect((await ask("/invoices?month=2026-13")).json.error.param).toBe("month");
     const [queue] = (await ask("/queues")).json;
     expect(queue).toMatchObject({ modality: "video", model: MODEL });
     expect(queue.queued + queue.waitingForTurn).toBeGreaterThan(0);
