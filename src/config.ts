@@ -66,6 +66,11 @@ const settings = z.object({
   acceptUnsigned: z.union([z.boolean(), z.stringbool()]).default(false),
   /** Bearer key of the admin routes; unset = none, except that `up` makes one in dataDir. */
   adminKey: z.string().min(16).optional(),
+  /** More keys of the admin routes, `name=key,name=key`, each of 16 characters or more: the audit trail tells their names. ADMIN_KEY's is `admin`. */
+  adminKeys: z
+    .string()
+    .regex(/^[\w.@-]{1,64}=[^,\s]{16,}(,[\w.@-]{1,64}=[^,\s]{16,})*$/, "must be name=key,name=key")
+    .optional(),
   /** PEM file of the certificate for HTTPS and gRPC TLS; none without its key. */
   tlsCertFile: z.string().optional(),
   /** PEM file of the key that goes with TLS_CERT_FILE. */
@@ -96,6 +101,8 @@ const settings = z.object({
   requestsPerMinute: count.default(600),
   /** Tokens a minute per project. */
   tokensPerMinute: count.default(200_000),
+  /** Days after which ended videos, music and stored responses are forgotten, with their prompts and answers. Change: to what you promise your callers. */
+  retentionDays: count.default(30),
   /** Jobs that a worker runs at once, over all models that take one at a time: so many polled ones, and so many of callers, for whom polled ones rest between two steps. */
   slots: count.default(1),
   /** CPU threads of the inference process. */

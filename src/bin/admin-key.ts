@@ -1,7 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
+import type { AdminKey } from "../front/admin.js";
 import { ensureSecret } from "./dev-file.js";
+
+/** ADMIN_KEY and those of ADMIN_KEYS, by name. */
+export function adminKeysOf({
+  adminKey,
+  adminKeys = "",
+}: Pick<Config, "adminKey" | "adminKeys">): AdminKey[] {
+  const named = adminKeys.split(",").filter(Boolean);
+  return [
+    ...(adminKey === undefined ? [] : [{ name: "admin", key: adminKey }]),
+    ...named.map((pair) => {
+      const at = pair.indexOf("=");
+      return { name: pair.slice(0, at), key: pair.slice(at + 1) };
+    }),
+  ];
+}
 
 type AdminConfig = Pick<Config, "adminKey" | "dataDir">;
 

@@ -6,7 +6,7 @@ import { createOperations } from "../front/operations.js";
 import { addWebPages } from "../front/web-pages.js";
 import { traceBroker } from "../queue/traced-broker.js";
 import type { Worker } from "../worker/worker.js";
-import { ensureAdminKey } from "./admin-key.js";
+import { ensureAdminKey, adminKeysOf } from "./admin-key.js";
 import { type Endpoint, readDevFile } from "./dev-file.js";
 import { createLog, type Log } from "./log.js";
 import { openParts, type Parts, runWorker } from "./parts.js";
@@ -104,9 +104,10 @@ export async function runFront(
     tracer: tracing.tracer,
     async addPages(app, { database, keys }) {
       await addWebPages(app, log);
-      if (config.adminKey === undefined) return;
-      const operations = createOperations(database, keys, broker.deadLetters);
-      addAdminRoutes(app, operations, config.adminKey);
+      const adminKeys = adminKeysOf(config);
+      if (adminKeys.length === 0) return;
+      const operations = createOperations(database, keys, broker.deadLetters, log);
+      addAdminRoutes(app, operations, adminKeys);
     },
   }).catch(async (thrown: unknown) => {
     await tracing.close();

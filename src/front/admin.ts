@@ -1,11 +1,24 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
 import { readMoment } from "../core/moments.js";
-import type { Operations } from "./operations.js";
+import type { LocalOperations, Operations } from "./operations.js";
 import { invoicesCsv, usageCsv } from "./usage-csv.js";
 import { readGroups, USAGE_GROUPS, type UsageGroup } from "./usage-groups.js";
+
+/** A key of the admin routes, and who has it. */
+export interface AdminKey {
+  readonly name: string;
+  readonly key: string;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Whose admin key it bears. */
+    adminName: string;
+  }
+}
 
 const newKey = z.strictObject({ project: z.string().min(1).max(64), name: z.string().max(64) });
 const limit = z.coerce.number().int().min(1).max(1_000).default(20);
@@ -44,6 +57,12 @@ const invoicesQuery = z.strictObject({
   project: word.exactOptional(),
   format,
 });
+const actionsQuery = z.strictObject({
+  limit,
+  since: time.exactOptional(),
+  actor: word.exactOptional(),
+});
+const confirmation = z.strictObject({ confirm: z.string() });
 const deadLettersQuery = z.strictObject({ limit });
 const idParams = z.object({ id: word });
 const count = z.number().int().positive();
@@ -67,60 +86,72 @@ const PRIVATE_HEADERS = {
   "x-frame-options": "DENY",
 } as const;
 
-/** `/admin/…`: what the command line asks of a running front, behind the admin key. */
+/** `/admin/…`: what the command line asks of a running front, behind an admin key; changes are noted. */
 export function addAdminRoutes(
   app: FastifyInstance,
-  operations: Operations,
-  adminKey: string,
+  operations: LocalOperations,
+  adminKeys: readonly AdminKey[],
 ): void {
   void app.register(
     async (admin) => {
-      admin.addHook("onRequest", async ({ headers }, reply) => {
+      admin.decorateRequest("adminName", "");
+      admin.addHook("onRequest", async (request, reply) => {
         reply.headers(PRIVATE_HEADERS);
-        if (!sameText(headers.authorization ?? "", `Bearer ${adminKey}`)) {
+        const given = request.headers.authorization ?? "";
+        const known = adminKeys.find(({ key }) => sameText(given, `Bearer ${key}`));
+        if (known === undefined)
           throw new JobError("invalid_api_key", "the admin key is not right");
-        }
+        request.adminName = known.name;
       });
-      addJobRoutes(admin, operations);
-      admin.get("/overview", async () => operations.readOverview());
-      admin.get("/keys", async () => operations.listKeys());
-      admin.post("/keys", async ({ body }) => {
-        const { project, name } = parse(newKey, body);
-        return operations.createKey(project, name);
+      const by = ({ adminName, ip }: FastifyRequest): Operations =>
+        operations.as({ name: adminName, address: ip });
+      addReadingRoutes(admin, operations);
+      addJobRoutes(admin, by);
+      admin.post("/keys", async (call) => {
+        const { project, name } = parse(newKey, call.body);
+        return by(call).createKey(project, name);
       });
-      admin.get("/projects", async () => operations.listProjects());
-      admin.put("/projects/:name", async ({ params, body }) =>
-        operations.setProject(parse(projectParams, params).name, parse(limits, body)),
+      admin.put("/projects/:name", async (call) =>
+        by(call).setProject(parse(projectParams, call.params).name, parse(limits, call.body)),
       );
-      admin.post("/projects/:name/webhook-secret", async ({ params, body }, reply) => {
-        const { renew } = parse(renewal, body);
-        const secret = await operations.webhookSecret(parse(projectParams, params).name, renew);
-        return reply.send(JSON.stringify(secret));
+      admin.post("/projects/:name/webhook-secret", async (call, reply) => {
+        const { renew } = parse(renewal, call.body);
+        const { name } = parse(projectParams, call.params);
+        return reply.send(JSON.stringify(await by(call).webhookSecret(name, renew)));
       });
-      admin.get("/workers", async () => operations.listWorkers());
-      admin.post("/workers/:id/drain", async ({ params, body }) => {
-        const { drain } = parse(drainOrder, body);
-        await operations.drainWorker(parse(idParams, params).id, drain);
+      admin.get("/projects/:name/erasure", async ({ params }) =>
+        operations.findErasure(parse(projectParams, params).name),
+      );
+      admin.post("/projects/:name/erasure", async (call) => {
+        const { projectId } = await operations.findErasure(parse(projectParams, call.params).name);
+        const { confirm } = parse(confirmation, call.body);
+        if (confirm === projectId) return by(call).eraseProject(projectId);
+        throw new JobError("invalid_value", `confirm must be the project's id, ${projectId}`, {
+          param: "confirm",
+        });
+      });
+      admin.post("/workers/:id/drain", async (call) => {
+        const { drain } = parse(drainOrder, call.body);
+        await by(call).drainWorker(parse(idParams, call.params).id, drain);
         return { drain };
       });
-      admin.delete("/keys/:id", async ({ params }, reply) =>
-        reply.send(JSON.stringify(await operations.revokeKey(parse(idParams, params).id))),
-      );
+      admin.delete("/keys/:id", async (call, reply) => {
+        const { id } = parse(idParams, call.params);
+        return reply.send(JSON.stringify(await by(call).revokeKey(id)));
+      });
     },
     { prefix: "/admin" },
   );
 }
 
-function addJobRoutes(admin: FastifyInstance, operations: Operations): void {
-  const { deadLetters } = operations;
+function addReadingRoutes(admin: FastifyInstance, operations: Operations): void {
+  admin.get("/overview", async () => operations.readOverview());
+  admin.get("/keys", async () => operations.listKeys());
+  admin.get("/projects", async () => operations.listProjects());
+  admin.get("/workers", async () => operations.listWorkers());
   admin.get("/jobs", async ({ query }) => operations.listJobs(parse(jobsQuery, query)));
   admin.get("/jobs/:id", async ({ params }) => operations.getJob(parse(idParams, params).id));
-  admin.post("/jobs/:id/cancel", async ({ params }) => ({
-    cancelled: await operations.cancelJob(parse(idParams, params).id),
-  }));
-  admin.post("/jobs/:id/retry", async ({ params }) =>
-    operations.retryJob(parse(idParams, params).id),
-  );
+  admin.get("/audit", async ({ query }) => operations.listActions(parse(actionsQuery, query)));
   admin.get("/queues", async () => operations.listQueues());
   admin.get("/usage", async ({ query }, reply) => {
     const { format: wanted, ...asked } = parse(usageQuery, query);
@@ -133,13 +164,21 @@ function addJobRoutes(admin: FastifyInstance, operations: Operations): void {
     return wanted === "csv" ? reply.type(CSV).send(invoicesCsv(invoices)) : invoices;
   });
   admin.get("/dead-letters", async ({ query }) =>
-    deadLetters.list(parse(deadLettersQuery, query).limit),
+    operations.deadLetters.list(parse(deadLettersQuery, query).limit),
   );
-  admin.post("/dead-letters/:id/replay", async ({ params }) => ({
-    replayed: await deadLetters.replay(parse(idParams, params).id),
+}
+
+function addJobRoutes(admin: FastifyInstance, by: (request: FastifyRequest) => Operations): void {
+  const idOf = ({ params }: FastifyRequest) => parse(idParams, params).id;
+  admin.post("/jobs/:id/cancel", async (call) => ({
+    cancelled: await by(call).cancelJob(idOf(call)),
   }));
-  admin.delete("/dead-letters/:id", async ({ params }) => ({
-    dropped: await deadLetters.drop(parse(idParams, params).id),
+  admin.post("/jobs/:id/retry", async (call) => by(call).retryJob(idOf(call)));
+  admin.post("/dead-letters/:id/replay", async (call) => ({
+    replayed: await by(call).deadLetters.replay(idOf(call)),
+  }));
+  admin.delete("/dead-letters/:id", async (call) => ({
+    dropped: await by(call).deadLetters.drop(idOf(call)),
   }));
 }
 

@@ -154,14 +154,13 @@ async function startParts(
   closers.add(outbox.close);
   closers.add(() => reportServer.close());
   const republishAll = config.amqpUrl === undefined;
-  const repliedModalities = listModalities()
-    .filter(({ endpoint }) => endpoint.delivery === "reply")
-    .map(({ name }) => name);
+  const modalities = listModalities().map(({ name }) => name);
+  const { retentionDays } = config;
   const presence = await keepFrontPresence({ database, grpcAddress: reportTo, log, now });
   closers.add(presence.leave);
   const { maySayGone } = presence;
   const shared = { database, broker, store, outbox, log };
-  const keeping = { ...shared, republishAll, repliedModalities, maySayGone };
+  const keeping = { ...shared, republishAll, modalities, retentionDays, maySayGone };
   const janitor = await startJanitor(keeping);
   const objectOf = (name: string) => findModality(name)?.endpoint.object ?? name;
   const { webhookAllowPrivate: allowPrivate } = config;

@@ -10,6 +10,7 @@ import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
 import { sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
+import { eraseProjects } from "./erasure.js";
 import { rollUpUsage } from "./usage-rollup.js";
 import { rollUpTotals } from "./totals.js";
 import { forgetWorkers } from "./workers.js";
@@ -22,8 +23,10 @@ export interface JanitorOptions {
   readonly log: Logger;
   /** The broker forgets its messages with the process: publish every open job at the start. */
   readonly republishAll: boolean;
-  /** Names of the modalities that answer at once; what they store is kept for 30 days. */
-  readonly repliedModalities: readonly string[];
+  /** Names of all modalities. */
+  readonly modalities: readonly string[];
+  /** Days after its end in which a job that can be read again is forgotten. */
+  readonly retentionDays: number;
   /** Whether the silence of another front means that it has gone. */
   readonly maySayGone: () => boolean;
 }
@@ -60,11 +63,13 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
       await removeFiles(options);
       await removeLeftovers(options);
       await forgetReplies(options);
-      await deleteOldRows(db, options.repliedModalities);
+      await deleteOldRows(db);
+      await forgetKept(options);
       await forgetWorkers(db);
       await rollUpTotals(db);
       await forgetFronts(db);
       await rollUpUsage(db);
+      await eraseProjects(db, options.store);
     },
     onError: (error) => {
       const message = error instanceof Error ? error.message : String(error);
@@ -203,18 +208,31 @@ function idsOf(rows: readonly { readonly id: string }[]): string[] {
   return rows.map(({ id }) => id);
 }
 
+/** Batches of one round: a ledger whose retention was made shorter is caught up with in many. */
+const MOST_BATCHES = 20;
+
+/** Polled and stored jobs with what was asked and answered, once their retention is over. */
+async function forgetKept({
+  database: { kysely },
+  modalities,
+  retentionDays,
+}: JanitorOptions): Promise<void> {
+  for (let batch = 0; batch < MOST_BATCHES; batch += 1) {
+    const { rows } = await sql`DELETE FROM jobs WHERE id IN (
+      SELECT id FROM jobs WHERE kept AND files_removed AND modality = ANY(${modalities}::text[])
+        AND ended_at < now() - ${retentionDays}::int * interval '1 day'
+      LIMIT ${BATCH}) RETURNING id`.execute(kysely);
+    if (rows.length < BATCH) return;
+  }
+}
+
 /** Rows go when nothing of them is shown any more; charges and attempts stay. */
-async function deleteOldRows(db: Kysely<Tables>, replied: readonly string[]): Promise<void> {
+async function deleteOldRows(db: Kysely<Tables>): Promise<void> {
   await sql`DELETE FROM jobs WHERE files_removed AND deleted_at < now() - interval '24 hours'`.execute(
     db,
   );
   await sql`DELETE FROM jobs WHERE NOT kept AND files_removed
     AND ended_at < now() - interval '24 hours'`.execute(db);
-  await db
-    .deleteFrom("jobs")
-    .where("modality", "in", replied)
-    .where(sql<boolean>`kept AND files_removed AND ended_at < now() - interval '30 days'`)
-    .execute();
   await sql`UPDATE jobs SET idempotency_key = NULL
     WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'`.execute(db);
   await sql`DELETE FROM rate_limits

@@ -1,7 +1,17 @@
 import { randomBytes } from "node:crypto";
+import type { Logger } from "pino";
 import { JobError } from "../core/errors.js";
 import type { DeadLetters } from "../queue/dead-letters.js";
+import {
+  type ActionsQuery,
+  type Actor,
+  auditedOperations,
+  listActions,
+  recordAction,
+  type RecordedAction,
+} from "./audit.js";
 import type { Database } from "./database.js";
+import { askErasure, type Erasure, findErasure } from "./erasure.js";
 import { createEstimates } from "./estimates.js";
 import { type InvoicesQuery, type MonthlyInvoices, readInvoices } from "./invoices.js";
 import {
@@ -52,10 +62,22 @@ export interface Operations {
   webhookSecret(name: string, renew: boolean): Promise<string>;
   /** Queues, throughput, waits, failures and money. */
   readOverview(): Promise<Overview>;
+  /** What erasing a project (id or name) removes, or has still to remove. */
+  findErasure(project: string): Promise<Erasure>;
+  /** Begins to erase a project: nothing of it comes back. Fronts go on with it. */
+  eraseProject(projectId: string): Promise<Erasure>;
+  /** Changes that were asked for here and at the command line, newest first. */
+  listActions(query: ActionsQuery): Promise<RecordedAction[]>;
   /** Those that were heard of within the last 15 s. */
   listWorkers(): Promise<WorkerSummary[]>;
   /** `drain`: it finishes its jobs and takes no more, until it is told otherwise. */
   drainWorker(workerId: string, drain: boolean): Promise<void>;
+}
+
+/** Operations on the ledger itself. */
+export interface LocalOperations extends Operations {
+  /** The same as somebody does them: what they change is noted. */
+  as(actor: Actor): Operations;
 }
 
 /** `deadLetters` of the broker, where there is one at hand. */
@@ -63,12 +85,13 @@ export function createOperations(
   { kysely }: Database,
   keys: Keys,
   deadLetters: DeadLetters = NO_DEAD_LETTERS,
-): Operations {
+  log?: Pick<Logger, "info">,
+): LocalOperations {
   const ensureProject = async (name: string): Promise<Project> =>
     (await keys.listProjects()).find((known) => known.name === name) ??
     (await keys.createProject(name));
   const estimates = createEstimates({ kysely, now: () => performance.now() });
-  return {
+  const operations: Operations = {
     readOverview: createOverview(kysely, estimates),
     deadLetters,
     listJobs: (query) => listJobSummaries(kysely, query),
@@ -94,6 +117,14 @@ export function createOperations(
       await keys.webhookSecret((await ensureProject(name)).id, renew),
     listWorkers: () => listWorkers(kysely),
     drainWorker: (workerId, drain) => setDrain(kysely, workerId, drain),
+    findErasure: (project) => findErasure(kysely, project),
+    eraseProject: (projectId) => askErasure(kysely, projectId),
+    listActions: (query) => listActions(kysely, query),
+  };
+  return {
+    ...operations,
+    as: (actor) =>
+      auditedOperations(operations, actor, async (action) => recordAction(kysely, action, log)),
   };
 }
 

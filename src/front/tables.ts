@@ -21,6 +21,10 @@ export interface ProjectsTable {
   /** `whsec_…`, which signs webhooks; null until an operator makes one. */
   webhook_secret: string | null;
   created_at: Timestamp;
+  /** From then on its jobs are removed by the janitor. */
+  erasure_asked_at: OptionalTimestamp;
+  /** Nothing is left of it but its charges. */
+  erased_at: OptionalTimestamp;
 }
 
 export interface ApiKeysTable {
@@ -184,6 +188,18 @@ export interface PacesTable {
   lasted_seconds: readonly number[];
 }
 
+/** What was done by the admin routes and the command line. */
+export interface AdminActionsTable {
+  id: Generated<number>;
+  at: Timestamp;
+  actor: string;
+  address: string | null;
+  action: string;
+  target: string | null;
+  detail: Json<Readonly<Record<string, unknown>>>;
+  outcome: string;
+}
+
 export interface RateLimitsTable {
   key: string;
   points: number;
@@ -216,6 +232,7 @@ export interface Tables {
   attempts: AttemptsTable;
   paces: PacesTable;
   rate_limits: RateLimitsTable;
+  admin_actions: AdminActionsTable;
   secrets: SecretsTable;
   fronts: FrontsTable;
 }

@@ -4,13 +4,12 @@ import type { UsageSummary } from "./usage-summaries.js";
 
 type Cell = string | number;
 
+const FIRST_COLUMNS = "day project_id project key_id key modality model tier jobs".split(" ");
+const LAST_COLUMNS = ["worker_seconds", "charged_usd"];
+
 /** Usage as comma-separated values (RFC 4180) with a heading; dollars are exact. */
 export function usageCsv(usage: readonly UsageSummary[]): string {
-  const heading = [
-    ...["day", "project_id", "project", "key_id", "key", "modality", "model", "tier", "jobs"],
-    ...UNIT_NAMES.map(toSnakeCase),
-    ...["worker_seconds", "charged_usd"],
-  ];
+  const heading = [...FIRST_COLUMNS, ...UNIT_NAMES.map(toSnakeCase), ...LAST_COLUMNS];
   const rows = usage.map((line): Cell[] => [
     line.day ?? "",
     line.projectId ?? "",

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { userInfo } from "node:os";
 import { z } from "zod";
 import type { Config } from "../../config.js";
 import { findAdminKey } from "../admin-key.js";
+import type { ActionsQuery } from "../../front/audit.js";
 import { openDatabase } from "../../front/database.js";
 import { projectDefaults } from "../../front/front.js";
 import type { InvoicesQuery } from "../../front/invoices.js";
@@ -33,10 +35,20 @@ export async function withOperations<T>(
   const aside = openDeadLetters(config);
   try {
     const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
-    return await use(createOperations(database, keys, aside.deadLetters));
+    const operations = createOperations(database, keys, aside.deadLetters);
+    return await use(operations.as({ name: `cli:${systemUser()}`, address: null }));
   } finally {
     await aside.close();
     await database.close();
+  }
+}
+
+/** A container's user may have a number only. */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "unknown");
   }
 }
 
@@ -109,6 +121,9 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     setProject: (name, limits) => call("PUT", `/projects/${encodeURIComponent(name)}`, limits),
     webhookSecret: (name, renew) =>
       call("POST", `/projects/${encodeURIComponent(name)}/webhook-secret`, { renew }),
+    findErasure: (project) => call("GET", `/projects/${at(project)}/erasure`),
+    eraseProject: (id) => call("POST", `/projects/${at(id)}/erasure`, { confirm: id }),
+    listActions: (query) => call("GET", `/audit?${toSearch(query)}`),
     readOverview: () => call("GET", "/overview"),
     listWorkers: () => call("GET", "/workers"),
     drainWorker: (workerId, drain) =>
@@ -116,7 +131,7 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
   };
 }
 
-function toSearch(query: JobsQuery | UsageQuery | InvoicesQuery): string {
+function toSearch(query: JobsQuery | UsageQuery | InvoicesQuery | ActionsQuery): string {
   const fields = Object.entries(query).map(([name, value]): [string, string] => [
     name,
     String(value),

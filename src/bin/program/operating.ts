@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { parseAmount, parseGroups, parseMonth, parsePage, parseTime } from "./numbers.js";
 import type { ReadConfig } from "./read-config.js";
 
-/** `jobs`, `usage`, `top`, `trace` and `workers`: what a running service does. */
+/** `jobs`, `usage`, `audit`, `top`, `trace` and `workers`: what a running service does. */
 export function addOperatingCommands(program: Command, config: ReadConfig): void {
   addJobCommands(program, config);
   program
@@ -24,6 +24,14 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     .addOption(new Option("--csv", "print as comma-separated values").conflicts("json"))
     .option("--json", "print as JSON")
     .action(async (options) => (await import("../commands/usage.js")).listUsage(options, config()));
+  program
+    .command("audit")
+    .description("what was changed by admin keys and the command line, newest first")
+    .option("--limit <count>", "most entries, 1 to 1000", parsePage, 50)
+    .option("--since <time>", "a date, a time, or e.g. 24h or 7d ago", parseTime)
+    .option("--actor <name>", "of one admin key, or cli:USER")
+    .option("--json", "print as JSON")
+    .action(async (options) => (await import("../commands/audit.js")).listAudit(options, config()));
   program
     .command("top")
     .description("queues, workers, waits and failures, live; q or Ctrl-C ends it")

@@ -43,6 +43,16 @@ export function addTenantCommands(program: Command, config: ReadConfig): void {
       (await import("../commands/projects.js")).setProject(name, options, config()),
     );
   projects
+    .command("erase")
+    .argument("<project>", "id, or a name that only it has")
+    .option("--yes", "do not ask")
+    .option("--wait", "until nothing is left of it")
+    .option("--json", "print as JSON")
+    .description("removes a project's prompts, outputs, files, keys and name; keeps its charges")
+    .action(async (project: string, options) =>
+      (await import("../commands/erase-project.js")).eraseProject(project, options, config()),
+    );
+  projects
     .command("webhook-secret")
     .argument("<name>", "made when there is none")
     .option("--renew", "make another one: what the old one signs is no longer believed")

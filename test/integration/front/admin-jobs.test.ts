@@ -27,7 +27,7 @@ describe("an operator", () => {
     front = await harness.startReplica({
       addPages(app, { keys, database }) {
         const operations = createOperations(database, keys, harness.broker.deadLetters);
-        addAdminRoutes(app, operations, ADMIN_KEY);
+        addAdminRoutes(app, operations, [{ name: "admin", key: ADMIN_KEY }]);
       },
     });
     other = await harness.createAccount();

@@ -28,7 +28,7 @@ beforeAll(async () => {
   front = await harness.startReplica({
     models,
     addPages(app, { keys, database }) {
-      addAdminRoutes(app, createOperations(database, keys), ADMIN_KEY);
+      addAdminRoutes(app, createOperations(database, keys), [{ name: "admin", key: ADMIN_KEY }]);
     },
   });
   stranger = await harness.createAccount();
