@@ -44,7 +44,7 @@ export async function reserveSpending(
 }
 
 /** Nano-dollars that a project was charged since the first moment of an hour: sums, and what came since. */
-export function spentSince(
+function spentSince(
   projectId: RawBuilder<unknown>,
   start: RawBuilder<unknown>,
 ): RawBuilder<unknown> {

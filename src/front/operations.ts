@@ -4,8 +4,8 @@ import { JobError } from "../core/errors.js";
 import type { DeadLetters } from "../queue/dead-letters.js";
 import {
   type ActionsQuery,
+  type AdminAction,
   type Actor,
-  auditedOperations,
   listActions,
   recordAction,
   type RecordedAction,
@@ -132,3 +132,60 @@ const refuse = async (): Promise<never> => {
   throw new JobError("service_unavailable", "no broker is at hand");
 };
 const NO_DEAD_LETTERS: DeadLetters = { list: refuse, replay: refuse, drop: refuse };
+
+type Note = (action: AdminAction) => Promise<void>;
+
+/** The same operations, of which those that change anything, or tell a secret, are noted with their outcome. */
+function auditedOperations(operations: Operations, actor: Actor, note: Note): Operations {
+  const audited = async <T>(
+    action: string,
+    { target, detail = {} }: { readonly target: string; readonly detail?: AdminAction["detail"] },
+    run: () => Promise<T>,
+  ): Promise<T> => {
+    const base = { actor: actor.name, address: actor.address, action, target, detail };
+    try {
+      const result = await run();
+      await note({ ...base, outcome: result === false ? "unchanged" : "done" });
+      return result;
+    } catch (thrown) {
+      const outcome = thrown instanceof JobError ? thrown.code : "server_error";
+      await note({ ...base, outcome });
+      throw thrown;
+    }
+  };
+  const { deadLetters } = operations;
+  return {
+    ...operations,
+    cancelJob: (id) =>
+      audited("jobs.cancel", { target: id }, async () => await operations.cancelJob(id)),
+    retryJob: (id) =>
+      audited("jobs.retry", { target: id }, async () => await operations.retryJob(id)),
+    deadLetters: {
+      list: (limit) => deadLetters.list(limit),
+      replay: (id) =>
+        audited("dead-letters.replay", { target: id }, async () => await deadLetters.replay(id)),
+      drop: (id) =>
+        audited("dead-letters.drop", { target: id }, async () => await deadLetters.drop(id)),
+    },
+    createKey: (project, name) =>
+      audited("keys.create", { target: project, detail: { name } }, async () => {
+        return await operations.createKey(project, name);
+      }),
+    revokeKey: (id) =>
+      audited("keys.revoke", { target: id }, async () => await operations.revokeKey(id)),
+    setProject: (name, limits) =>
+      audited("projects.set", { target: name, detail: { ...limits } }, async () => {
+        return await operations.setProject(name, limits);
+      }),
+    webhookSecret: (name, renew) =>
+      audited("projects.webhook-secret", { target: name, detail: { renew } }, async () => {
+        return await operations.webhookSecret(name, renew);
+      }),
+    eraseProject: (id) =>
+      audited("projects.erase", { target: id }, async () => await operations.eraseProject(id)),
+    drainWorker: (id, drain) =>
+      audited("workers.drain", { target: id, detail: { drain } }, async () => {
+        await operations.drainWorker(id, drain);
+      }),
+  };
+}
