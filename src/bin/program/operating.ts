@@ -99,7 +99,7 @@ function addJobCommands(program: Command, config: ReadConfig): void {
   jobs
     .command("cancel")
     .argument("<ids...>", "jobs that have not ended")
-    .description("ends jobs, which cost nothing then; a worker stops within 5 s")
+    .description("ends jobs: what no caller was sent costs nothing; a worker stops within 5 s")
     .option("--json", "print as JSON")
     .action(async (ids: string[], options) =>
       (await import("../commands/jobs.js")).cancelJobs(ids, options, config()),
