@@ -5,7 +5,7 @@ import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
 import { abandonGone, forgetFronts } from "./fronts.js";
-import { abandonReplies, failOverdueJobs } from "./jobs.js";
+import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
 import { sentFolder } from "./new-job.js";
@@ -35,6 +35,8 @@ const INTERVAL_MS = 5_000;
 /** After its start a front waits this long for reports of work that was finished while it was away. */
 const QUIET_MS = 10_000;
 const BATCH = 200;
+/** After its job's end a worker stores nothing any more: its lease is over, and what was on its way has come. */
+const LATEST_FILE_MS = LEASE_MS + 60_000;
 
 /** Keeps what is outside the ledger in step with it: messages, files, deadlines. Safe on every replica. */
 export async function startJanitor(options: JanitorOptions): Promise<Repeating> {
@@ -141,19 +143,33 @@ async function removeFiles({ database: { kysely }, store }: JanitorOptions): Pro
     await Promise.all(rows.map(({ id }) => store.removeAll(`${id}/`)));
     await kysely
       .updateTable("jobs")
-      .set({ files_removed: true })
+      .set({ files_removed: true, has_leftovers: sql<boolean>`attempts > 0` })
       .where("id", "in", idsOf(rows))
       .execute();
   });
 }
 
-/** Files and checkpoints of attempts before the one that completed: those were killed, or handed over. */
+interface Leftover {
+  readonly id: string;
+  readonly token: number;
+  readonly is_gone: boolean;
+}
+
+/**
+ * Files and checkpoints of attempts before the one that completed: those were killed, or handed over.
+ * Of a job that failed or was deleted, what its worker stored before it heard of that.
+ */
 async function removeLeftovers({ database: { kysely }, store }: JanitorOptions): Promise<void> {
-  const next = sql<{ id: string; token: number }>`
-    SELECT id, token FROM jobs WHERE has_leftovers ORDER BY ended_at LIMIT ${BATCH}`;
+  const next = sql<Leftover>`
+    SELECT id, token, state = 'failed' OR deleted_at IS NOT NULL AS is_gone FROM jobs
+    WHERE has_leftovers AND (state = 'completed' AND deleted_at IS NULL
+      OR greatest(ended_at, deleted_at) <= now() - ${LATEST_FILE_MS} * interval '1 millisecond')
+    ORDER BY ended_at LIMIT ${BATCH}`;
   await inBatches(kysely, next, async (rows) => {
-    const folders = rows.flatMap(({ id, token }) =>
-      Array.from({ length: token - 1 }, (_, index) => attemptFolder(id, index + 1)),
+    const folders = rows.flatMap(({ id, token, is_gone: isGone }) =>
+      isGone
+        ? [`${id}/`]
+        : Array.from({ length: token - 1 }, (_, index) => attemptFolder(id, index + 1)),
     );
     await Promise.all(folders.map((folder) => store.removeAll(folder)));
     await kysely

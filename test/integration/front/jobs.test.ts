@@ -153,6 +153,23 @@ describe("jobs", () => {
     expect(shown).toEqual([20, 70, 70, 99, 99, 99]);
   });
 
+  it("removes what a worker stores after its job was cancelled", async () => {
+    const { database, store } = harness;
+    const id = await create();
+    const { token } = await claim(harness.front, id);
+    await ask(`/${id}/cancel`, { method: "POST" });
+    const areRemoved = async () =>
+      (await sql`SELECT FROM jobs WHERE id = ${id} AND files_removed`.execute(database.kysely)).rows
+        .length === 1;
+    await expect.poll(areRemoved, SOON).toBe(true);
+    const late = { id: `${id}/${token}/content.mp4`, variant: "content", mediaType: "video/mp4" };
+    await store.putBytes(late, Buffer.from("late"));
+    await sql`UPDATE jobs SET ended_at = ended_at - interval '2 minutes' WHERE id = ${id}`.execute(
+      database.kysely,
+    );
+    await expect.poll(async () => await store.list(`${id}/`), SOON).toEqual([]);
+  });
+
   it("blames no job for an outage or a worker's full disk, and lets it wait longer each time", async () => {
     const id = await create();
     const pauses: number[] = [];
