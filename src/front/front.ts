@@ -29,7 +29,7 @@ import { createFileLinks } from "./file-links.js";
 import { limitFailures } from "./failed-keys.js";
 import { createFencing, FENCING_SECRET } from "./fencing.js";
 import { addFileRoute } from "./file-route.js";
-import { createReadiness } from "./health.js";
+import { createReadiness, type PartStates, watchParts } from "./health.js";
 import { keepFrontPresence } from "./fronts.js";
 import { startJanitor } from "./janitor.js";
 import { createKeys, type Keys } from "./keys.js";
@@ -170,7 +170,10 @@ async function startParts(
   const estimates = createEstimates({ kysely, concurrencyOf, now });
   const scaler = await openScaler(config, estimates);
   if (scaler !== undefined) closers.add(() => scaler.close());
-  const metrics = createMetrics(database, estimates);
+  const watch = watchParts(shared);
+  closers.add(watch.stop);
+  const partStates = watch.states;
+  const metrics = createMetrics(database, estimates, partStates);
   const told = await openMetrics(config, metrics, log);
   if (told !== undefined) closers.add(() => told.close());
   const parts = { keys, database, handlers };
@@ -182,6 +185,7 @@ async function startParts(
     exchanges,
     estimates,
     metrics,
+    partStates,
     cancelAtWorker,
     findOwnObstacle,
   });
@@ -223,6 +227,7 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 
 interface Shared {
   readonly metrics: Metrics;
+  readonly partStates: () => PartStates;
   readonly changes: Changes;
   readonly outbox: Outbox;
   readonly exchanges: Exchanges;
@@ -234,9 +239,9 @@ interface Shared {
 async function createApp(
   options: FrontOptions,
   { keys, database }: FrontParts,
-  { metrics, ...shared }: Shared,
+  { metrics, partStates, ...shared }: Shared,
 ): Promise<FastifyInstance> {
-  const { config, broker, store, log, tracer = UNTRACED } = options;
+  const { config, store, log, tracer = UNTRACED } = options;
   const now = (): number => performance.now();
   const closing = new AbortController();
   // Every open answer listens.
@@ -267,14 +272,10 @@ async function createApp(
       }
     },
     addOpenRoutes(open) {
-      const findObstacles = createReadiness({
-        database,
-        broker,
-        store,
-        findOwnObstacle: shared.findOwnObstacle,
-      });
+      const { findOwnObstacle } = shared;
+      const findObstacles = createReadiness({ database, findOwnObstacle });
       const isTold = config.metricsPort === undefined && isLoopback(config);
-      addOpenRoutes(open, { modalities, findObstacles, ...(isTold && { metrics }) });
+      addOpenRoutes(open, { modalities, findObstacles, partStates, ...(isTold && { metrics }) });
       addFileRoute(open, { database, store, links: routes.replies.links });
     },
   });
@@ -290,7 +291,7 @@ async function createApp(
 async function createRoutes(
   { config, broker, store, models, tracer = UNTRACED }: FrontOptions,
   database: Database,
-  shared: Omit<Shared, "metrics"> & { readonly limits: Limits },
+  shared: Omit<Shared, "metrics" | "partStates"> & { readonly limits: Limits },
 ): Promise<Omit<RoutesOptions, "closing" | "now">> {
   const { changes, outbox, estimates } = shared;
   const links = await createFileLinks({ database, randomBytes, clock: Date.now });

@@ -1,6 +1,7 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Database } from "./database.js";
 import type { Estimates } from "./estimates.js";
+import { PARTS, type PartStates } from "./health.js";
 import { createLedgerMetrics } from "./ledger-metrics.js";
 
 export interface Metrics {
@@ -16,7 +17,11 @@ export interface Metrics {
 }
 
 /** Numbers of the ledger are read from it, so every replica tells the same. */
-export function createMetrics({ kysely }: Database, estimates: Estimates): Metrics {
+export function createMetrics(
+  { kysely }: Database,
+  estimates: Estimates,
+  partStates: () => PartStates,
+): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const renderLedger = createLedgerMetrics(kysely, estimates);
@@ -33,6 +38,16 @@ export function createMetrics({ kysely }: Database, estimates: Estimates): Metri
     labelNames: ["method", "route"],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 60],
     registers,
+  });
+  const partUp: Gauge<"part"> = new Gauge({
+    name: "framemill_part_up",
+    help: "1 while this front can use a part that only some requests need, 0 otherwise.",
+    labelNames: ["part"],
+    registers,
+    collect() {
+      const states = partStates();
+      for (const part of PARTS) partUp.set({ part }, states[part] === "ok" ? 1 : 0);
+    },
   });
   return {
     contentType: Registry.PROMETHEUS_CONTENT_TYPE,

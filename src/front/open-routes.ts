@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { JobError } from "../core/errors.js";
 import type { Modality } from "../core/modality.js";
 import { renderError } from "./errors.js";
-import type { FindObstacles } from "./health.js";
+import type { FindObstacles, PartStates } from "./health.js";
 import type { Metrics } from "./metrics.js";
 import { renderOpenApi } from "./openapi.js";
 
@@ -11,21 +11,22 @@ export interface OpenRoutesOptions {
   /** Absent = told elsewhere, or not at all. */
   readonly metrics?: Metrics;
   readonly findObstacles: FindObstacles;
+  readonly partStates: () => PartStates;
 }
 
 /** Health, metrics and the API's description: for probes and tools, without a key. */
 export function addOpenRoutes(app: FastifyInstance, options: OpenRoutesOptions): void {
-  const { modalities, metrics, findObstacles } = options;
+  const { modalities, metrics, findObstacles, partStates } = options;
   app.get("/healthz", async () => ({ status: "ok" }));
   app.get("/readyz", async (_request, reply) => {
     const reasons = await findObstacles();
-    if (reasons.length === 0) return { status: "ready" };
+    if (reasons.length === 0) return { status: "ready", parts: partStates() };
     const error = new JobError("service_unavailable", `not ready: ${reasons.join("; ")}`);
     const { status, headers, body } = renderError(error);
     return await reply
       .code(status)
       .headers(headers)
-      .send({ ...body, reasons });
+      .send({ ...body, reasons, parts: partStates() });
   });
   if (metrics !== undefined)
     app.get("/metrics", async (_request, reply) => {

@@ -3,6 +3,8 @@ import type { ReportHandlers } from "./reports.js";
 
 /** Three announcements missed, in milliseconds. */
 const ABSENT_MS = 15_000;
+/** Also of a worker that takes some jobs only while its store is away. */
+const SERVING: ReadonlySet<WorkerStatus["state"]> = new Set(["ready", "busy", "unready"]);
 
 /** Listens to the announcements that reach this process, for one that is of no use without a worker. */
 export interface WorkerWatch {
@@ -27,7 +29,7 @@ export function watchWorkers(handlers: ReportHandlers, now: () => number): Worke
       const states = [...seen.values()]
         .filter(({ atMs }) => now() - atMs < ABSENT_MS)
         .map(({ state }) => state);
-      if (states.some((state) => state === "ready" || state === "busy")) return undefined;
+      if (states.some((state) => SERVING.has(state))) return undefined;
       return `worker: ${states.at(-1) ?? "none has reported"}`;
     },
   };

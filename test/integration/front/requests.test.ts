@@ -261,9 +261,12 @@ describe("requests", () => {
       .poll(async () => (await call(`${origin}/readyz`)).json, SOON)
       .toEqual({
         status: "ready",
+        parts: { queue: "ok", artifact_store: "ok", outbox: "ok" },
       });
     await createJob(harness.front, harness.account.key);
-    expect((await call(`${origin}/metrics`)).text).toMatch(
+    const metrics = (await call(`${origin}/metrics`)).text;
+    expect(metrics).toContain('framemill_part_up{part="artifact_store"} 1');
+    expect(metrics).toMatch(
       /framemill_jobs\{model="service-motion-1",tier="\w+",state="queued"\} [1-9]/,
     );
   });
