@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createS3Store } from "#framemill/storage/s3.js";
 import { buildWithModality } from "../../support/build-with-modality.js";
 import { createPostgres, dropPostgres, WORKER_TOKEN } from "../../support/front-harness.js";
 import {
@@ -14,6 +15,7 @@ import {
   type Environment,
 } from "../../support/service-harness.js";
 import type { OwnHost } from "./own-host.js";
+import { BUCKET, S3_KEY, startS3Server } from "../../support/s3-server.js";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
 import type { LedgerRow } from "./event-log.js";
 import { MODEL, writePackage } from "./grinder.js";
@@ -37,8 +39,15 @@ export interface Stand {
   readonly workers: readonly Member[];
   /** Between the workers and the broker. */
   readonly brokerProxy: TcpProxy;
+  /** Between fronts and the database, and between all and the artifact store, where there are proxies. */
+  readonly databaseProxy: TcpProxy;
+  readonly storeProxy: TcpProxy;
+  /** `DATA_DIR` of fronts and workers that have no other. */
+  readonly dataDir: string;
   /** `rabbitmqctl` on the broker. */
   control(...words: readonly string[]): Promise<void>;
+  /** What the next front answers, as text. */
+  fetch(path: string, body?: object): Promise<{ readonly status: number; readonly text: string }>;
   /** Sends a request to the next front; undefined when that one is away. */
   request(path: string, body?: object, idempotencyKey?: string): Promise<Reply | undefined>;
   readLedger(): Promise<LedgerRow[]>;
@@ -71,6 +80,8 @@ export interface WorkerKind {
 
 export interface StandOptions {
   readonly fronts: number;
+  /** With broker, database and an S3 server behind proxies for fronts and workers alike. */
+  readonly hasProxies?: boolean;
   readonly workers: readonly WorkerKind[];
 }
 
@@ -85,9 +96,29 @@ export async function openStand(options: StandOptions): Promise<Stand> {
   const throughProxy = new URL(brokerUrl);
   throughProxy.port = String(brokerProxy.port);
   const databaseUrl = await createPostgres();
+  const own = new URL(databaseUrl);
+  const databaseProxy = await startTcpProxy(Number(own.port), own.hostname);
+  own.port = String(databaseProxy.port);
+  const s3 = options.hasProxies === true ? await startS3Server(join(folder, "s3")) : undefined;
+  const storeProxy = await startTcpProxy(Number(new URL(s3?.endpoint ?? brokerUrl).port));
+  const keys = { accessKeyId: S3_KEY, secretAccessKey: S3_KEY };
+  const store =
+    s3 && createS3Store({ bucket: BUCKET, endpoint: s3.endpoint, region: "us-east-1", ...keys });
+  const proxied: Environment =
+    s3 === undefined
+      ? {}
+      : {
+          AMQP_URL: throughProxy.href,
+          DATABASE_URL: own.href,
+          S3_BUCKET: BUCKET,
+          S3_ENDPOINT: `http://127.0.0.1:${storeProxy.port}`,
+          S3_ACCESS_KEY_ID: S3_KEY,
+          S3_SECRET_ACCESS_KEY: S3_KEY,
+        };
   const base: Environment = {
     AMQP_URL: brokerUrl.href,
     DATABASE_URL: databaseUrl,
+    ...proxied,
     MODELS_DIR: join(folder, "models"),
     PRICES_FILE: join(folder, "prices.json"),
     REQUESTS_PER_MINUTE: "100000",
@@ -144,6 +175,20 @@ export async function openStand(options: StandOptions): Promise<Stand> {
     fronts,
     workers,
     brokerProxy,
+    databaseProxy,
+    storeProxy,
+    dataDir,
+    async fetch(path, body) {
+      turn += 1;
+      const url = `http://127.0.0.1:${httpPorts[turn % httpPorts.length]}${path}`;
+      const headers = {
+        authorization: `Bearer ${stdout.trim()}`,
+        "content-type": "application/json",
+      };
+      const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+      const answer = await fetch(url, { headers, ...init });
+      return { status: answer.status, text: await answer.text() };
+    },
     async control(...words) {
       const [program = "", ...first] = (process.env["RABBITMQCTL"] ?? "").split(" ");
       await promisify(execFile)(program, [...first, ...words]);
@@ -158,15 +203,22 @@ export async function openStand(options: StandOptions): Promise<Stand> {
     query: (question, values) => ask(databaseUrl, question, values),
     grpcAddresses: grpcPorts.map((port) => `127.0.0.1:${port}`),
     async listFiles() {
+      if (store !== undefined) return [...(await store.list(""))];
       const entries = await readdir(artifacts, { recursive: true, withFileTypes: true });
       return entries
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(artifacts.length + 1));
     },
-    readFile: (key) => readFile(join(artifacts, key), "utf8"),
+    readFile: async (key) =>
+      store === undefined
+        ? await readFile(join(artifacts, key), "utf8")
+        : Buffer.from(await store.readBytes(key)).toString(),
     async close() {
       for (const { running } of [...workers, ...fronts]) await running.stop("SIGKILL");
-      await Promise.all([brokerProxy, ...cables].map((proxy) => proxy.close()));
+      const proxies = [brokerProxy, databaseProxy, storeProxy, ...cables];
+      await store?.close();
+      await s3?.close();
+      await Promise.all(proxies.map((proxy) => proxy.close()));
       await dropPostgres(databaseUrl);
       await rm(folder, { recursive: true, force: true });
     },
