@@ -87,6 +87,8 @@ const settings = z.object({
   publicUrl: z.url().optional(),
   /** Addresses of the proxies before this front (CIDR too), comma-separated: callers' own are then taken from X-Forwarded-For. Change: behind a load balancer, so that failed keys count by caller. */
   trustProxy: list.refine((all) => all.every(isNetwork), "not an address or network").optional(),
+  /** Milliseconds that a front's event loop may stand still before the process ends itself, to be started again; 0 = for ever. */
+  watchdogMs: z.coerce.number().int().nonnegative().default(30_000),
   /** Event streams and waits that a project may have open at one front. */
   watchesPerProject: count.default(64),
   /** JSON file of prices in micro-dollars a unit, by `modality[/tier][:model]`; its rows replace the list prices'. */

@@ -68,7 +68,7 @@ function ignoreLimit(thrown: unknown): void {
 }
 
 /** Who holds one IPv6 address holds 2^64 of them. */
-export function networkOf(address: string): string {
+function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
   const [head = "", tail] = address.replace(/%.*$/, "").split("::");

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
@@ -138,14 +137,13 @@ export async function checkSchemas(
 ): Promise<void> {
   const forced = toolChoice === "required" || typeof toolChoice === "object";
   if (format.type !== "json_schema" && !forced) return;
-  const { grammarOfSchema } = await import("../inference/text/grammar-schema.js");
-  if (format.type === "json_schema") grammarOfSchema(format.schema, formatParam);
-  if (!forced) return;
-  const spent = { parts: 0 };
-  for (const { parameters } of tools) {
-    await setImmediate(); // Other requests get their turn between two schemas.
-    grammarOfSchema(parameters ?? {}, "tools", spent);
-  }
+  const answers = format.type === "json_schema" ? [format.schema] : [];
+  const calls = forced ? tools.map(({ parameters }) => parameters ?? {}) : [];
+  const { checkSchemas: check } = await import("../inference/text/schema-check.js");
+  await check([
+    ...answers.map((schema) => ({ schema, param: formatParam })),
+    ...calls.map((schema) => ({ schema, param: "tools" })),
+  ]);
 }
 
 /** Refuses by its characters what cannot fit the model, before anything counts its tokens. */

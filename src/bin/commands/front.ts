@@ -4,6 +4,7 @@ import { openParts } from "../parts.js";
 import { runFront } from "../stack.js";
 import { untilTold } from "../until-told.js";
 import { logWarnings } from "../warnings.js";
+import { startWatchdog } from "../watchdog.js";
 import { withWorkerToken } from "../worker-token.js";
 
 /** The HTTP API and the workers' gRPC endpoint until told to stop. */
@@ -18,6 +19,7 @@ export async function front(config: Config): Promise<void> {
     const { baseUrl, grpcPort, scalerPort, close } = await runFront(shared, parts, log);
     closers.add(close);
     told.throwIfAborted();
+    closers.add(startWatchdog(config.watchdogMs, "framemill-front"));
     log.info({ baseUrl, grpcPort, scalerPort }, "front ready");
   });
 }

@@ -2,6 +2,7 @@ import type { Config } from "../../config.js";
 import { writeDevFile } from "../dev-file.js";
 import { startStack } from "../stack.js";
 import { untilTold } from "../until-told.js";
+import { startWatchdog } from "../watchdog.js";
 
 /**
  * Front and worker until told to stop; base address and key are printed and left in dev.json,
@@ -11,6 +12,7 @@ export async function up(config: Config): Promise<void> {
   await untilTold(async (closers, signal) => {
     const stack = await startStack(config, { signal });
     closers.add(() => stack.close());
+    closers.add(startWatchdog(config.watchdogMs, "framemill"));
     const { baseUrl, apiKey } = stack.endpoint;
     await writeDevFile(config.dataDir, { baseUrl, apiKey });
     const { port, grpcPort } = stack.front;

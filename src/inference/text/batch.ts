@@ -20,6 +20,9 @@ interface Row {
   readonly at: CacheRow;
 }
 
+/** A grammar's mask may take this long, and so may those of the other answers. */
+const LONG_CHOICE_MS = 5;
+
 /** Answers that are continued in one run. */
 interface Group {
   cache: KvCache;
@@ -60,14 +63,17 @@ export class TextBatch {
     this.#items.delete(id);
   }
 
-  /** Reads a share of the waiting prompts, continues every answer by one token, and tells what was made. */
-  async step(): Promise<StepItem[]> {
+  /**
+   * Reads a share of the waiting prompts, continues every answer by one token, and tells what was made.
+   * `hear` is called where a token took long to choose: it may cancel.
+   */
+  async step(hear: () => void = () => {}): Promise<StepItem[]> {
     for (const row of this.#groups.flatMap(rowsOf)) if (!isLive(row)) await this.#remember(row);
     const read = await this.#prompts.read(this.#running());
     const joining: Row[] = [];
     for (const prompt of read) joining.push(...(await this.#begin(prompt)));
     await this.#regroup(joining);
-    for (const group of this.#groups) await this.#advance(group);
+    for (const group of this.#groups) await this.#advance(group, hear);
     const items = [...this.#items].map(([id, item]) => toItem(id, item));
     this.#items = new Map();
     return items;
@@ -156,7 +162,7 @@ export class TextBatch {
     });
   }
 
-  async #advance(group: Group): Promise<void> {
+  async #advance(group: Group, hear: () => void): Promise<void> {
     const { decoder, abilities } = this.#setup;
     try {
       const { cache, logits, vocabSize } = await decoder.forward({
@@ -167,8 +173,11 @@ export class TextBatch {
         wantsLogits: true,
       });
       group.cache = cache;
-      for (const [index, row] of group.rows.entries())
+      for (const [index, row] of group.rows.entries()) {
+        const startedAt = performance.now();
         this.#choose(row, logits.subarray(index * vocabSize, (index + 1) * vocabSize));
+        if (performance.now() - startedAt > LONG_CHOICE_MS) hear();
+      }
     } catch (thrown) {
       for (const { generation } of group.rows) this.#fail(generation, toRunError(thrown));
     }

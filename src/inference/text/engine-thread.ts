@@ -1,5 +1,5 @@
 /** The thread side of `engine.ts`: opens a decoder and continues all requests together, step by step. */
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { toJobError } from "../../core/errors.js";
 import { openTextBatch, type OpenBatch } from "./open-batch.js";
@@ -10,6 +10,8 @@ if (port === null) throw new Error("engine-thread.js runs inside a worker thread
 
 let runs: StepRun[] = [];
 const inbox: EngineRequest[] = [];
+/** Time that newcomers take at most between two steps of those that are there. */
+const ADMISSION_MS = 20;
 let wake: () => void = () => {};
 port.on("message", (request: EngineRequest) => {
   inbox.push(request);
@@ -49,14 +51,37 @@ async function open(setup: EngineSetup): Promise<OpenBatch | undefined> {
   }
 }
 
-/** False once the engine is to end. */
+/** False once the engine is to end. Newcomers whose grammars take long come in over several steps. */
 async function handleInbox(opened: OpenBatch): Promise<boolean> {
-  for (let request = inbox.shift(); request !== undefined; request = inbox.shift()) {
+  const endsAt = performance.now() + ADMISSION_MS;
+  hearCancels(opened);
+  while (performance.now() < endsAt || opened.batch.isIdle) {
+    const request = inbox.shift();
+    if (request === undefined) return true;
     if (request.type === "close") return false;
     if (request.type === "cancel") opened.batch.cancel(request.id);
     else await add(opened, request);
   }
   return true;
+}
+
+/** Also in the middle of a step, when no message is delivered by itself. */
+function hearCancels({ batch }: OpenBatch): void {
+  for (let next = takeMessage(); next !== undefined; next = takeMessage()) inbox.push(next);
+  const cancelled = new Set(
+    inbox.flatMap(({ type, ...rest }) => (type === "cancel" && "id" in rest ? rest.id : [])),
+  );
+  if (cancelled.size === 0) return;
+  const left = inbox.filter((request) => request.type === "close" || !cancelled.has(request.id));
+  inbox.splice(0, inbox.length, ...left);
+  for (const id of cancelled) batch.cancel(id);
+}
+
+function takeMessage(): EngineRequest | undefined {
+  if (port === null) return undefined;
+  // engine.ts sends nothing else.
+  const received: { readonly message: EngineRequest } | undefined = receiveMessageOnPort(port);
+  return received?.message;
 }
 
 async function add(
@@ -75,8 +100,8 @@ function toFailure(id: number, thrown: unknown): StepItem {
   return { id, failure: { code, message, ...(param !== null && { param }) } };
 }
 
-async function step({ batch }: OpenBatch): Promise<void> {
-  tell(await batch.step());
+async function step(opened: OpenBatch): Promise<void> {
+  tell(await opened.batch.step(() => hearCancels(opened)));
   // Cancels and newcomers are heard before the next step.
   await nextTurn();
 }

@@ -153,14 +153,7 @@ function addRepeat(
 
 /** A rule that calls itself before it has read a byte would never end. */
 function checkRecursion(nodes: readonly Node[]): void {
-  const starts = new Set(nodes.flatMap(({ calls }) => calls.map(({ start }) => start)));
-  const nullable = findNullable(nodes, starts);
-  const firstCalls = new Map<number, Set<number>>();
-  for (const start of starts) {
-    const reached = new Set<number>();
-    reach({ nodes, nullable, start, onCall: (callee) => reached.add(callee) });
-    firstCalls.set(start, reached);
-  }
+  const firstCalls = findFirstCalls(nodes);
   const done = new Set<number>();
   const open = new Set<number>();
   const visit = (start: number): void => {
@@ -171,40 +164,58 @@ function checkRecursion(nodes: readonly Node[]): void {
     open.delete(start);
     done.add(start);
   };
-  for (const start of starts) visit(start);
+  for (const start of firstCalls.keys()) visit(start);
 }
 
-/** Starts of the rules that may be empty. */
-function findNullable(nodes: readonly Node[], starts: ReadonlySet<number>): Set<number> {
-  const nullable = new Set<number>();
-  for (let before = -1; nullable.size > before;) {
-    before = nullable.size;
-    for (const start of starts) {
-      const ends = !nullable.has(start) && reach({ nodes, nullable, start, onCall: () => {} });
-      if (ends) nullable.add(start);
+/** A place that is reached from the start of a rule without a byte. */
+type Reached = readonly [start: number, place: number];
+
+/**
+ * Rules by their starts, each with those that it may call before it has read a byte. Each place of a rule
+ * is looked at once: what stands behind a call waits until the called rule is known to admit nothing.
+ */
+function findFirstCalls(nodes: readonly Node[]): Map<number, Set<number>> {
+  const firstCalls = new Map<number, Set<number>>();
+  const seen = new Map<number, Set<number>>();
+  const mayBeEmpty = new Set<number>();
+  const waiting = new Map<number, Reached[]>();
+  const todo: Reached[] = [];
+  const add = (start: number, place: number): void => {
+    const places = seen.get(start) ?? new Set();
+    seen.set(start, places);
+    if (places.has(place)) return;
+    places.add(place);
+    todo.push([start, place]);
+  };
+  const addCalls = (start: number, calls: readonly Call[]): void => {
+    for (const { start: callee, back } of calls) {
+      firstCalls.get(start)?.add(callee);
+      if (mayBeEmpty.has(callee)) add(start, back);
+      else addTo(waiting, callee, [start, back]);
     }
-  }
-  return nullable;
-}
-
-/** Follows all that reads no byte; says whether an end is among it. */
-function reach(from: {
-  readonly nodes: readonly Node[];
-  readonly nullable: ReadonlySet<number>;
-  readonly start: number;
-  readonly onCall: (start: number) => void;
-}): boolean {
-  const seen = new Set([from.start]);
-  let reachesEnd = false;
-  for (const index of seen) {
-    const node = from.nodes[index];
+  };
+  for (const { calls } of nodes)
+    for (const { start } of calls)
+      if (!firstCalls.has(start)) {
+        firstCalls.set(start, new Set());
+        add(start, start);
+      }
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    const [start, place] = next;
+    const node = nodes[place];
     if (node === undefined) continue;
-    if (node.isEnd) reachesEnd = true;
-    for (const to of node.empties) seen.add(to);
-    for (const { start, back } of node.calls) {
-      from.onCall(start);
-      if (from.nullable.has(start)) seen.add(back);
-    }
+    for (const to of node.empties) add(start, to);
+    addCalls(start, node.calls);
+    if (!node.isEnd || mayBeEmpty.has(start)) continue;
+    mayBeEmpty.add(start);
+    for (const [caller, back] of waiting.get(start) ?? []) add(caller, back);
+    waiting.delete(start);
   }
-  return reachesEnd;
+  return firstCalls;
+}
+
+function addTo<Value>(lists: Map<number, Value[]>, key: number, value: Value): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }

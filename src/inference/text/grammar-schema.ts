@@ -30,6 +30,8 @@ const MAX_REQUEST_PARTS = 100_000;
 /** What the schemas of one request have taken of its budget so far. */
 export interface Spent {
   parts: number;
+  /** Where less than the usual budget is to be spent. */
+  readonly most?: number;
 }
 
 /** Keywords that would go unchecked: better refused than ignored. */
@@ -79,8 +81,9 @@ export function createSchemaReader(
       parts += units;
       spent.parts += units;
       if (parts > MAX_PARTS) reader.refuse(path, `has more than ${MAX_PARTS} parts`);
-      if (spent.parts > MAX_REQUEST_PARTS)
-        reader.refuse(path, `is one of several with more than ${MAX_REQUEST_PARTS} parts together`);
+      const { most = MAX_REQUEST_PARTS } = spent;
+      if (spent.parts > most)
+        reader.refuse(path, `is one of several with more than ${most} parts together`);
     },
     newName: () => `rule-${(names += 1)}`,
     refuse(path, what) {
