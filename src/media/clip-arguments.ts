@@ -1,6 +1,4 @@
-import ffmpeg from "fluent-ffmpeg";
 import type { VideoEncoder } from "./encoders.js";
-import { commandArguments } from "./ffmpeg.js";
 
 /** Sample rate of the sound track, Hz. */
 const SOUND_RATE_HZ = 48_000;
@@ -41,59 +39,40 @@ export function clipArguments(
   files: ClipFiles,
   encoding: ClipEncoding,
 ): string[] {
-  const command = ffmpeg()
-    .input("pipe:0")
-    .inputFormat("rawvideo")
-    .inputOptions("-pix_fmt", "yuv420p", "-s", `${format.width}x${format.height}`)
-    .inputOptions("-framerate", String(format.frameRate))
+  const { encoder, size, threads } = encoding;
+  const sound = files.soundPath === undefined ? undefined : soundArguments(format, files.soundPath);
+  return [
+    ...["-v", "error", "-nostdin", "-y"],
+    ...["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", `${format.width}x${format.height}`],
     // A reader thread that holds one second: the writer goes on while the encoder is busy.
-    .inputOptions("-thread_queue_size", String(format.frameRate));
-  command.outputOptions("-map", "0:v:0");
-  if (files.soundPath !== undefined) addSound(command, format, files.soundPath);
-  if (encoding.size !== undefined) scale(command, encoding.size);
-  command
-    .outputOptions("-map_metadata", "-1")
-    .videoCodec(encoding.encoder.name)
-    .outputOptions(
-      ...encoding.encoder.options,
-      "-pix_fmt",
-      "yuv420p",
-      "-threads",
-      String(encoding.threads),
-    )
-    .outputOptions(
-      "-color_range",
-      "tv",
-      "-colorspace",
-      "bt709",
-      "-color_primaries",
-      "bt709",
-      "-color_trc",
-      "bt709",
-    )
-    .outputOptions("-movflags", "+faststart")
-    .format("mp4")
-    .output(`file:${files.path}`);
-  return ["-v", "error", "-nostdin", "-y", ...commandArguments(command)];
+    ...["-framerate", String(format.frameRate), "-thread_queue_size", String(format.frameRate)],
+    ...["-i", "pipe:0"],
+    ...(sound?.input ?? []),
+    ...(sound?.output ?? []),
+    ...["-c:v", encoder.name, ...(size === undefined ? [] : scaleArguments(size))],
+    ...["-map", "0:v:0", ...(sound === undefined ? [] : ["-map", "1:a:0"])],
+    ...["-map_metadata", "-1", ...encoder.options],
+    ...["-pix_fmt", "yuv420p", "-threads", String(threads)],
+    ...["-color_range", "tv", "-colorspace", "bt709"],
+    ...["-color_primaries", "bt709", "-color_trc", "bt709"],
+    ...["-movflags", "+faststart", "-f", "mp4", `file:${files.path}`],
+  ];
 }
 
 /** Stretched where the shapes differ by a pixel: the clip's pixels are square. */
-function scale(command: ffmpeg.FfmpegCommand, { width, height }: ClipSize): void {
-  command.videoFilters([`scale=${width}:${height}:flags=bicubic`, "setsar=1"]);
+function scaleArguments({ width, height }: ClipSize): string[] {
+  return ["-filter:v", `scale=${width}:${height}:flags=bicubic,setsar=1`];
 }
 
-function addSound(command: ffmpeg.FfmpegCommand, format: ClipFormat, soundPath: string): void {
-  const samples = Math.round((format.frameCount * SOUND_RATE_HZ) / format.frameRate);
-  command
-    .input(`file:${soundPath}`)
-    .inputFormat("wav")
-    .audioFilters([
-      `aresample=${SOUND_RATE_HZ}`,
-      `apad=whole_len=${samples}`,
-      `atrim=end_sample=${samples}`,
-    ])
-    .audioCodec("aac")
-    .audioBitrate("192k")
-    .audioChannels(2)
-    .outputOptions("-map", "1:a:0");
+function soundArguments({ frameCount, frameRate }: ClipFormat, soundPath: string) {
+  const samples = Math.round((frameCount * SOUND_RATE_HZ) / frameRate);
+  const filters = [
+    `aresample=${SOUND_RATE_HZ}`,
+    `apad=whole_len=${samples}`,
+    `atrim=end_sample=${samples}`,
+  ];
+  return {
+    input: ["-f", "wav", "-i", `file:${soundPath}`],
+    output: ["-c:a", "aac", "-b:a", "192k", "-ac", "2", "-filter:a", filters.join(",")],
+  };
 }

@@ -1,5 +1,4 @@
 import { extname } from "node:path";
-import type { FfmpegCommand } from "fluent-ffmpeg";
 import { JobError } from "../core/errors.js";
 import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";
 
@@ -71,15 +70,6 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return;
   if (signal.reason instanceof JobError) throw signal.reason;
   throw new JobError("cancelled", "media work was cancelled", { cause: signal.reason });
-}
-
-/**
- * The argument list a fluent-ffmpeg command stands for. Its own runner is not used: it starts no
- * process group and listens to no signal.
- */
-export function commandArguments(command: FfmpegCommand): string[] {
-  // oxlint-disable-next-line no-underscore-dangle -- the only way to the list; typed, and final in 2.1.3
-  return command._getArguments();
 }
 
 const DEMUXERS: Record<string, string> = {
