@@ -1,19 +1,28 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { lookup } from "node:dns/promises";
 import type { Config } from "../../config.js";
-import { openDatabase } from "../../front/database.js";
-import { listModelPackages, verifyModelPackage } from "../../inference/model-package.js";
+import { toJobError } from "../../core/errors.js";
+import { openDatabase, openMigrator } from "../../front/database.js";
+import { faultOf as schemaFaultOf, isSmall, readSchema } from "../../front/schema.js";
+import {
+  listModelPackages,
+  type ModelPackage,
+  readModelText,
+  verifyModelPackage,
+} from "../../inference/model-package.js";
 import { phonemize } from "../../media/espeak.js";
 import { chooseVideoEncoder } from "../../media/encoders.js";
 import { runFfmpeg } from "../../media/ffmpeg.js";
 import { createMessageSigner } from "../../queue/message-signer.js";
 import { openBroker } from "../../queue/open-broker.js";
+import { createReporter } from "../../rpc/reporter.js";
+import { readTlsFiles } from "../../rpc/tls.js";
 import { openArtifactStore } from "../../storage/open-store.js";
 import { createLog } from "../log.js";
-import { printJson, printTable } from "./table.js";
-
-const PHONEME_PIPELINES = new Set(["kokoro", "vits"]);
+import { findWorkerToken } from "../worker-token.js";
+import { printJson, wrapText } from "./table.js";
 
 interface Finding {
   readonly part: string;
@@ -27,6 +36,8 @@ interface Finding {
 interface Check {
   readonly part: string;
   readonly mend: string;
+  /** Whether the configuration has anything to look at; always where absent. */
+  readonly applies?: (config: Config) => boolean;
   readonly run: (config: Config) => Promise<string>;
 }
 
@@ -37,7 +48,7 @@ const CHECKS: readonly Check[] = [
     async run({ ffmpegPath, ffprobePath }) {
       await runFfmpeg(["-version"], { ffmpegPath: ffprobePath });
       const { stdout } = await runFfmpeg(["-version"], { ffmpegPath });
-      return Buffer.from(stdout).toString().split("\n")[0]?.slice(0, 60) ?? "";
+      return Buffer.from(stdout).toString().split("\n")[0] ?? "";
     },
   },
   {
@@ -57,9 +68,9 @@ const CHECKS: readonly Check[] = [
       const { faultOf, listExecutionProviders } = await import("../../inference/providers.js");
       const found = listExecutionProviders().map(async (name) => {
         const fault = await faultOf(name);
-        return fault === undefined ? `${name} works` : `${name} does not (${fault.slice(0, 60)})`;
+        return fault === undefined ? `${name} works` : `${name} does not (${fault})`;
       });
-      return (await Promise.all(found)).join(", ");
+      return (await Promise.all(found)).join("; ");
     },
   },
   {
@@ -75,30 +86,21 @@ const CHECKS: readonly Check[] = [
   {
     part: "broker",
     mend: "start RabbitMQ 3.10 or later and set AMQP_URL; unset it for the in-process broker",
-    async run({ amqpUrl }) {
+    async run({ amqpUrl, consumerTimeoutMs }) {
       // It neither sends nor reads.
       const signer = createMessageSigner({ secret: "" });
       const broker = await openBroker({ amqpUrl, signer });
       const { connected } = broker;
       await broker.close();
       if (!connected) throw new Error("RabbitMQ does not answer at AMQP_URL");
-      return amqpUrl === undefined ? "in-process" : "RabbitMQ answers";
+      if (amqpUrl === undefined) return "in-process";
+      return `RabbitMQ answers; its consumer_timeout, which it does not tell, must be ${consumerTimeoutMs} ms or more (CONSUMER_TIMEOUT_MS)`;
     },
   },
   {
     part: "database",
     mend: "start Postgres 14 or later and set DATABASE_URL; unset it for the embedded database",
-    async run({ databaseUrl }) {
-      const dataDir = await mkdtemp(join(tmpdir(), "framemill-doctor-"));
-      try {
-        const log = createLog({ logLevel: "silent" }, "doctor");
-        const database = await openDatabase({ databaseUrl, dataDir, log });
-        await database.close();
-      } finally {
-        await rm(dataDir, { recursive: true, force: true });
-      }
-      return databaseUrl === undefined ? "embedded" : "Postgres answers";
-    },
+    run: checkDatabase,
   },
   {
     part: "storage",
@@ -110,37 +112,131 @@ const CHECKS: readonly Check[] = [
       return config.s3Bucket === undefined ? "local folder" : `bucket ${config.s3Bucket}`;
     },
   },
+  {
+    part: "front",
+    mend: "start the front, set FRONT_ADDRESS to its gRPC address, and give both the same WORKER_TOKEN",
+    applies: ({ given }) => given.has("frontAddress"),
+    run: checkFront,
+  },
+  {
+    part: "advertised",
+    mend: "set GRPC_ADVERTISE to host:port as workers on other machines reach this front's gRPC",
+    applies: ({ grpcAdvertise }) => grpcAdvertise !== undefined,
+    run: checkAdvertised,
+  },
 ];
 
 /** Voices that read phonemes need espeak-ng; without such a model nothing is missing. */
 async function checkPhonemes({ modelsDir, espeakPath }: Config): Promise<string> {
   const models = await listModelPackages(modelsDir);
-  const voices = models.filter(({ pipeline }) => PHONEME_PIPELINES.has(pipeline));
+  const asked = await Promise.all(models.map(readsPhonemes));
+  const voices = models.filter((_, at) => asked[at]);
   if (voices.length === 0) return "no model needs them";
   await phonemize(["boat"], { espeakPath, voice: "en-us" });
   return `espeak-ng, for ${voices.map(({ id }) => id).join(", ")}`;
+}
+
+/** Kokoro always; a VITS where its own settings say so (Piper's `phoneme_type`, transformers' `phonemize`). */
+async function readsPhonemes(model: ModelPackage): Promise<boolean> {
+  if (model.pipeline === "kokoro") return true;
+  if (model.pipeline !== "vits") return false;
+  const config = await readSettings(model, "config");
+  if ("phoneme_id_map" in config) return (config["phoneme_type"] ?? "espeak") === "espeak";
+  return (await readSettings(model, "tokenizer-config"))["phonemize"] === true;
+}
+
+async function readSettings(model: ModelPackage, role: string): Promise<Record<string, unknown>> {
+  if (model.files[role] === undefined) return {};
+  return { ...(JSON.parse(await readModelText(model, role)) as object) };
+}
+
+async function checkDatabase({ databaseUrl }: Config): Promise<string> {
+  if (databaseUrl === undefined) {
+    const dataDir = await mkdtemp(join(tmpdir(), "framemill-doctor-"));
+    try {
+      const log = createLog({ logLevel: "silent" }, "doctor");
+      await (await openDatabase({ dataDir, log })).close();
+      return "embedded";
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  }
+  const db = openMigrator(databaseUrl);
+  try {
+    const fault = schemaFaultOf(await readSchema(db));
+    if (fault === undefined) return "Postgres answers; its schema is that of this release";
+    if (await isSmall(db)) return "Postgres answers; a front brings its schema up to date";
+    throw new Error(fault);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** No front knows this job: it answers whoever has its token, and changes nothing. */
+const NO_JOB = `video_${"0".repeat(32)}`;
+
+async function checkFront(config: Config): Promise<string> {
+  const { frontAddress: address, tlsServerName: serverName } = config;
+  const tls = await readTlsFiles({
+    certFile: config.workerCertFile,
+    keyFile: config.workerKeyFile,
+    caFile: config.tlsCaFile,
+  });
+  const token = await findWorkerToken(config);
+  if (token === undefined) throw new Error("WORKER_TOKEN is not set");
+  const reporter = createReporter({ address, token, tls, serverName, retryMs: 2_000 });
+  try {
+    await reporter.claim(NO_JOB, "doctor");
+    return `${address} answers, and accepts WORKER_TOKEN`;
+  } catch (thrown) {
+    const { code, message } = toJobError(thrown);
+    if (code === "invalid_api_key") throw new Error(`${address} refuses this WORKER_TOKEN`);
+    throw new Error(`${address} does not answer: ${message}`, { cause: thrown });
+  } finally {
+    await reporter.close();
+  }
+}
+
+async function checkAdvertised({ grpcAdvertise = "", host }: Config): Promise<string> {
+  const [, name = "", port = ""] = /^\[?([^\]]+)\]?:(\d{1,5})$/.exec(grpcAdvertise) ?? [];
+  if (name === "" || Number(port) < 1 || Number(port) > 65_535)
+    throw new Error(`GRPC_ADVERTISE ${grpcAdvertise} is no host:port`);
+  const { address } = await lookup(name).catch(() => {
+    throw new Error(`GRPC_ADVERTISE ${grpcAdvertise}: ${name} is not known`);
+  });
+  if (address === "0.0.0.0" || address === "::")
+    throw new Error(`GRPC_ADVERTISE ${grpcAdvertise}: nobody can call ${address}`);
+  const isLocal = address.startsWith("127.") || address === "::1";
+  if (isLocal && host !== "127.0.0.1" && host !== "::1" && host !== "localhost")
+    throw new Error(
+      `GRPC_ADVERTISE ${grpcAdvertise} is this machine to every worker, HOST ${host} serves others`,
+    );
+  return `workers are told ${grpcAdvertise}`;
 }
 
 /** Prints a verdict and a mend for each part; the exit code is 1 when one is not usable. */
 export async function doctor(options: { readonly json?: boolean }, config: Config): Promise<void> {
   const findings = await examine(config);
   if (options.json) printJson(findings);
-  else
-    printTable(
-      findings.map(({ part, ok, verdict, mend }) => ({
-        part,
-        state: ok ? "ok" : "FAILS",
-        verdict,
-        mend,
-      })),
-    );
+  else process.stdout.write(findings.map(renderFinding).join(""));
   if (findings.some(({ ok }) => !ok)) process.exitCode = 1;
+}
+
+const PART_COLUMNS = 20;
+
+function renderFinding({ part, ok, verdict, mend }: Finding): string {
+  const columns = Math.max((process.stdout.columns ?? 100) - PART_COLUMNS, 20);
+  const texts = mend === "" ? [verdict] : [verdict, `→ ${mend}`];
+  const lines = texts.flatMap((text) => wrapText(text, columns));
+  const head = `${part.padEnd(12)}${(ok ? "ok" : "FAILS").padEnd(8)}`;
+  return lines.map((line, at) => `${at === 0 ? head : " ".repeat(PART_COLUMNS)}${line}\n`).join("");
 }
 
 /** Looks at every part the service stands on. */
 async function examine(config: Config): Promise<Finding[]> {
+  const asked = CHECKS.filter(({ applies }) => applies?.(config) ?? true);
   return Promise.all(
-    CHECKS.map(async ({ part, mend, run }) => {
+    asked.map(async ({ part, mend, run }) => {
       try {
         return { part, ok: true, verdict: await run(config), mend: "" };
       } catch (thrown) {

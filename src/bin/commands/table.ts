@@ -25,6 +25,17 @@ export function renderTable(rows: readonly Readonly<Record<string, string | numb
   return `${[dim(heading), ...body].join("\n")}\n`;
 }
 
+/** Lines of at most so many characters, broken between words; a longer word stands alone. */
+export function wrapText(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -8,7 +8,7 @@ export function addMeasuringCommands(program: Command, config: ReadConfig): void
   program
     .command("doctor")
     .description(
-      "looks at ffmpeg, encoders, execution providers, models, broker, database and storage",
+      "looks at ffmpeg, encoders, execution providers, models, broker, database, storage and front",
     )
     .option("--json", "print as JSON")
     .action(async (options) => (await import("../commands/doctor.js")).doctor(options, config()));
