@@ -42,21 +42,23 @@ export function clipArguments(
   const { encoder, size, threads } = encoding;
   const sound = files.soundPath === undefined ? undefined : soundArguments(format, files.soundPath);
   return [
-    ...["-v", "error", "-nostdin", "-y"],
-    ...["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", `${format.width}x${format.height}`],
+    ["-v", "error", "-nostdin", "-y"],
+    ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", `${format.width}x${format.height}`],
     // A reader thread that holds one second: the writer goes on while the encoder is busy.
-    ...["-framerate", String(format.frameRate), "-thread_queue_size", String(format.frameRate)],
-    ...["-i", "pipe:0"],
-    ...(sound?.input ?? []),
-    ...(sound?.output ?? []),
-    ...["-c:v", encoder.name, ...(size === undefined ? [] : scaleArguments(size))],
-    ...["-map", "0:v:0", ...(sound === undefined ? [] : ["-map", "1:a:0"])],
-    ...["-map_metadata", "-1", ...encoder.options],
-    ...["-pix_fmt", "yuv420p", "-threads", String(threads)],
-    ...["-color_range", "tv", "-colorspace", "bt709"],
-    ...["-color_primaries", "bt709", "-color_trc", "bt709"],
-    ...["-movflags", "+faststart", "-f", "mp4", `file:${files.path}`],
-  ];
+    ["-framerate", String(format.frameRate), "-thread_queue_size", String(format.frameRate)],
+    ["-i", "pipe:0"],
+    sound?.input ?? [],
+    sound?.output ?? [],
+    ["-c:v", encoder.name],
+    size === undefined ? [] : scaleArguments(size),
+    ["-map", "0:v:0"],
+    sound === undefined ? [] : ["-map", "1:a:0"],
+    ["-map_metadata", "-1", ...encoder.options],
+    ["-pix_fmt", "yuv420p", "-threads", String(threads)],
+    ["-color_range", "tv", "-colorspace", "bt709"],
+    ["-color_primaries", "bt709", "-color_trc", "bt709"],
+    ["-movflags", "+faststart", "-f", "mp4", `file:${files.path}`],
+  ].flat();
 }
 
 /** Stretched where the shapes differ by a pixel: the clip's pixels are square. */

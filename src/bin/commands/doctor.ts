@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lookup } from "node:dns/promises";
+import { z } from "zod";
 import type { Config } from "../../config.js";
 import { toJobError } from "../../core/errors.js";
 import { openDatabase, openMigrator } from "../../front/database.js";
@@ -147,7 +148,7 @@ async function readsPhonemes(model: ModelPackage): Promise<boolean> {
 
 async function readSettings(model: ModelPackage, role: string): Promise<Record<string, unknown>> {
   if (model.files[role] === undefined) return {};
-  return { ...(JSON.parse(await readModelText(model, role)) as object) };
+  return z.looseObject({}).parse(JSON.parse(await readModelText(model, role)));
 }
 
 async function checkDatabase({ databaseUrl }: Config): Promise<string> {
@@ -190,24 +191,27 @@ async function checkFront(config: Config): Promise<string> {
     return `${address} answers, and accepts WORKER_TOKEN`;
   } catch (thrown) {
     const { code, message } = toJobError(thrown);
-    if (code === "invalid_api_key") throw new Error(`${address} refuses this WORKER_TOKEN`);
+    if (code === "invalid_api_key")
+      throw new Error(`${address} refuses this WORKER_TOKEN`, { cause: thrown });
     throw new Error(`${address} does not answer: ${message}`, { cause: thrown });
   } finally {
     await reporter.close();
   }
 }
 
+const ADVERTISED = /^\[?([^\]]+)\]?:(\d{1,5})$/;
+const LOOPBACK = /^(localhost$|127\.|::1$)/;
+
 async function checkAdvertised({ grpcAdvertise = "", host }: Config): Promise<string> {
-  const [, name = "", port = ""] = /^\[?([^\]]+)\]?:(\d{1,5})$/.exec(grpcAdvertise) ?? [];
-  if (name === "" || Number(port) < 1 || Number(port) > 65_535)
+  const [, name, port] = ADVERTISED.exec(grpcAdvertise) ?? [];
+  if (name === undefined || Number(port) < 1 || Number(port) > 65_535)
     throw new Error(`GRPC_ADVERTISE ${grpcAdvertise} is no host:port`);
-  const { address } = await lookup(name).catch(() => {
-    throw new Error(`GRPC_ADVERTISE ${grpcAdvertise}: ${name} is not known`);
+  const { address } = await lookup(name).catch((cause: unknown) => {
+    throw new Error(`GRPC_ADVERTISE ${grpcAdvertise}: ${name} is not known`, { cause });
   });
   if (address === "0.0.0.0" || address === "::")
     throw new Error(`GRPC_ADVERTISE ${grpcAdvertise}: nobody can call ${address}`);
-  const isLocal = address.startsWith("127.") || address === "::1";
-  if (isLocal && host !== "127.0.0.1" && host !== "::1" && host !== "localhost")
+  if (LOOPBACK.test(address) && !LOOPBACK.test(host))
     throw new Error(
       `GRPC_ADVERTISE ${grpcAdvertise} is this machine to every worker, HOST ${host} serves others`,
     );
