@@ -148,6 +148,7 @@ function addReadingRoutes(admin: FastifyInstance, operations: Operations): void 
   admin.get("/overview", async () => operations.readOverview());
   admin.get("/keys", async () => operations.listKeys());
   admin.get("/projects", async () => operations.listProjects());
+  admin.get("/fronts", async () => operations.listFronts());
   admin.get("/workers", async () => operations.listWorkers());
   admin.get("/jobs", async ({ query }) => operations.listJobs(parse(jobsQuery, query)));
   admin.get("/jobs/:id", async ({ params }) => operations.getJob(parse(idParams, params).id));

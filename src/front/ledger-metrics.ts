@@ -1,6 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import { Gauge, Registry } from "prom-client";
 import type { Estimates } from "./estimates.js";
+import { type FrontSummary, listFronts } from "./fronts.js";
 import { OLDEST_SECONDS, OPEN } from "./job-moves.js";
 import { remembering } from "./remembering.js";
 import type { Tables } from "./tables.js";
@@ -21,6 +22,7 @@ interface OpenJobs {
 interface Present {
   readonly jobs: readonly OpenJobs[];
   readonly outstandingSeconds: number;
+  readonly fronts: readonly FrontSummary[];
 }
 
 interface History extends Totals {
@@ -62,6 +64,7 @@ async function render({ present, history }: Readings): Promise<string> {
   const help = "1 while totals can be read from the database, 0 otherwise.";
   addGauge(registry, "framemill_ledger_history_up", help).set(history === undefined ? 0 : 1);
   addJobs(registry, present, history);
+  if (present !== undefined) addFronts(registry, present);
   if (history !== undefined) addMoney(registry, present, history);
   return await registry.metrics();
 }
@@ -70,11 +73,12 @@ async function readPresent(
   kysely: Kysely<Tables>,
   { outstanding }: Pick<Estimates, "outstanding">,
 ): Promise<Present> {
-  const [jobs, { seconds: outstandingSeconds }] = await Promise.all([
+  const [jobs, { seconds: outstandingSeconds }, fronts] = await Promise.all([
     countOpen(kysely),
     outstanding([]),
+    listFronts(kysely),
   ]);
-  return { jobs, outstandingSeconds };
+  return { jobs, outstandingSeconds, fronts };
 }
 
 async function readPast(kysely: Kysely<Tables>): Promise<History> {
@@ -93,6 +97,14 @@ function addGauge<Label extends string>(
   ...labelNames: Label[]
 ): Gauge<Label> {
   return new Gauge({ name, help, labelNames, registers: [registry] });
+}
+
+/** A front that left without a word is told for an hour. */
+function addFronts(registry: Registry, { fronts }: Present): void {
+  const help = "Fronts by state: ready, or gone without a word within the last hour.";
+  const count = addGauge(registry, "framemill_fronts", help, "state");
+  for (const state of ["ready", "gone"] as const)
+    count.set({ state }, fronts.filter((front) => front.state === state).length);
 }
 
 function addJobs(

@@ -27,6 +27,7 @@ import { createOverview, type Overview } from "./overview.js";
 import { type QueueSummary, summariseQueues } from "./queue-summaries.js";
 import { type RetriedJob, retryJob } from "./retry-job.js";
 import { summariseUsage, type UsageQuery, type UsageSummary } from "./usage-summaries.js";
+import { type FrontSummary, listFronts } from "./fronts.js";
 import { listWorkers, setDrain, type WorkerSummary } from "./workers.js";
 
 export interface NewKey {
@@ -68,6 +69,8 @@ export interface Operations {
   eraseProject(projectId: string): Promise<Erasure>;
   /** Changes that were asked for here and at the command line, newest first. */
   listActions(query: ActionsQuery): Promise<RecordedAction[]>;
+  /** Those that were heard of within the last hour. */
+  listFronts(): Promise<FrontSummary[]>;
   /** Those that were heard of within the last 15 s. */
   listWorkers(): Promise<WorkerSummary[]>;
   /** `drain`: it finishes its jobs and takes no more, until it is told otherwise. */
@@ -115,6 +118,7 @@ export function createOperations(
       await keys.setLimits((await ensureProject(name)).id, limits),
     webhookSecret: async (name, renew) =>
       await keys.webhookSecret((await ensureProject(name)).id, renew),
+    listFronts: () => listFronts(kysely),
     listWorkers: () => listWorkers(kysely),
     drainWorker: (workerId, drain) => setDrain(kysely, workerId, drain),
     findErasure: (project) => findErasure(kysely, project),

@@ -125,6 +125,7 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     eraseProject: (id) => call("POST", `/projects/${at(id)}/erasure`, { confirm: id }),
     listActions: (query) => call("GET", `/audit?${toSearch(query)}`),
     readOverview: () => call("GET", "/overview"),
+    listFronts: () => call("GET", "/fronts"),
     listWorkers: () => call("GET", "/workers"),
     drainWorker: (workerId, drain) =>
       call("POST", `/workers/${encodeURIComponent(workerId)}/drain`, { drain }),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config.js";
+import type { FrontSummary } from "../../front/fronts.js";
 import type { Operations } from "../../front/operations.js";
 import type { QueueSummary } from "../../front/queue-summaries.js";
 import type { WorkerSummary } from "../../front/workers.js";
@@ -17,6 +18,7 @@ interface TopOptions {
 interface Look {
   readonly queues: readonly QueueSummary[];
   readonly workers: readonly WorkerSummary[];
+  readonly fronts: readonly FrontSummary[];
 }
 
 /** Shows queues and workers until q or Ctrl-C; once, as plain text, where the output is no terminal. */
@@ -54,15 +56,20 @@ function faultOf(error: unknown): string {
 }
 
 async function look(operations: Operations): Promise<Look> {
-  const [queues, workers] = await Promise.all([operations.listQueues(), operations.listWorkers()]);
-  return { queues, workers };
+  const [queues, workers, fronts] = await Promise.all([
+    operations.listQueues(),
+    operations.listWorkers(),
+    operations.listFronts(),
+  ]);
+  return { queues, workers, fronts };
 }
 
-function render({ queues, workers }: Look): string {
+function render({ queues, workers, fronts }: Look): string {
   const queueTable = renderTable(queues.map(queueRow));
   const workerTable = renderTable(workers.flatMap(workerRows));
   return `${queueTable || "no job waits, runs or has ended in the last five minutes\n"}
-${workerTable || "no worker is there\n"}`;
+${workerTable || "no worker is there\n"}
+${renderTable(fronts.map(frontRow)) || "no front is there\n"}`;
 }
 
 function queueRow(queue: QueueSummary): Record<string, string | number> {
@@ -75,6 +82,16 @@ function queueRow(queue: QueueSummary): Record<string, string | number> {
     "failed/min": queue.failed,
     "wait p50": queue.waitSecondsP50 === null ? "" : seconds(queue.waitSecondsP50),
     p95: queue.waitSecondsP95 === null ? "" : seconds(queue.waitSecondsP95),
+  };
+}
+
+function frontRow({ id, grpcAddress, state, waiting, seenAt }: FrontSummary) {
+  return {
+    front: id,
+    state,
+    "gRPC address": grpcAddress,
+    "callers waiting": waiting,
+    seen: seenAt,
   };
 }
 

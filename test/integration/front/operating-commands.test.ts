@@ -74,6 +74,7 @@ describe("the command line, beside a running front", () => {
     expect(JSON.parse(usage.stdout)).toMatchObject([{ model: MODEL, units: { videoSeconds: 4 } }]);
     expect(stdout).toMatch(/^model +queued +running/);
     expect(stdout).toContain(MODEL);
+    expect(stdout).toMatch(/^front +state +gRPC address +callers waiting/m);
     expect(stdout).not.toContain(ESCAPE);
   });
 
