@@ -166,8 +166,8 @@ export class ReportStream {
     if (attempt === undefined) return;
     attempt.unacknowledged = attempt.unacknowledged.filter((sent) => sent.sequence > sequence);
     if (isSettled(attempt)) for (const resolve of attempt.settled.splice(0)) resolve();
-    if (outcome === "stale") this.#options.onDirective(lease, "stale");
-    else if (cancel) this.#options.onDirective(lease, "cancel");
+    if (cancel) this.#options.onDirective(lease, "cancel");
+    else if (outcome === "stale") this.#options.onDirective(lease, "stale");
   }
 }
 

@@ -63,7 +63,8 @@ async function sendHeartbeat(options: LeaseKeeperOptions): Promise<number | "los
   const result = await reporter.heartbeat(lease, workerId).catch(() => null);
   if (result === null) return "unknown";
   if (result.outcome === "stale" || result.cancel) {
-    directives.deliver(lease, result.outcome === "stale" ? "stale" : "cancel");
+    // Of a job that was cancelled the attempt is still to be told; of one that another has, it is not.
+    directives.deliver(lease, result.cancel ? "cancel" : "stale");
     return "lost";
   }
   if (result.drain) onDrain();

@@ -103,20 +103,23 @@ describe("the report stream", () => {
   test("tells at once that a job was cancelled or lost", async () => {
     const directives: unknown[] = [];
     const { address } = await start({
-      progress: async ({ jobId }) =>
-        jobId === "video_1"
-          ? { outcome: "held", cancel: true }
-          : { outcome: "stale", cancel: false },
+      progress: async ({ jobId }) => ({
+        outcome: jobId === "video_1" ? "held" : "stale",
+        cancel: jobId !== "video_2",
+      }),
     });
     const reporter = report(address, {
       onDirective: (ref, directive) => directives.push([ref, directive]),
     });
     reporter.progress({ ...lease, fraction: 0.1, stage: "steps" });
     reporter.progress({ jobId: "video_2", token: 1, fraction: 0.1, stage: "steps" });
-    await until(() => directives.length === 2);
+    // It ended as cancelled before the report came.
+    reporter.progress({ jobId: "video_3", token: 1, fraction: 0.1, stage: "steps" });
+    await until(() => directives.length === 3);
     expect(directives).toEqual([
       [lease, "cancel"],
       [{ jobId: "video_2", token: 1 }, "stale"],
+      [{ jobId: "video_3", token: 1 }, "cancel"],
     ]);
   });
 
