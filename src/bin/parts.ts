@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Config, longestJobMs } from "../config.js";
 import { JobError, toJobError } from "../core/errors.js";
-import type { Job } from "../core/job.js";
 import type { ModelInfo } from "../core/modality.js";
 import { makePrivateFolder } from "../core/private-folder.js";
 import type { Tracer } from "../core/tracing.js";
@@ -84,10 +83,8 @@ export async function runWorker(
   const reporter = openReporter(frontAddress);
   const others = createReporters(openReporter);
   // A caller hears the pieces of an answer from the front that took the request.
-  const streamOf = ({ modality, reportTo }: Pick<Job, "modality" | "reportTo">) => {
-    const isReplied = findModality(modality)?.endpoint.delivery === "reply";
-    return isReplied && reportTo !== frontAddress ? others.at(reportTo) : reporter;
-  };
+  const streamOf = (reportTo: string | undefined) =>
+    reportTo === undefined || reportTo === frontAddress ? reporter : others.at(reportTo);
   const inference = createInferenceProcess({
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
     prefix: parentDeathPrefix(),

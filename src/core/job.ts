@@ -32,7 +32,7 @@ export interface Job<Request = unknown> {
   readonly requestFile?: Artifact;
   /** Unix time in milliseconds after which the job must not start. */
   readonly expiresAtMs: number;
-  /** gRPC address of the front (replica) that wants the report. */
+  /** gRPC address of the front that has the caller. For workers of before: a claim says so, too, and is believed. */
   readonly reportTo: string;
   /** W3C trace context of the request that made the job. */
   readonly traceparent?: string;

@@ -5,7 +5,13 @@ import type { Prices, Usage } from "./usage.js";
 
 /** Answer to a claim. Only `leased` lets the worker tell anything of the job. */
 export type ClaimResult =
-  | { readonly outcome: "leased"; readonly lease: Lease; readonly checkpoint: Artifact | null }
+  | {
+      readonly outcome: "leased";
+      readonly lease: Lease;
+      readonly checkpoint: Artifact | null;
+      /** gRPC address of the front that has the job's caller; absent where nobody waits on the line. */
+      readonly reportTo?: string;
+    }
   /** Another worker holds a live lease: publish to a retry queue, then acknowledge. */
   | { readonly outcome: "busy"; readonly retryAfterMs: number }
   /** The job has ended (or never was): acknowledge. */

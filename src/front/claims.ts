@@ -17,8 +17,8 @@ export interface Claim extends Omit<Lease, "jobId" | "leaseMs"> {
   readonly checkpoint: Artifact | null;
   /** Units the job may use at most. */
   readonly quotedUnits: Units;
-  /** Nobody waits on the line: what was made lies in a file. */
-  readonly isPolled: boolean;
+  /** gRPC address of the front that has the caller; null where what was made lies in a file. */
+  readonly reportTo: string | null;
 }
 
 /** What an asked-for job led to. */
@@ -95,12 +95,12 @@ async function takeLeases(
       WHERE id = ANY(${ids}::text[]) AND id = job_id AND ${NOT_ENDED} AND ${UNLEASED} AND deadline_at > now()
         AND lapses < ${MAX_LAPSES} AND ${isFree}
       RETURNING id, token, attempts, prices, quoted_units, checkpoint, kept, worker_id,
-        report_to IS NULL AS is_polled
+        report_to
     ), noted AS (
       INSERT INTO attempts (job_id, token, worker_id) SELECT id, token, worker_id FROM leased
     )
     SELECT asked.job_id AS id, token, attempts AS attempt, prices, quoted_units AS "quotedUnits",
-      is_polled AS "isPolled", checkpoint, CASE WHEN kept THEN ${notify(sql`leased.id`)} END,
+      report_to AS "reportTo", checkpoint, CASE WHEN kept THEN ${notify(sql`leased.id`)} END,
       ${gaveWay} OR EXISTS (SELECT FROM jobs job WHERE job.id = asked.job_id AND job.state = 'queued'
         AND EXISTS (SELECT FROM jobs WHERE modality = job.modality AND model = job.model
           AND id <> job.id AND ${HELD_BACK})) AS "othersWait"
@@ -109,10 +109,10 @@ async function takeLeases(
 }
 
 function toAnswer(row: ClaimRow): ClaimAnswer {
-  const { token, attempt, prices, quotedUnits, isPolled, checkpoint, othersWait } = row;
+  const { token, attempt, prices, quotedUnits, reportTo, checkpoint, othersWait } = row;
   const isLeased = token !== null && attempt !== null && prices !== null && quotedUnits !== null;
   const claim = isLeased
-    ? { token, attempt, prices, quotedUnits, isPolled: isPolled === true, checkpoint }
+    ? { token, attempt, prices, quotedUnits, reportTo, checkpoint }
     : undefined;
   return { claim, othersWait };
 }

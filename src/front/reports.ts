@@ -91,12 +91,12 @@ export function createReportHandlers({
       const { claim, othersWait } = await claimShared({ jobId, workerId });
       if (othersWait) wakeOutbox();
       if (claim === undefined) return await refuseClaim(database, jobId);
-      const { attempt, prices, checkpoint } = claim;
+      const { attempt, prices, checkpoint, reportTo } = claim;
       quotes.set(jobId, claim);
       exchanges.hold({ jobId, token: claim.token }, LEASE_MS);
       const token = fencing.seal(jobId, claim.token);
       const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
-      return { outcome: "leased", lease, checkpoint };
+      return { outcome: "leased", lease, checkpoint, ...(reportTo !== null && { reportTo }) };
     },
     async heartbeat(lease: LeaseRef): Promise<HeartbeatResult> {
       const renewed = await renewLease(db, lease);
@@ -237,7 +237,8 @@ function failureResult(state: "in_progress" | "failed", times: number): FailureR
 interface QuotedJob {
   readonly prices: Prices;
   readonly quotedUnits: Units;
-  readonly isPolled: boolean;
+  /** Null for a polled job. */
+  readonly reportTo: string | null;
 }
 
 /** What this replica knows of attempts without asking the ledger, each of the last so many. */
@@ -246,18 +247,14 @@ const REMEMBERED = 10_000;
 async function readQuote({ kysely }: Database, jobId: string): Promise<QuotedJob | undefined> {
   return await kysely
     .selectFrom("jobs")
-    .select((jobs) => [
-      "prices",
-      "quoted_units as quotedUnits",
-      jobs("report_to", "is", null).$castTo<boolean>().as("isPolled"),
-    ])
+    .select(["prices", "quoted_units as quotedUnits", "report_to as reportTo"])
     .where("id", "=", jobId)
     .executeTakeFirst();
 }
 
 /** A caller never pays another price, nor more, than was quoted, and never for a file that is not there. */
 function checkCompletion(quote: QuotedJob, { usage, cost, artifacts }: CompletionReport): void {
-  const { prices, quotedUnits: most, isPolled } = quote;
+  const { prices, quotedUnits: most, reportTo } = quote;
   const beyond = UNIT_NAMES.find((name) => (usage[name] ?? 0) > (most[name] ?? 0));
   if (beyond !== undefined)
     throw costError(`${beyond} is above what was quoted, got ${usage[beyond] ?? 0}`);
@@ -265,7 +262,7 @@ function checkCompletion(quote: QuotedJob, { usage, cost, artifacts }: Completio
     throw costError(
       `the amount is not what the lease's prices make of the units, got ${cost.amountMicroUsd}`,
     );
-  if (isPolled && !artifacts.some(({ variant }) => variant === "content"))
+  if (reportTo === null && !artifacts.some(({ variant }) => variant === "content"))
     throw artifactsError("a polled job has an artifact of variant content, got none");
 }
 

@@ -116,6 +116,7 @@ const claimResponse = z.object({
   lease: z.object({ token: positive, attempt: z.number(), leaseMs: z.number(), prices }).nullish(),
   checkpoint,
   retryAfterMs: z.number(),
+  reportTo: z.string().max(512).default(""),
 });
 const heartbeatResponse = z.object({
   outcome: outcome(LEASE_OUTCOMES),
@@ -220,7 +221,12 @@ export function encodeClaimResponse(result: ClaimResult): ClaimResponse {
   if (result.outcome === "already-done") return head;
   const { token, attempt, leaseMs, prices: agreed } = result.lease;
   const saved = result.checkpoint === null ? null : encodeArtifact(result.checkpoint);
-  return { ...head, lease: { token, attempt, leaseMs, prices: agreed }, checkpoint: saved };
+  return {
+    ...head,
+    lease: { token, attempt, leaseMs, prices: agreed },
+    checkpoint: saved,
+    reportTo: result.reportTo ?? "",
+  };
 }
 
 export function encodeHeartbeatResponse(result: HeartbeatResult): HeartbeatResponse {
@@ -273,6 +279,7 @@ export function decodeClaimResponse(wire: unknown, jobId: string): ClaimResult {
     outcome: "leased",
     lease: { jobId, ...answer.lease },
     checkpoint: answer.checkpoint,
+    ...(answer.reportTo !== "" && { reportTo: answer.reportTo }),
   };
 }
 

@@ -24,7 +24,7 @@ export interface Attempt {
    */
   waitFor(fault: JobError): () => void;
   /** Keeps the lease from now on, and hears what the front says of it. */
-  hold(lease: Lease): void;
+  hold(lease: Lease, reportTo: string | undefined): void;
   /** Aborts what still runs. */
   end(): void;
 }
@@ -36,7 +36,6 @@ export interface AttemptOptions {
     | "workerId"
     | "reporter"
     | "streamOf"
-    | "findModality"
     | "directives"
     | "onDrain"
     | "preempted"
@@ -56,7 +55,6 @@ export function startAttempt({ delivery, deps }: AttemptOptions): Attempt {
   };
   const { directives, preempted, jobTimeoutMs } = deps;
   const { job } = delivery;
-  const isReplied = deps.findModality(job.modality)?.endpoint.delivery === "reply";
   let letGo = () => {};
   const waits = new Set<JobError>();
   let waitsSince = 0;
@@ -87,11 +85,12 @@ export function startAttempt({ delivery, deps }: AttemptOptions): Attempt {
         if (waits.delete(fault) && waits.size === 0) waitedMs += performance.now() - waitsSince;
       };
     },
-    hold(lease) {
-      const hasCaller = isReplied ? () => deps.streamOf(job).connected : undefined;
+    hold(lease, reportTo) {
+      const hasCaller =
+        reportTo === undefined ? undefined : () => deps.streamOf(reportTo).connected;
       const onCallerLost = () => {
         deps.metrics.callerLost(job);
-        stop(new JobError("cancelled", `no connection to ${job.reportTo}, which has the caller`));
+        stop(new JobError("cancelled", `no connection to ${reportTo}, which has the caller`));
       };
       const keeper = keepLease({ ...deps, lease, hasCaller, onCallerLost, onExpired: stop });
       const endListening = directives.listen(lease, stop);

@@ -70,11 +70,12 @@ async function attemptJob(delivery: Delivery, span: Span, deps: WorkerDeps): Pro
       if (claim.outcome === "already-done") return { type: "ack" };
       if (claim.outcome === "busy") return { type: "retry", delayMs: claim.retryAfterMs };
       if (claim.outcome === "unanswered") return retryUnanswered(delivery);
-      attempt.hold(claim.lease);
+      attempt.hold(claim.lease, claim.reportTo);
       const { lease, checkpoint } = claim;
       const isResumed = checkpoint !== null;
       span.set({ "framemill.attempt": lease.attempt, "framemill.resumed": isResumed });
-      const stream = deps.streamOf(job);
+      // Not as the message says: what a front answers is believed, and gets the worker token.
+      const stream = deps.streamOf(claim.reportTo);
       return await runLeased({ lease, checkpoint, run, attempt, span, stream, deps }, job);
     } finally {
       attempt.end();

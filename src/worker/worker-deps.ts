@@ -1,5 +1,4 @@
 import type { Modality } from "../core/modality.js";
-import type { Job } from "../core/job.js";
 import type { ProgressStream, Reporter } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../inference/host.js";
@@ -16,8 +15,8 @@ export interface WorkerDeps {
   readonly workerId: string;
   /** Any front over the ledger. */
   readonly reporter: Reporter;
-  /** The front that has the job's caller; any, where it is polled. */
-  readonly streamOf: (job: Pick<Job, "modality" | "reportTo">) => ProgressStream;
+  /** The front that has the job's caller, as the claim named it; any, where nobody waits on the line. */
+  readonly streamOf: (reportTo: string | undefined) => ProgressStream;
   readonly directives: Directives;
   readonly inference: InferenceHost;
   readonly store: ArtifactStore;

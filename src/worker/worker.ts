@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { type Closers, createClosers } from "../core/closers.js";
 import { reasonOf, toJobError } from "../core/errors.js";
-import type { Job } from "../core/job.js";
 import type { Endpoint, Modality, ModelInfo } from "../core/modality.js";
 import type { ProgressStream, Reporter, WorkerOrders } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
@@ -34,7 +33,7 @@ export interface WorkerOptions {
   /** Any front over the ledger. */
   readonly reporter: Reporter;
   /** The front that has the job's caller; any, where it is polled. */
-  readonly streamOf: (job: Pick<Job, "modality" | "reportTo">) => ProgressStream;
+  readonly streamOf: (reportTo: string | undefined) => ProgressStream;
   /** Tells the front of this worker. */
   readonly announce: Reporter["announce"];
   readonly closeReporters: () => Promise<void>;

@@ -55,7 +55,7 @@ export async function startScriptedWorker(
     health: { host: "127.0.0.1", port: 0 },
     broker,
     reporter,
-    streamOf: (job) => reporters.at(job.reportTo),
+    streamOf: (reportTo) => (reportTo === undefined ? reporter : reporters.at(reportTo)),
     announce: (status) => reporter.announce(status),
     async closeReporters() {
       await Promise.all([reporter.close(), reporters.close()]);

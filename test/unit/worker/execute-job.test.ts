@@ -120,13 +120,17 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   const scratch = await openScratch(join(folder, "scratch"));
   const store = sent.store ?? createLocalStore(join(folder, "artifacts"));
   const met: string[] = [];
+  const addresses: unknown[] = [];
   const { signal } = new AbortController();
   const { unanswered = 0, stream = streamDouble() } = sent;
   const delivery = { job: sent.job ?? job, redelivered: false, signal, unanswered };
   const settlement = await executeJob(delivery, {
     workerId: "worker-1",
     reporter,
-    streamOf: () => stream,
+    streamOf: (address) => {
+      addresses.push(address);
+      return stream;
+    },
     directives: createDirectives(),
     inference,
     store,
@@ -149,7 +153,7 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   });
   const attempts = await readdir(join(folder, "scratch"));
   const left = await Promise.all(attempts.map((name) => readdir(join(folder, "scratch", name))));
-  return { settlement, left: left.flat(), stored: await store.list(""), met };
+  return { settlement, left: left.flat(), stored: await store.list(""), met, addresses };
 }
 
 test("a report that no front took is sent again every minute", async () => {
@@ -363,7 +367,10 @@ describe("one delivery", () => {
 
   test("is ended as cancelled where the front that has its caller stays away", async () => {
     const clock = holdClock();
-    const { reporter, failures, completions } = frontDouble();
+    const reportTo = "10.0.0.9:8081";
+    const { reporter, failures, completions } = frontDouble({
+      claim: async () => ({ outcome: "leased", lease, checkpoint: null, reportTo }),
+    });
     const stream = streamDouble({
       connected: false,
       flush: async (_lease, signal) => {
@@ -377,8 +384,12 @@ describe("one delivery", () => {
       yield { type: "output", output: { choices: [], usage } };
     };
     const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
-    const { settlement } = await clock.hurry(execute(reporter, answer, { job: chat, stream }));
+    const { settlement, addresses } = await clock.hurry(
+      execute(reporter, answer, { job: chat, stream }),
+    );
     expect(settlement).toEqual({ type: "ack" });
+    // Where the claim said, whatever the message says.
+    expect(new Set(addresses)).toEqual(new Set([reportTo]));
     expect(completions).toEqual([]);
     expect(failures).toMatchObject([{ failure: { code: "cancelled" }, retryable: false }]);
   });

@@ -9,6 +9,7 @@ export interface ClaimResponse {
   'lease'?: (_framemill_v1_Lease | null);
   'checkpoint'?: (_framemill_v1_Artifact | null);
   'retryAfterMs'?: (number);
+  'reportTo'?: (string);
 }
 
 export interface ClaimResponse__Output {
@@ -16,4 +17,5 @@ export interface ClaimResponse__Output {
   'lease': (_framemill_v1_Lease__Output | null);
   'checkpoint': (_framemill_v1_Artifact__Output | null);
   'retryAfterMs': (number);
+  'reportTo': (string);
 }
