@@ -43,13 +43,13 @@ export async function reserveSpending(
   );
 }
 
-/** Nano-dollars that a project was charged since the first moment of an hour: sums, and what came since. */
+/** Nano-dollars that a project was charged since the first moment of a day: sums, and what came since. */
 function spentSince(
   projectId: RawBuilder<unknown>,
   start: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  return sql`(coalesce((SELECT sum(amount_nano_usd) FROM usage_hours
-      WHERE project_id = ${projectId} AND hour >= ${start}), 0)
+  return sql`(coalesce((SELECT sum(amount_nano_usd) FROM usage_days
+      WHERE project_id = ${projectId} AND day >= ${start}), 0)
     + coalesce((SELECT sum(${nanoUsdOf("charges")}) FROM charges
       WHERE project_id = ${projectId} AND created_at >= greatest(${start}, ${ROLLED_UNTIL})), 0))`;
 }

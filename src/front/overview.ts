@@ -176,8 +176,8 @@ async function readSpending(kysely: Kysely<Tables>): Promise<SpendingSummary[]> 
       SELECT coalesce(sum(amount), 0) AS amount, coalesce(sum(jobs), 0)::int AS jobs,
         coalesce(sum(amount) FILTER (WHERE at >= ${DAY_START}), 0) AS today
       FROM (
-        SELECT hour AS at, jobs, amount_nano_usd AS amount FROM usage_hours
-        WHERE project_id = projects.id AND hour >= ${MONTH_START}
+        SELECT day AS at, jobs, amount_nano_usd AS amount FROM usage_days
+        WHERE project_id = projects.id AND day >= ${MONTH_START}
         UNION ALL
         SELECT created_at, 1, ${nanoUsdOf("charges")} FROM charges
         WHERE project_id = projects.id AND created_at >= greatest(${MONTH_START}, ${ROLLED_UNTIL})

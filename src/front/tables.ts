@@ -156,10 +156,15 @@ export interface UsageHoursTable extends Record<UnitColumn, number> {
   gpu_ms: number;
 }
 
+/** The same by the day (UTC). */
+export interface UsageDaysTable extends Omit<UsageHoursTable, "hour"> {
+  day: Timestamp;
+}
+
 /** How far charges are summed: one row. */
 export interface UsageRollupTable {
   is_only: Generated<boolean>;
-  /** Charges made before it are in `usage_hours`, those since are not. */
+  /** Charges made before it are in `usage_hours` and `usage_days`, those since are not. */
   rolled_until: Timestamp;
   /** Sums of the charges before it. */
   charges: Generated<number>;
@@ -228,6 +233,7 @@ export interface Tables {
   outbox: OutboxTable;
   charges: ChargesTable;
   usage_hours: UsageHoursTable;
+  usage_days: UsageDaysTable;
   usage_rollup: UsageRollupTable;
   attempts: AttemptsTable;
   paces: PacesTable;

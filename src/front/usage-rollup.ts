@@ -18,6 +18,11 @@ export function hourOf(time: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(date_trunc('hour', ${time} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 }
 
+/** The day (UTC) of a time. */
+export function dayOf(time: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(date_trunc('day', ${time} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+}
+
 /** How far charges are summed, as a subquery. */
 export const ROLLED_UNTIL = sql`(SELECT rolled_until FROM usage_rollup)`;
 
@@ -51,12 +56,16 @@ async function rollUpBatch(trx: Transaction<Tables>): Promise<boolean> {
   if (mine.rows.length === 0) return false;
   const columns = sql.join(UNIT_NAMES.map(unitColumn));
   const sums = sql.join(UNIT_NAMES.map((name) => sql`sum(${unitColumn(name)})`));
-  const added = sql.join(
-    UNIT_NAMES.map((name) => {
-      const column = unitColumn(name);
-      return sql`${column} = usage_hours.${column} + excluded.${column}`;
-    }),
+  const namedSums = sql.join(
+    UNIT_NAMES.map((name) => sql`sum(${unitColumn(name)}) AS ${unitColumn(name)}`),
   );
+  const addTo = (table: "usage_hours" | "usage_days") => {
+    const names = ["jobs", "amount_nano_usd", "gpu_ms"].map((name) => sql.ref(name));
+    const added = [...names, ...UNIT_NAMES.map(unitColumn)].map(
+      (column) => sql`${column} = ${sql.table(table)}.${column} + excluded.${column}`,
+    );
+    return sql.join(added);
+  };
   const { rows } = await sql<{ has_more: boolean }>`
     WITH settled AS MATERIALIZED (SELECT ${SETTLED} AS settled_until
     ), bounds AS MATERIALIZED (
@@ -71,16 +80,22 @@ async function rollUpBatch(trx: Transaction<Tables>): Promise<boolean> {
         AND charges.created_at < (SELECT until FROM bounds)
     ), hours AS (
       SELECT project_id, hour, api_key_id, modality, model, tier, count(*) AS jobs,
-        sum(amount_nano_usd)::bigint AS amount_nano_usd, sum(gpu_ms)::bigint AS gpu_ms, ${sums}
+        sum(amount_nano_usd)::bigint AS amount_nano_usd, sum(gpu_ms)::bigint AS gpu_ms, ${namedSums}
       FROM batch GROUP BY project_id, hour, api_key_id, modality, model, tier
     ), summed AS (
       INSERT INTO usage_hours (project_id, hour, api_key_id, modality, model, tier, jobs,
         amount_nano_usd, gpu_ms, ${columns})
       SELECT * FROM hours
       ON CONFLICT (project_id, hour, api_key_id, modality, model, tier) DO UPDATE SET
-        jobs = usage_hours.jobs + excluded.jobs,
-        amount_nano_usd = usage_hours.amount_nano_usd + excluded.amount_nano_usd,
-        gpu_ms = usage_hours.gpu_ms + excluded.gpu_ms, ${added}
+        ${addTo("usage_hours")}
+    ), summed_days AS (
+      INSERT INTO usage_days (project_id, day, api_key_id, modality, model, tier, jobs,
+        amount_nano_usd, gpu_ms, ${columns})
+      SELECT project_id, ${dayOf(sql`hour`)}, api_key_id, modality, model, tier, sum(jobs),
+        sum(amount_nano_usd), sum(gpu_ms), ${sums}
+      FROM hours GROUP BY 1, 2, 3, 4, 5, 6
+      ON CONFLICT (project_id, day, api_key_id, modality, model, tier) DO UPDATE SET
+        ${addTo("usage_days")}
     )
     UPDATE usage_rollup SET rolled_until = bounds.until,
       charges = charges + (SELECT coalesce(sum(jobs), 0) FROM hours)::bigint,

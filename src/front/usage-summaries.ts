@@ -8,6 +8,7 @@ import {
   CHARGE_GROUP,
   CHARGE_SUMS,
   CHARGES_WITH_JOBS,
+  dayOf,
   hourOf,
   ROLLED_UNTIL,
   unitColumn,
@@ -93,11 +94,21 @@ export async function summariseUsage(
 }
 
 /**
- * `used`: what was charged from one moment to another, as sums of whole hours where there are such, and as
- * the charges of the hours that the two cut, and of the time that is not summed yet.
+ * `used`: what was charged from one moment to another, as sums of whole days and hours where there are
+ * such, and as the charges of the hours that the two cut, and of the time that is not summed yet.
  */
 function usedWithin(since: RawBuilder<unknown>, until: RawBuilder<unknown>): RawBuilder<unknown> {
   const units = sql.join(UNIT_NAMES.map(unitColumn));
+  const sumsOf = (
+    table: "usage_days" | "usage_hours",
+    at: "day" | "hour",
+    { from, to }: { readonly from: string; readonly to: string },
+  ) => sql`
+    SELECT ${sql.ref(at)} AS at, project_id, api_key_id, modality, model, tier, jobs, amount_nano_usd,
+      gpu_ms, ${units}
+    FROM ${sql.table(table)}
+    WHERE ${sql.ref(at)} >= (SELECT ${sql.ref(from)} FROM bounds)
+      AND ${sql.ref(at)} < (SELECT ${sql.ref(to)} FROM bounds)`;
   const chargesOf = (from: RawBuilder<unknown>, to: RawBuilder<unknown>) => sql`
     SELECT charges.created_at AS at, ${CHARGE_GROUP}, 1 AS jobs, ${CHARGE_SUMS}
     FROM ${CHARGES_WITH_JOBS}
@@ -107,15 +118,18 @@ function usedWithin(since: RawBuilder<unknown>, until: RawBuilder<unknown>): Raw
       SELECT ${since} AS since, ${until} AS until
     ), whole AS (
       SELECT since, until, ${hourOf(sql`(since + interval '1 hour' - interval '1 microsecond')`)} AS first_hour,
-        ${hourOf(sql`until`)} AS end_hour FROM asked
+        ${hourOf(sql`until`)} AS end_hour,
+        ${dayOf(sql`(since + interval '1 day' - interval '1 microsecond')`)} AS first_day,
+        ${dayOf(sql`until`)} AS end_day FROM asked
     ), bounds AS MATERIALIZED (
-      SELECT since, until, first_hour, end_hour, least(first_hour, until) AS summed_from,
+      SELECT since, until, first_hour, end_hour, first_day, end_day,
+        least(first_day, end_hour) AS before_days, greatest(first_day, end_day) AS after_days,
+        least(first_hour, until) AS summed_from,
         greatest(first_hour, least(end_hour, ${ROLLED_UNTIL})) AS summed_until FROM whole
     ), used AS (
-      SELECT hour AS at, project_id, api_key_id, modality, model, tier, jobs, amount_nano_usd, gpu_ms,
-        ${units}
-      FROM usage_hours
-      WHERE hour >= (SELECT first_hour FROM bounds) AND hour < (SELECT end_hour FROM bounds)
+      ${sumsOf("usage_days", "day", { from: "first_day", to: "end_day" })}
+      UNION ALL ${sumsOf("usage_hours", "hour", { from: "first_hour", to: "before_days" })}
+      UNION ALL ${sumsOf("usage_hours", "hour", { from: "after_days", to: "end_hour" })}
       UNION ALL ${chargesOf(sql`since`, sql`summed_from`)}
       UNION ALL ${chargesOf(sql`summed_until`, sql`until`)}
     )`;

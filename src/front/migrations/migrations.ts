@@ -1,5 +1,6 @@
 import { ledger } from "./2026-11-21-ledger.js";
 import { chargedModels } from "./2026-11-22b-charged-models.js";
+import { usageDays } from "./2026-11-22j-usage-days.js";
 import { tenants } from "./2026-11-22j-tenants.js";
 import { chargeTimes } from "./2026-11-22j-charge-times.js";
 import { nanoUsage } from "./2026-11-22i-nano-usage.js";
@@ -30,6 +31,7 @@ export const MIGRATIONS: Readonly<Record<string, LedgerMigration>> = {
   "2026-11-22i-nano-usage": nanoUsage,
   "2026-11-22j-charge-times": chargeTimes,
   "2026-11-22j-tenants": tenants,
+  "2026-11-22j-usage-days": usageDays,
   "2026-11-22l-paces": paces,
   "2026-11-22h-totals": totals,
 };

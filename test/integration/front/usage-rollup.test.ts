@@ -35,7 +35,7 @@ describe("the sums of charges", () => {
     };
   });
   beforeEach(async () => {
-    await sql`TRUNCATE charges, usage_hours`.execute(database.kysely);
+    await sql`TRUNCATE charges, usage_hours, usage_days`.execute(database.kysely);
     await sql`UPDATE usage_rollup SET rolled_until = 'epoch', charges = 0, amount_nano_usd = 0`.execute(
       database.kysely,
     );
