@@ -65,14 +65,7 @@ const CHECKS: readonly Check[] = [
   {
     part: "inference",
     mend: "reinstall the packages: npm ci --ignore-scripts",
-    async run() {
-      const { faultOf, listExecutionProviders } = await import("../../inference/providers.js");
-      const found = listExecutionProviders().map(async (name) => {
-        const fault = await faultOf(name);
-        return fault === undefined ? `${name} works` : `${name} does not (${fault})`;
-      });
-      return (await Promise.all(found)).join("; ");
-    },
+    run: checkProviders,
   },
   {
     part: "models",
@@ -126,6 +119,22 @@ const CHECKS: readonly Check[] = [
     run: checkAdvertised,
   },
 ];
+
+/** Only what is asked for is tried: drivers that are not there complain on the terminal. */
+async function checkProviders({ providers, modelsDir }: Config): Promise<string> {
+  const { faultOf, listExecutionProviders } = await import("../../inference/providers.js");
+  const built: readonly string[] = listExecutionProviders();
+  const models = providers === undefined ? await listModelPackages(modelsDir) : [];
+  const asked = new Set(providers ?? models.flatMap(({ execution }) => execution.providers));
+  const isTried = (name: string) => name === "cpu" || asked.has("auto") || asked.has(name);
+  const found = built.filter(isTried).map(async (name) => {
+    const fault = await faultOf(name);
+    return fault === undefined ? `${name} works` : `${name} does not (${fault})`;
+  });
+  const others = built.filter((name) => !isTried(name));
+  const untried = others.length === 0 ? [] : [`not asked for: ${others.join(", ")}`];
+  return [...(await Promise.all(found)), ...untried].join("; ");
+}
 
 /** Voices that read phonemes need espeak-ng; without such a model nothing is missing. */
 async function checkPhonemes({ modelsDir, espeakPath }: Config): Promise<string> {
