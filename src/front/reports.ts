@@ -157,14 +157,21 @@ export function createReportHandlers({
         : await withOutages(handle({ ...report, token }, report.token));
     };
   const noLease = { outcome: "stale", cancel: false, leaseMs: 0, drain: false } as const;
-  const heartbeat = fenced<LeaseRef, HeartbeatResult>(noLease, handlers.heartbeat);
+  const stale = { outcome: "stale" } as const;
+  const heartbeat = fenced<LeaseRef, HeartbeatResult>(noLease, (lease) =>
+    handlers.heartbeat(lease),
+  );
   return {
     claim: (...call) => withOutages(handlers.claim(...call)),
     heartbeat: (lease) => heartbeat(lease),
-    progress: fenced(ENDED, handlers.progress),
-    complete: fenced({ outcome: "stale" }, handlers.complete),
+    progress: fenced<ProgressReport, Pick<HeartbeatResult, "outcome" | "cancel">>(ENDED, (report) =>
+      handlers.progress(report),
+    ),
+    complete: fenced<CompletionReport, CompletionResult>(stale, (...call) =>
+      handlers.complete(...call),
+    ),
     fail: fenced({ outcome: "stale", retryAfterMs: 0 }, handlers.fail),
-    release: fenced({ outcome: "stale" }, handlers.release),
+    release: fenced<ReleaseReport, CompletionResult>(stale, (...call) => handlers.release(...call)),
     announce: (...call) => withOutages(handlers.announce(...call)),
   };
 }

@@ -154,14 +154,20 @@ describe("a stranger on the machine", () => {
       let calls = 0;
       let accepted = 0;
       for (const guess of outsiders)
-        for (const answer of await tryEverything(address, guess, clip.id, 2 ** 40 + 1)) {
+        for (const answer of await tryEverything(address, guess, {
+          jobId: clip.id,
+          token: 2 ** 40 + 1,
+        })) {
           calls += 1;
           if (answer !== "UNAUTHENTICATED") accepted += 1;
         }
       for (let guess = 0; guess < GUESSES; guess += 1) {
         // Bare numbers first, as tokens once were; then the first claim's with a guessed seal.
         const fencing = guess < 3 ? guess + 1 : 2 ** 40 + randomInt(2 ** 40);
-        for (const answer of await tryEverything(address, token, clip.id, fencing, false)) {
+        for (const answer of await tryEverything(address, token, {
+          jobId: clip.id,
+          token: fencing,
+        })) {
           calls += 1;
           if (!answer.endsWith("STALE")) accepted += 1;
         }
@@ -183,18 +189,15 @@ describe("a stranger on the machine", () => {
 
 type Call = (metadata: Metadata, callback: requestCallback<{ outcome?: string }>) => unknown;
 
-/** Everything that a worker may say of a job; what became of each, as the status or the outcome. */
+/** Everything that a worker may say of a job it has; what became of each, as the status or the outcome. */
 async function tryEverything(
   address: string,
   token: string | undefined,
-  jobId: string,
-  fencing: number,
-  announce = true,
+  lease: { readonly jobId: string; readonly token: number },
 ): Promise<string[]> {
   const client = new proto.framemill.v1.WorkerService(address, credentials.createInsecure());
   const metadata = new Metadata();
   if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
-  const lease = { jobId, token: fencing };
   const cost = { prices: { videoSeconds: 180_000 }, amountMicroUsd: 720_000 };
   const usage = { videoSeconds: 4, gpuMilliseconds: 1 };
   const calls: Call[] = [
@@ -204,10 +207,6 @@ async function tryEverything(
     (own, done) => client.fail({ lease, code: "server_error", message: "x" }, own, done),
     (own, done) => client.release({ lease }, own, done),
   ];
-  if (announce)
-    calls.push((own, done) =>
-      client.announce({ workerId: "evil", state: 2 }, own, (error) => done(error, {})),
-    );
   const answers = calls.map(
     (call) =>
       new Promise<string>((resolve) =>
