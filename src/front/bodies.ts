@@ -97,18 +97,13 @@ function canonical(value: unknown): string {
   return `{${fields.map(([name, child]) => `${JSON.stringify(name)}:${canonical(child)}`).join(",")}}`;
 }
 
-/** Before parsing: 15 MB of brackets would become a gigabyte of arrays. */
+/** Before parsing: 15 MB of brackets would become a gigabyte of arrays. Ends at the first too many. */
 function checkSize(bytes: Buffer, maxValues: number): void {
-  const { values, names } = countValues(bytes);
-  if (values > maxValues) throw tooMany("values", maxValues, values);
-  if (names > MAX_NAMES) throw tooMany("names of fields", MAX_NAMES, names);
-}
-
-function countValues(bytes: Buffer): { readonly values: number; readonly names: number } {
   let depth = 0;
   let values = 1;
   let names = 0;
   for (let index = 0; index < bytes.length; index += 1) {
+    checkCounts(values, names, maxValues);
     switch (bytes[index] ?? 0) {
       case QUOTE:
         index = endOfString(bytes, index);
@@ -132,7 +127,6 @@ function countValues(bytes: Buffer): { readonly values: number; readonly names: 
       default:
     }
   }
-  return { values, names };
 }
 
 /** Of the quote that ends the string begun at `start`, or of the last byte. */
@@ -143,8 +137,13 @@ function endOfString(bytes: Buffer, start: number): number {
   return index;
 }
 
-function tooMany(what: string, most: number, count: number): JobError {
-  return new JobError("invalid_value", `the body must have at most ${most} ${what}, got ${count}`);
+function checkCounts(values: number, names: number, maxValues: number): void {
+  if (values > maxValues) throw tooMany("values", maxValues);
+  if (names > MAX_NAMES) throw tooMany("names of fields", MAX_NAMES);
+}
+
+function tooMany(what: string, most: number): JobError {
+  return new JobError("invalid_value", `the body must have at most ${most} ${what}`);
 }
 
 function tooDeep(): JobError {
