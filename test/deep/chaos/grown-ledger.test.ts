@@ -7,6 +7,8 @@ import { migrate } from "#framemill/front/schema.js";
 import type { Tables } from "#framemill/front/tables.js";
 import { rollUpUsage } from "#framemill/front/usage-rollup.js";
 import { summariseUsage } from "#framemill/front/usage-summaries.js";
+import type { Broker } from "#framemill/queue/broker.js";
+import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import {
   type Answer,
@@ -18,7 +20,7 @@ import {
   REPLY_MODELS,
   startHarness,
 } from "../../support/front-harness.js";
-import { startScriptedWorker } from "../../support/front-workers.js";
+import { type Script, startScriptedWorker } from "../../support/front-workers.js";
 import { growLedger } from "../../support/grown-ledger.js";
 import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
@@ -35,8 +37,14 @@ interface Service {
   readonly key: string;
 }
 
+const embedNothing: Script = async function* () {
+  const vectors = Buffer.from(Float32Array.of(0.6, 0.8).buffer).toString("base64");
+  yield { type: "output", output: { dimensions: 2, vectors, inputTokens: 3 } };
+};
+
 let harness: Harness;
-let worker: Worker;
+let workers: readonly Worker[];
+let broker: Broker;
 let databaseUrl: string;
 let kysely: Kysely<Tables>;
 let empty: Service;
@@ -45,19 +53,23 @@ beforeAll(async () => {
   databaseUrl = await createPostgres();
   await grow(openMigrator(databaseUrl));
   harness = await startHarness("postgres");
-  const front = await harness.startReplica({ config: { ...harness.config, databaseUrl } });
+  // Another service: its queue has its jobs only.
+  broker = createEmbeddedBroker();
+  const config = { ...harness.config, databaseUrl };
+  const front = await harness.startReplica({ config, broker });
   ({ kysely } = front.database);
   const project = await front.keys.createProject("test", {});
   grown = { front, key: (await front.keys.createKey(project.id, "test")).key };
   empty = { front: harness.front, key: harness.account.key };
-  worker = await startScriptedWorker(harness, async function* () {
-    const vectors = Buffer.from(Float32Array.of(0.6, 0.8).buffer).toString("base64");
-    yield { type: "output", output: { dimensions: 2, vectors, inputTokens: 3 } };
-  });
+  workers = [
+    await startScriptedWorker(harness, embedNothing),
+    await startScriptedWorker({ ...harness, broker, front }, embedNothing),
+  ];
 }, 60 * MINUTE_MS);
 afterAll(async () => {
-  await worker?.stop();
+  for (const worker of workers ?? []) await worker.stop();
   await harness?.close();
+  await broker?.close();
   if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
 });
 
