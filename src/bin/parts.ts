@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type Config, longestJobMs } from "../config.js";
 import { JobError, toJobError } from "../core/errors.js";
 import type { ModelInfo } from "../core/modality.js";
-import { makePrivateFolder } from "../core/private-folder.js";
+import { makePrivateFolder } from "../storage/private-folder.js";
 import type { Tracer } from "../core/tracing.js";
 import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
 import { createInferenceProcess } from "../inference/process.js";

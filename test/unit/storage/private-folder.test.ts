@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makePrivateFolder } from "#framemill/core/private-folder.js";
+import { makePrivateFolder } from "#framemill/storage/private-folder.js";
 
 describe("a private folder", () => {
   let parent: string;
