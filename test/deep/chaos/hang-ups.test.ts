@@ -85,6 +85,12 @@ interface Charge {
   readonly amount: number;
 }
 
+function isSame(charge: Charge | undefined, right: Charge): boolean {
+  if (charge === undefined || Math.abs(charge.amount - right.amount) >= 1e-10) return false;
+  const { inputTokens, outputTokens } = charge.units;
+  return inputTokens === right.units.inputTokens && outputTokens === right.units.outputTokens;
+}
+
 /** The charge of a job, as its caller may read it; waits until the front has noticed. */
 async function chargeOf(jobId: string): Promise<Charge | undefined> {
   for (let tries = 0; tries < 100; tries += 1) {
@@ -117,12 +123,9 @@ it("T30: charges callers who hang up for what was delivered", { timeout: 900_000
     delivered += tokens;
     charged += charge?.units.outputTokens ?? 0;
     const amount = (promptTokens * PRICES.input + tokens * PRICES.output) / 1e6;
-    const isRight =
-      !isWhole &&
-      charge?.units.inputTokens === promptTokens &&
-      charge.units.outputTokens === tokens &&
-      Math.abs(charge.amount - amount) < 1e-10;
-    if (!isRight) wrong.push(`${jobId}: ${tokens} delivered, ${JSON.stringify(charge)}`);
+    const right: Charge = { units: { inputTokens: promptTokens, outputTokens: tokens }, amount };
+    if (isWhole || !isSame(charge, right))
+      wrong.push(`${jobId}: ${tokens} delivered, ${JSON.stringify(charge)}`);
   }
   const ids = streams.map(({ jobId }) => jobId);
   const { rows } = await ledger.query<{ charges: number; cancelled: number }>(
