@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import OpenAI from "openai";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, it } from "vitest";
@@ -109,12 +111,15 @@ describe.concurrent("workers that announce themselves", () => {
     const vectors = Buffer.from(Float32Array.of(1, 0).buffer).toString("base64");
     const worker = await startScriptedWorker(
       { ...harness, models },
-      async function* ({ job }) {
+      async function* ({ job, scratchPath }) {
         if (job.modality === "embeddings") {
           yield { type: "output", output: { dimensions: 2, vectors, inputTokens: 1 } };
           return;
         }
         await afterwards;
+        const path = join(scratchPath, "content.mp4");
+        await writeFile(path, "frames");
+        yield { type: "file", variant: "content", path, mediaType: "video/mp4" };
         yield { type: "output", output: { frameCount: 96 } };
       },
       ({ id }) => served.has(id),
