@@ -1,8 +1,7 @@
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { inMicroUsd, nanoUsdOf } from "./amounts.js";
 import { endedJobs } from "./ended-jobs.js";
 import type { Estimates } from "./estimates.js";
-import { readHistory } from "./history.js";
 import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "./job-moves.js";
 import { MONTH_START } from "./ledger.js";
 import { remembering } from "./remembering.js";
@@ -93,6 +92,20 @@ export function createOverview(
     );
     return { at: new Date().toISOString(), queues, ...earlier };
   };
+}
+
+/**
+ * Reads what takes many rows together. The statements of requests look rows up by their indexes, and
+ * their sessions forbid anything else; for a sum of a month that is the wrong plan.
+ */
+async function readHistory<T>(
+  kysely: Kysely<Tables>,
+  read: (trx: Transaction<Tables>) => Promise<T>,
+): Promise<T> {
+  return await kysely.transaction().execute(async (trx) => {
+    await sql`SET LOCAL enable_seqscan = on`.execute(trx);
+    return await read(trx);
+  });
 }
 
 async function readQueues(
