@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   accessibilityProblems,
@@ -11,6 +11,7 @@ import {
   openChromium,
   overflowPixels,
 } from "../support/chromium.js";
+import { createGate } from "../support/queue-harness.js";
 import { type ServiceProcesses, startUp } from "../support/service-harness.js";
 
 const ADMIN_KEY = "an-admin-key-of-some-length";
@@ -142,9 +143,17 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await look("playground");
   });
 
-  it("ends a clip that is cancelled, at no cost", async () => {
+  it("ends a clip that is cancelled before its id is known, at no cost", async () => {
+    const cancelled = createGate();
+    const answerLate = async (route: Route) => {
+      const response = await route.fetch();
+      await cancelled.opened;
+      await route.fulfill({ response });
+    };
+    await page.route("**/v1/videos", answerLate, { times: 1 });
     await run();
     await page.getByRole("button", { name: "Cancel" }).click();
+    cancelled.open();
     await expect.poll(state, { timeout: CLIP_MS }).toBe("cancelled");
     expect(await page.locator(".status").textContent()).toContain("cost $0.00");
   });

@@ -78,7 +78,9 @@ export async function cancelJob({ path }: Endpoint, key: string, id: string): Pr
 
 async function followJob(context: RunContext): Promise<void> {
   const { endpoint, key, request, signal, onChange } = context;
-  let job = await callJson<Job>(endpoint.path, { key, body: toBody(request), signal });
+  // Not aborted: what may have been created is cancelled by its id.
+  let job = await callJson<Job>(endpoint.path, { key, body: toBody(request) });
+  if (signal.aborted) await cancelJob(endpoint, key, job.id);
   onChange({ job, answer: job });
   const events = await call(`${endpoint.path}/${job.id}/events`, { key, signal });
   for await (const data of eventData(events.body ?? new ReadableStream())) {
