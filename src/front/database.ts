@@ -74,7 +74,8 @@ export function openMigrator(databaseUrl: string): Kysely<unknown> {
     application_name: "framemill migrate",
     types: { getTypeParser: parserOf },
   });
-  pool.on("error", () => {}); // the statement under way fails with it
+  pool.on("error", () => {});
+  outliveResets(pool);
   return new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
 }
 
@@ -120,6 +121,7 @@ function openPostgres({
     types: { getTypeParser: parserOf },
   });
   pool.on("error", ({ message }) => log.warn({ message }, "idle database connection lost"));
+  outliveResets(pool);
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
   return {
     kysely,
@@ -128,6 +130,14 @@ function openPostgres({
       Promise.resolve(listenOnPostgres({ connectionString, channel, onPayload, log })),
     close: async () => await kysely.destroy(),
   };
+}
+
+/**
+ * The statement under way fails with the connection; the pool looks for errors of idle ones only, and one
+ * that nobody looks for ends the process.
+ */
+function outliveResets(pool: Pool): void {
+  pool.on("connect", (client) => client.on("error", () => {}));
 }
 
 async function openPGlite(dataDir: string): Promise<Database> {

@@ -130,6 +130,33 @@ it("plans a statement once a session, but for one that returns whatever columns 
   await dropPostgres(databaseUrl);
 });
 
+it("goes on when connections are reset in the middle of statements and transactions", async () => {
+  const databaseUrl = await createPostgres();
+  const url = new URL(databaseUrl);
+  const proxy = await startTcpProxy(Number(url.port), url.hostname);
+  url.port = String(proxy.port);
+  const database = await openDatabase({ databaseUrl: url.href, dataDir: tmpdir(), log });
+  const [inside, cut] = [createGate(), createGate()];
+  const between = database.kysely.transaction().execute(async (trx) => {
+    await insertProject({ ...database, kysely: trx }, "undone");
+    inside.open();
+    await cut.opened;
+    await insertProject({ ...database, kysely: trx }, "never");
+  });
+  const amid = sql`SELECT pg_sleep(60)`.execute(database.kysely);
+  await inside.opened;
+  const ends = Promise.allSettled([between, amid]);
+  await proxy.cut();
+  cut.open();
+  expect((await ends).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await proxy.restore();
+  const count = () => countProjects(database).catch(() => "away");
+  await expect.poll(count, SOON).toBe(0);
+  await database.close();
+  await proxy.close();
+  await dropPostgres(databaseUrl);
+});
+
 it("is an outage to workers while it is away: their reports are taken once it is back", async () => {
   const harness = await startHarness("postgres");
   const url = new URL(harness.config.databaseUrl ?? "");
