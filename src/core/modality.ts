@@ -36,7 +36,7 @@ export interface Endpoint {
   readonly mediaTypes?: readonly string[];
   /** Largest body; 4 MiB where absent, `FILE_BODY_BYTES` where pictures come with it. */
   readonly maxBodyBytes?: number;
-  /** Most values of a JSON body; 200 000 where absent. */
+  /** Most values of a JSON body; 50 000 where absent. */
   readonly maxBodyValues?: number;
   /** `model` may be left out: the first model of the modality serves then. */
   readonly modelOptional?: boolean;

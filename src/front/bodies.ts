@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { JobError } from "../core/errors.js";
+import { MAX_SHORT_BYTES } from "./long-bodies.js";
 
 /** Longest body of an endpoint that takes no files. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** Most values of a body, containers included: each costs some hundred bytes once it is parsed. */
-const MAX_VALUES = 200_000;
+const MAX_VALUES = 50_000;
 /** Most names of fields: those that differ are ten times as slow to read as values. */
-const MAX_NAMES = 50_000;
+const MAX_NAMES = 10_000;
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -28,8 +29,10 @@ export function acceptJson(app: FastifyInstance): void {
   app.addContentTypeParser(
     "application/json",
     { parseAs: "buffer" },
-    async ({ routeOptions }: FastifyRequest, body: Buffer) =>
-      parseJson(body, routeOptions.config.maxBodyValues),
+    async ({ routeOptions: { config } }: FastifyRequest, body: Buffer) =>
+      config.keepsLongBody === true && body.length > MAX_SHORT_BYTES
+        ? body
+        : parseJson(body, config.maxBodyValues),
   );
 }
 

@@ -34,6 +34,7 @@ import { keepFrontPresence } from "./fronts.js";
 import { startJanitor } from "./janitor.js";
 import { createKeys, type Keys } from "./keys.js";
 import { createLimits, fullAllowance, type Limits } from "./limits.js";
+import { createLongBodies } from "./long-bodies.js";
 import { createMetrics, type Metrics } from "./metrics.js";
 import { type MetricsServer, startMetricsServer } from "./metrics-server.js";
 import { addOpenRoutes } from "./open-routes.js";
@@ -248,7 +249,9 @@ async function createApp(
   setMaxListeners(0, closing.signal);
   const limits = createLimits(database);
   const modalities = listModalities();
-  const routes = { ...(await createRoutes(options, database, { ...shared, limits })), now };
+  const longBodies = createLongBodies();
+  const parts = await createRoutes(options, database, { ...shared, limits });
+  const routes = { ...parts, longBodies, now };
   const app = await createServer({
     authenticate: limitFailures(keys.authenticate),
     trustProxy: config.trustProxy,
@@ -284,6 +287,7 @@ async function createApp(
     closing.abort();
     hangUpUnused();
   });
+  app.addHook("onClose", async () => await longBodies.close());
   return app;
 }
 
@@ -292,7 +296,7 @@ async function createRoutes(
   { config, broker, store, models, tracer = UNTRACED }: FrontOptions,
   database: Database,
   shared: Omit<Shared, "metrics" | "partStates"> & { readonly limits: Limits },
-): Promise<Omit<RoutesOptions, "closing" | "now">> {
+): Promise<Omit<RoutesOptions, "closing" | "longBodies" | "now">> {
   const { changes, outbox, estimates } = shared;
   const links = await createFileLinks({ database, randomBytes, clock: Date.now });
   const prices = await readPriceTable(config.pricesFile);

@@ -6,6 +6,7 @@ import { quote, type Quote } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Caller } from "./keys.js";
 import type { Outbox } from "./outbox.js";
+import type { ReadBody } from "./read-body.js";
 import { roomOf } from "./turns.js";
 import { parseWebhookUrl } from "./webhooks.js";
 
@@ -13,17 +14,12 @@ import { parseWebhookUrl } from "./webhooks.js";
 const MAX_MESSAGE_REQUEST_BYTES = 64 * 1024;
 const POLL_DEADLINE_MS = 24 * 3_600_000;
 
-export interface Submission {
+export interface Submission extends ReadBody {
   /** Chosen before: a worker may answer sooner than the database. */
   readonly id: string;
   readonly caller: Caller;
   readonly modality: Modality;
   readonly path: string;
-  readonly body: unknown;
-  /** `webhook_url` of the body, as it came. */
-  readonly webhookUrl?: unknown;
-  /** Of a polled job, or one with an Idempotency-Key; empty for any other. */
-  readonly bodyHash: string;
   readonly idempotencyKey: string | null;
   /** The client says it has sent this before (`X-Stainless-Retry-Count` above 0). */
   readonly repeated: boolean;

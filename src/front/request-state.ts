@@ -19,6 +19,8 @@ declare module "fastify" {
     spendsTokens?: boolean;
     /** Most values of a JSON body; the usual bound where absent. */
     maxBodyValues?: number;
+    /** Long JSON is left as its bytes. */
+    keepsLongBody?: boolean;
   }
 }
 

@@ -19,6 +19,7 @@ import { sendPicture } from "./job-pictures.js";
 import type { JobRecord } from "./job-record.js";
 import { findJob, listJobs, renderJob, type JobScope } from "./job-records.js";
 import { cancelJob, deleteJob } from "./jobs.js";
+import type { LongBodies } from "./long-bodies.js";
 import { getModel, renderModel, renderModels } from "./models.js";
 import { parsePage, renderPage, type RawPageQuery } from "./pages.js";
 import { sendReply, startReply, type RepliesOptions } from "./replies.js";
@@ -37,6 +38,7 @@ export interface RoutesOptions {
   readonly watches: WatchLimit;
   readonly estimates: Estimates;
   readonly models: readonly ModelInfo[];
+  readonly longBodies: LongBodies;
   readonly submitJob: SubmitJob;
   readonly replies: RepliesOptions;
   readonly publicUrl: string | undefined;
@@ -127,7 +129,7 @@ export function addReplyRoutes(
 function routeOptions({ endpoint: { maxBodyBytes, maxBodyValues } }: Modality) {
   return {
     ...(maxBodyBytes !== undefined && { bodyLimit: maxBodyBytes }),
-    config: maxBodyValues === undefined ? {} : { maxBodyValues },
+    config: { keepsLongBody: true, ...(maxBodyValues !== undefined && { maxBodyValues }) },
   };
 }
 
@@ -167,8 +169,8 @@ interface ReplyExchange {
 }
 
 async function answer(resource: Resource, { request, reply, closing }: ReplyExchange) {
-  const { modality, randomBytes, replies, publicUrl } = resource;
-  const submission = await readSubmission(request, modality, randomBytes);
+  const { modality, replies, publicUrl } = resource;
+  const submission = await readSubmission(request, resource);
   const origin = originOf(request, publicUrl);
   const signal = abortOnClose(reply, closing);
   const running = await startReply(replies, submission, { origin, signal });
@@ -193,7 +195,7 @@ interface JobExchange {
 }
 
 async function create(resource: Resource, request: FastifyRequest) {
-  const submission = await readSubmission(request, resource.modality, resource.randomBytes);
+  const submission = await readSubmission(request, resource);
   const { id } = await resource.submitJob(submission);
   return await resource.render(await getJob(resource, request, id));
 }

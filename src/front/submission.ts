@@ -1,45 +1,53 @@
 import type { FastifyRequest } from "fastify";
 import { JobError } from "../core/errors.js";
-import type { Modality } from "../core/modality.js";
-import { checkBody, hashBody, MAX_BODY_BYTES } from "./bodies.js";
+import type { Modality, ModelInfo } from "../core/modality.js";
+import { MAX_BODY_BYTES } from "./bodies.js";
+import type { LongBodies } from "./long-bodies.js";
 import { readMultipart } from "./multipart.js";
+import { readBody, type ReadBody } from "./read-body.js";
 import { callerOf, traceparentOf } from "./request-state.js";
 import type { Submission } from "./new-job.js";
 import { createJobId } from "./submit-job.js";
 
+export interface SubmissionOptions {
+  readonly modality: Modality;
+  readonly models: readonly ModelInfo[];
+  readonly longBodies: LongBodies;
+  readonly randomBytes: (byteLength: number) => Uint8Array;
+}
+
 /** What a creation request asks for and whether it says that it was sent before. */
 export async function readSubmission(
   request: FastifyRequest,
-  modality: Modality,
-  randomBytes: (byteLength: number) => Uint8Array,
+  options: SubmissionOptions,
 ): Promise<Submission> {
-  const { path, maxBodyBytes = MAX_BODY_BYTES } = modality.endpoint;
-  const body = request.isMultipart() ? await readMultipart(request, maxBodyBytes) : request.body;
-  checkBody(body);
-  const isPolled = modality.endpoint.delivery === "poll";
+  const { modality, randomBytes } = options;
   const idempotencyKey = parseIdempotencyKey(request.headers["idempotency-key"]);
-  const { webhookUrl, rest } = isPolled ? takeWebhook(body) : { webhookUrl: undefined, rest: body };
+  const path = request.routeOptions.url ?? modality.endpoint.path;
+  const isHashed = idempotencyKey !== null;
   return {
+    ...(await readRequest(request, { ...options, path, isHashed })),
     id: createJobId(modality, randomBytes),
-    path: request.routeOptions.url ?? path,
+    path,
     caller: callerOf(request),
     modality,
-    body: rest,
-    webhookUrl,
-    // What is answered at once and has no key is never compared with an earlier request.
-    bodyHash: isPolled || idempotencyKey !== null ? hashBody([modality.name, body]) : "",
     idempotencyKey,
     repeated: Number(request.headers["x-stainless-retry-count"] ?? 0) > 0,
     traceparent: traceparentOf(request),
   };
 }
 
-/** The address that is told of the end, apart from what the modality reads. */
-function takeWebhook(body: unknown): { readonly webhookUrl: unknown; readonly rest: unknown } {
-  if (typeof body !== "object" || body === null || !("webhook_url" in body))
-    return { webhookUrl: undefined, rest: body };
-  const { webhook_url: webhookUrl, ...rest } = body;
-  return { webhookUrl, rest };
+async function readRequest(
+  request: FastifyRequest,
+  options: SubmissionOptions & { readonly path: string; readonly isHashed: boolean },
+): Promise<ReadBody> {
+  const { modality, models, longBodies, path, isHashed } = options;
+  const { maxBodyBytes = MAX_BODY_BYTES } = modality.endpoint;
+  if (request.isMultipart()) return readBody(await readMultipart(request, maxBodyBytes), options);
+  if (!(request.body instanceof Buffer)) return readBody(request.body, options);
+  const { maxBodyValues: maxValues } = request.routeOptions.config;
+  const long = { bytes: request.body, modality, models, path, isHashed, maxValues };
+  return await longBodies.read(long, callerOf(request).project.id);
 }
 
 function parseIdempotencyKey(header: string | string[] | undefined): string | null {

@@ -110,7 +110,8 @@ async function acceptJob(
 ): Promise<Accepted> {
   const { database, checkContent } = options;
   const { id, modality, caller } = submission;
-  const request = await modality.admit(submission.body, admitContext(options, submission, model));
+  const context = admitContext(options, submission, model);
+  const request = submission.request ?? (await modality.admit(submission.body, context));
   await checkContent(submission, modality.promptsOf?.(request) ?? []);
   const job = await draftJob(options, submission, { model, request });
   const draft = { submission, job };

@@ -111,7 +111,8 @@ function readSchema(reader: SchemaReader, schema: Schema, path: string): Rule {
     if (schema[key] !== undefined) return readAlternatives(reader, schema, { key, path });
   const { type = impliedType(schema) } = schema;
   if (Array.isArray(type)) {
-    const options = [...new Set<unknown>(type)].map((one) => {
+    if (new Set<unknown>(type).size < type.length) reader.refuse(path, "must have each type once,");
+    const options = type.map((one: unknown) => {
       reader.spend(Object.keys(schema).length, path);
       return readSchema(reader, { ...schema, type: one }, path);
     });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
+import { isMainThread } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { Piscina } from "piscina";
 import { JobError } from "../../core/errors.js";
@@ -40,6 +41,7 @@ export async function checkSchemas(schemas: readonly CheckedSchema[]): Promise<v
 }
 
 async function judge(schemas: readonly CheckedSchema[], text: string): Promise<TextFailure | null> {
+  if (!isMainThread) return findRefusal(schemas, { follow: true });
   if (text.length <= MAX_INLINE_CHARACTERS) {
     const spent = { parts: 0, most: MAX_INLINE_PARTS };
     const refusal = findRefusal(schemas, { spent, follow: false });
