@@ -4,10 +4,9 @@ import { Piscina } from "piscina";
 import { JobError } from "../core/errors.js";
 import { fromFailure, type JobFailure } from "../core/job.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
+import { MAX_SHORT_BYTES } from "./bodies.js";
 import type { ReadBody } from "./read-body.js";
 
-/** Bytes of JSON that are read on the event loop: a millisecond or two of work. */
-export const MAX_SHORT_BYTES = 16 * 1024;
 /** Bodies of one project that may wait for its turn. */
 const MAX_WAITING = 64;
 const MAX_THREADS = 2;

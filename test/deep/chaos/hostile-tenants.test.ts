@@ -1,7 +1,8 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { readFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -48,6 +49,8 @@ let folder: string;
 let databaseUrl: string;
 let front: Running;
 let worker: Running;
+let timer: ChildProcess;
+let timerLines: AsyncIterator<string>;
 let baseUrl: string;
 let attacker: string;
 let victim: string;
@@ -66,9 +69,12 @@ beforeAll(async () => {
   front = startProcess("front", { ...env, NODE_OPTIONS: IMPORT_GAPS });
   const [, base = "", grpcPort = ""] = await front.says(/"baseUrl":"([^"]+)","grpcPort":(\d+)/);
   baseUrl = base;
-  // Where it is worth money, a worker has another machine than the front.
-  const workerEnv = { ...env, FRONT_ADDRESS: `127.0.0.1:${grpcPort}` };
-  worker = startProcess("worker", workerEnv, undefined, ["nice", "-n", "19"]);
+  const code = ["--input-type=module", "--eval", TIMER];
+  timer = spawn(process.execPath, code, { stdio: ["pipe", "pipe", "inherit"] });
+  timerLines = createInterface({ input: timer.stdout ?? process.stdin })[Symbol.asyncIterator]();
+  // Attackers and workers have machines of their own: here they leave the front its time.
+  setPriority(constants.priority.PRIORITY_LOW);
+  worker = startProcess("worker", { ...env, FRONT_ADDRESS: `127.0.0.1:${grpcPort}` });
   await worker.says(/worker ready/);
   const keyOf = async (project: string) =>
     (
@@ -79,6 +85,7 @@ beforeAll(async () => {
   [attacker, victim] = [await keyOf("attacker"), await keyOf("victim")];
 });
 afterAll(async () => {
+  timer?.stdin?.end();
   await worker?.stop("SIGTERM");
   await front?.stop("SIGTERM");
   await dropPostgres(databaseUrl);
@@ -102,23 +109,25 @@ async function residentBytes(): Promise<number> {
 
 /** Times requests, each begun at its time, in a process of its own: it waits for nothing but the front. */
 const TIMER = `
-  const [url, key, count, every] = process.argv.slice(1);
-  const times = await Promise.all(Array.from({ length: Number(count) }, async (_, index) => {
-    await new Promise((resolve) => setTimeout(resolve, index * Number(every)));
-    const startedAt = performance.now();
-    const answer = await fetch(url, { headers: { authorization: "Bearer " + key } });
-    await answer.text();
-    if (answer.status !== 200) throw new Error("got " + answer.status);
-    return performance.now() - startedAt;
-  }));
-  console.log(JSON.stringify(times));`;
+  for await (const line of (await import("node:readline")).createInterface({ input: process.stdin })) {
+    const [url, key, count, every] = JSON.parse(line);
+    const times = await Promise.all(Array.from({ length: count }, async (_, index) => {
+      await new Promise((resolve) => setTimeout(resolve, index * every));
+      const startedAt = performance.now();
+      const answer = await fetch(url, { headers: { authorization: "Bearer " + key } });
+      await answer.text();
+      if (answer.status !== 200) throw new Error("got " + answer.status);
+      return performance.now() - startedAt;
+    }));
+    console.log(JSON.stringify(times));
+  }`;
 
 /** The 99th percentile of the victim's requests, in milliseconds. */
 async function timeVictim(): Promise<number> {
-  const words = [`${baseUrl}/models`, victim, String(GOOD_REQUESTS), String(GOOD_EVERY_MS)];
-  const code = ["--input-type=module", "--eval", TIMER, "--", ...words];
-  const { stdout } = await promisify(execFile)(process.execPath, code);
-  const times = z.array(z.number()).parse(JSON.parse(stdout));
+  const asked = [`${baseUrl}/models`, victim, GOOD_REQUESTS, GOOD_EVERY_MS];
+  timer.stdin?.write(`${JSON.stringify(asked)}\n`);
+  const { value } = await timerLines.next();
+  const times = z.array(z.number()).parse(JSON.parse(String(value)));
   const sorted = times.toSorted((left, right) => left - right);
   return sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Infinity;
 }
