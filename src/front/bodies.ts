@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { JobError } from "../core/errors.js";
 
@@ -6,6 +7,8 @@ import { JobError } from "../core/errors.js";
 export const MAX_SHORT_BYTES = 16 * 1024;
 /** Longest body of an endpoint that takes no files. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+/** Each takes some hundred bytes more than it holds. */
+const MOST_PIECES = 1_024;
 /** Most values of a body, containers included: each costs some hundred bytes once it is parsed. */
 const MAX_VALUES = 50_000;
 /** Most names of fields: those that differ are ten times as slow to read as values. */
@@ -24,21 +27,60 @@ const UNSTORABLE = /\0|\p{Surrogate}/u;
 /** A name that changes what an object inherits where it is assigned. */
 const POISON = "__proto__";
 
+/** A long body as it came, in pieces: to put them together takes as long as to read them. */
+export class LongJson {
+  readonly pieces: readonly Buffer[];
+
+  constructor(pieces: readonly Buffer[]) {
+    this.pieces = pieces;
+  }
+}
+
 /** JSON is the only body besides multipart; an empty one is left to the route. */
 export function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    "application/json",
-    { parseAs: "buffer" },
-    async ({ routeOptions: { config } }: FastifyRequest, body: Buffer) =>
-      config.keepsLongBody === true && body.length > MAX_SHORT_BYTES
-        ? body
-        : parseJson(body, config.maxBodyValues),
-  );
+  app.addContentTypeParser("application/json", async (request: FastifyRequest, body: Readable) => {
+    const { config, bodyLimit } = request.routeOptions;
+    const announced = Number(request.headers["content-length"] ?? 0);
+    if (announced > bodyLimit) throw tooLong(bodyLimit);
+    const pieces = await readPieces(body, bodyLimit);
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    return config.keepsLongBody === true && length > MAX_SHORT_BYTES
+      ? new LongJson(pieces)
+      : parseJson(pieces, config.maxBodyValues);
+  });
+}
+
+async function readPieces(body: Readable, limit: number): Promise<Buffer[]> {
+  return await new Promise<Buffer[]>((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const take = (piece: Buffer): void => {
+      length += piece.length;
+      if (pieces.length === MOST_PIECES) pieces.splice(0, MOST_PIECES, Buffer.concat(pieces));
+      if (length <= limit) pieces.push(piece);
+      else {
+        // What else comes is read and dropped: the answer must find its way.
+        body.off("data", take).resume();
+        reject(tooLong(limit));
+      }
+    };
+    body
+      .on("data", take)
+      .once("end", () => resolve(pieces))
+      .once("error", (cause) => {
+        reject(new JobError("invalid_value", "the body did not arrive whole", { cause }));
+      });
+  });
+}
+
+function tooLong(limit: number): JobError {
+  return new JobError("payload_too_large", `the body must be at most ${limit} bytes`);
 }
 
 /** Undefined for no body at all. */
-export function parseJson(bytes: Buffer, maxValues = MAX_VALUES): unknown {
+export function parseJson(pieces: readonly Uint8Array[], maxValues = MAX_VALUES): unknown {
+  const bytes = Buffer.concat(pieces);
   if (bytes.length === 0) return undefined;
   checkSize(bytes, maxValues);
   try {

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import pLimit, { type LimitFunction } from "p-limit";
 import { Piscina } from "piscina";
@@ -9,13 +10,14 @@ import type { ReadBody } from "./read-body.js";
 
 /** Bodies of one project that may wait for its turn. */
 const MAX_WAITING = 64;
-const MAX_THREADS = 2;
+/** They leave a core to the event loop, where there is another. */
+const MAX_THREADS = Math.min(2, Math.max(1, availableParallelism() - 1));
 /** Longest wait for a thread and its work, in milliseconds. */
 const DEADLINE_MS = 10_000;
 const MAX_HEAP_MB = 256;
 
 export interface LongBody {
-  readonly bytes: Buffer;
+  readonly pieces: readonly Uint8Array[];
   readonly modality: Modality;
   readonly path: string;
   readonly models: readonly ModelInfo[];
@@ -24,8 +26,7 @@ export interface LongBody {
 }
 
 /** What crosses to the thread. */
-export interface ThreadTask extends Omit<LongBody, "bytes" | "modality"> {
-  readonly bytes: Uint8Array;
+export interface ThreadTask extends Omit<LongBody, "modality"> {
   readonly modality: string;
 }
 
@@ -40,12 +41,10 @@ export interface LongBodies {
 export function createLongBodies(): LongBodies {
   const projects = new Map<string, LimitFunction>();
   let threads: Piscina<ThreadTask, ThreadAnswer> | undefined;
-  const run = async ({ bytes, modality, ...rest }: LongBody): Promise<ReadBody> => {
+  const run = async ({ pieces, modality, ...rest }: LongBody): Promise<ReadBody> => {
     threads ??= startThreads();
-    const task = { ...rest, bytes, modality: modality.name };
-    const { buffer } = bytes;
-    const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength;
-    const transferList = isWhole ? [buffer] : [];
+    const task = { ...rest, pieces, modality: modality.name };
+    const transferList = pieces.flatMap(ownBuffer);
     const answer = await threads
       .run(task, { transferList, signal: AbortSignal.timeout(DEADLINE_MS) })
       .catch((cause: unknown) => {
@@ -77,6 +76,11 @@ function startThreads(): Piscina<ThreadTask, ThreadAnswer> {
     maxThreads: MAX_THREADS,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
+}
+
+/** The memory of a piece, where nothing else lies in it. */
+function ownBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
 function tooMany(): JobError {

@@ -4,27 +4,22 @@ import { JobError } from "../core/errors.js";
 import { toFailure } from "../core/job.js";
 import { findModality } from "../modalities/registry.js";
 import type { ThreadAnswer, ThreadTask } from "./long-bodies.js";
-import { readBytes } from "./read-body.js";
+import { readLong } from "./read-body.js";
 
 // On Linux a thread has a priority of its own; elsewhere this would be the process's.
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
 
 /** The pool calls what a file has as its default. */
 // oxlint-disable-next-line import/no-default-export
 export default async function read({
-  bytes,
+  pieces,
   modality: name,
   ...rest
 }: ThreadTask): Promise<ThreadAnswer> {
   const modality = findModality(name);
   if (modality === undefined) throw new Error(`no modality ${name}`);
   try {
-    return {
-      read: await readBytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
-        ...rest,
-        modality,
-      }),
-    };
+    return { read: await readLong(pieces, { ...rest, modality }) };
   } catch (thrown) {
     if (thrown instanceof JobError) return { refusal: toFailure(thrown) };
     throw thrown;

@@ -33,8 +33,8 @@ export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBo
 }
 
 /** Reads JSON as far as that needs nothing but the bytes and the models. */
-export async function readBytes(
-  bytes: Buffer,
+export async function readLong(
+  pieces: readonly Uint8Array[],
   reading: Reading & {
     readonly path: string;
     readonly models: readonly ModelInfo[];
@@ -42,7 +42,7 @@ export async function readBytes(
   },
 ): Promise<ReadBody> {
   const { modality, path, models, maxValues } = reading;
-  const read = readBody(parseJson(bytes, maxValues), reading);
+  const read = readBody(parseJson(pieces, maxValues), reading);
   const model = chooseModel(read.body, modality, models);
   const context: AdmitContext = { model, path, saveInput: later, findEarlier: later };
   try {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
-import { MAX_BODY_BYTES } from "./bodies.js";
+import { LongJson, MAX_BODY_BYTES } from "./bodies.js";
 import type { LongBodies } from "./long-bodies.js";
 import { readMultipart } from "./multipart.js";
 import { readBody, type ReadBody } from "./read-body.js";
@@ -44,9 +44,10 @@ async function readRequest(
   const { modality, models, longBodies, path, isHashed } = options;
   const { maxBodyBytes = MAX_BODY_BYTES } = modality.endpoint;
   if (request.isMultipart()) return readBody(await readMultipart(request, maxBodyBytes), options);
-  if (!(request.body instanceof Buffer)) return readBody(request.body, options);
+  if (!(request.body instanceof LongJson)) return readBody(request.body, options);
+  const { pieces } = request.body;
   const { maxBodyValues: maxValues } = request.routeOptions.config;
-  const long = { bytes: request.body, modality, models, path, isHashed, maxValues };
+  const long = { pieces, modality, models, path, isHashed, maxValues };
   return await longBodies.read(long, callerOf(request).project.id);
 }
 

@@ -4,7 +4,7 @@ import type { TextFailure } from "./request.js";
 import { type CheckedSchema, findRefusal } from "./schema-refusal.js";
 
 // On Linux a thread has a priority of its own; elsewhere this would be the process's.
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
 
 /** Reads the schemas of one request, as JSON. The pool calls what a file has as its default. */
 // oxlint-disable-next-line import/no-default-export

@@ -87,7 +87,7 @@ describe("a long JSON body", () => {
     const read = (projectId: string) =>
       bodies.read(
         {
-          bytes: Buffer.from(text),
+          pieces: [Buffer.from(text)],
           modality,
           path: "/v1/chat/completions",
           models: harness.models,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkBody, hashBody, parseJson } from "#framemill/front/bodies.js";
 
-const json = (text: string) => parseJson(Buffer.from(text));
+const json = (text: string) => parseJson([Buffer.from(text)]);
 
 describe("parseJson", () => {
   it("counts brackets, but not those inside strings", () => {
@@ -18,7 +18,7 @@ describe("parseJson", () => {
     expect(() => json(`[${"{},".repeat(25_000)}0]`)).toThrow(/at most 50000 values/);
     const fields = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [index, 1]));
     expect(() => json(JSON.stringify(fields))).toThrow(/at most 10000 names of fields/);
-    expect(() => parseJson(Buffer.from(list(6)), 5)).toThrow(/at most 5 values/);
+    expect(() => parseJson([Buffer.from(list(6))], 5)).toThrow(/at most 5 values/);
     expect(json(JSON.stringify({ prompt: ",[{".repeat(200_000) }))).toBeDefined();
   });
 
