@@ -42,8 +42,7 @@ export function acceptJson(app: FastifyInstance): void {
   app.addContentTypeParser("application/json", async (request: FastifyRequest, body: Readable) => {
     const { config, bodyLimit } = request.routeOptions;
     const announced = Number(request.headers["content-length"] ?? 0);
-    if (announced > bodyLimit) throw tooLong(bodyLimit);
-    const pieces = await readPieces(body, bodyLimit);
+    const pieces = await readPieces(body, { announced, limit: bodyLimit });
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
     return config.keepsLongBody === true && length > MAX_SHORT_BYTES
       ? new LongJson(pieces)
@@ -51,26 +50,28 @@ export function acceptJson(app: FastifyInstance): void {
   });
 }
 
-async function readPieces(body: Readable, limit: number): Promise<Buffer[]> {
+/** What is too long is read to its end and dropped: the answer must find its way. */
+async function readPieces(
+  body: Readable,
+  { announced, limit }: { readonly announced: number; readonly limit: number },
+): Promise<Buffer[]> {
   return await new Promise<Buffer[]>((resolve, reject) => {
     const pieces: Buffer[] = [];
-    let length = 0;
-    const take = (piece: Buffer): void => {
-      length += piece.length;
-      if (pieces.length === MOST_PIECES) pieces.splice(0, MOST_PIECES, Buffer.concat(pieces));
-      if (length <= limit) pieces.push(piece);
-      else {
-        // What else comes is read and dropped: the answer must find its way.
-        body.off("data", take).resume();
-        reject(tooLong(limit));
-      }
-    };
-    body
-      .on("data", take)
-      .once("end", () => resolve(pieces))
-      .once("error", (cause) => {
-        reject(new JobError("invalid_value", "the body did not arrive whole", { cause }));
-      });
+    let room = announced > limit ? -1 : limit;
+    if (room < 0) reject(tooLong(limit));
+    body.on("data", (piece: Buffer) => {
+      // Others have their turns between two pieces: a socket is read for megabytes at once otherwise.
+      body.pause();
+      setImmediate(() => body.resume());
+      room -= piece.length;
+      if (room < 0) reject(tooLong(limit));
+      else if (pieces.length < MOST_PIECES) pieces.push(piece);
+      else pieces.splice(0, MOST_PIECES, Buffer.concat([...pieces, piece]));
+    });
+    body.once("end", () => resolve(pieces));
+    body.once("error", (cause) =>
+      reject(new JobError("invalid_value", "the body did not arrive whole", { cause })),
+    );
   });
 }
 
