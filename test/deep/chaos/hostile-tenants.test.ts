@@ -241,6 +241,25 @@ it("T28: hostile schemas stop nobody", { timeout: 900_000 }, async () => {
   expect(growth).toBeLessThanOrEqual(GROWTH_FRACTION);
 });
 
+it("T28: a request of 3 KB in a loop slows nobody", { timeout: 300_000 }, async () => {
+  await timeVictim();
+  const before = p99(await timeVictim());
+  const statuses: number[] = [];
+  let isTimed = false;
+  const timing = timeVictim().finally(() => (isTimed = true));
+  while (!isTimed) statuses.push(await sendSchema({ ...doubling(), title: `${statuses.length}` }));
+  const during = p99(await timing);
+  const failures = statuses.filter((status) => status >= 500).length;
+  await noteVerdict({
+    promise: "T28",
+    injected: `one request of 3 KB, doubling allOf and $ref, ${statuses.length} times in a loop (${countStatuses(statuses)})`,
+    counted: `p99 of GET /v1/models of another key ${before.toFixed(1)} ms before, ${during.toFixed(1)} ms during; 5xx ${failures}`,
+    holds: failures === 0 && during <= SLOWER * before,
+  });
+  expect(failures).toBe(0);
+  expect(during).toBeLessThanOrEqual(SLOWER * before);
+});
+
 const list = (item: string, count: number) => `[${`${item},`.repeat(count - 1)}${item}]`;
 /** Bodies are written once: this process must not be what the victim waits for. */
 const bodies = new Map<string, string>();
