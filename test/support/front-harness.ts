@@ -39,6 +39,7 @@ export const REPLY_MODELS = {
   embeddings: "service-vectors-1",
   moderation: "service-judge-1",
   image: "service-pictures-1",
+  speech: "service-voice-1",
 } as const;
 const MODELS: readonly ModelInfo[] = [
   { id: MODEL, modality: "video", concurrency: 1, createdAtSeconds: 1_790_000_000 },

@@ -166,6 +166,31 @@ describe("a caller who hangs up", () => {
     stopped = Promise.resolve();
   });
 
+  it("pays for the characters whose sound was written", async () => {
+    const { key, project } = await harness.createAccount();
+    const [characters, length] = [5, 1_000];
+    script = async function* (_task, signal) {
+      for (let index = 1; !signal.aborted; index += 1) {
+        const units = { characters: characters * index };
+        yield { type: "chunk", chunk: { type: "bytes", bytes: Buffer.alloc(length, "x"), units } };
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      signal.throwIfAborted();
+    };
+    const sound = await hangUp(`${harness.front.baseUrl}/audio/speech`, {
+      key,
+      body: { model: REPLY_MODELS.speech, voice: "anyone", input: "a".repeat(4_000) },
+      isEnough: (received) => received.length >= 20 * length,
+      how: "half-close",
+    });
+    // The quote is all that the text can cost.
+    const heard = Math.min(4_000, characters * (sound.length / length));
+    expect(heard).toBeGreaterThanOrEqual(20 * characters);
+    await expect
+      .poll(() => chargeOf(project.id), SOON)
+      .toMatchObject([{ units: { characters: heard }, nano: heard * 15_000, code: "cancelled" }]);
+  });
+
   it("pays for pictures that were shown unfinished, and for no token beyond the quote", async () => {
     const { key, project } = await harness.createAccount();
     script = async function* (_task, signal) {
