@@ -1,9 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
+import { hostname } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import type { Artifact } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
+import { isProcessAlive } from "../core/processes.js";
 import { checkedId, checkedPrefix } from "./artifact-id.js";
 import type { ArtifactPut, ArtifactStore, ByteRange } from "./artifact-store.js";
 import { createDigest, readChunks } from "./digest.js";
@@ -11,6 +22,10 @@ import { probeStore } from "./store-probe.js";
 
 /** Unfinished files; the leading dot keeps the folder out of every id and list. */
 const UNFINISHED = ".unfinished";
+/** Who writes a file, in its name: `host.process.uuid`. */
+const OWNER = /^(.+)\.(\d+)\.[0-9a-f-]{36}$/;
+/** A file that nobody has written to for so long is abandoned, in milliseconds; so is a dead process's. */
+const ABANDONED_MS = 3_600_000;
 
 /** Artifacts as files below one folder: the id is the relative path. */
 export function createLocalStore(folder: string): ArtifactStore {
@@ -19,6 +34,8 @@ export function createLocalStore(folder: string): ArtifactStore {
 
 class LocalStore implements ArtifactStore {
   readonly #root: string;
+  readonly #host = nameHost();
+  #sweptAtMs = -Infinity;
 
   constructor(root: string) {
     this.#root = root;
@@ -98,9 +115,11 @@ class LocalStore implements ArtifactStore {
     signal?: AbortSignal,
   ): Promise<Artifact> {
     const target = join(this.#root, checkedId(put.id));
-    const unfinished = join(this.#root, UNFINISHED, randomUUID());
+    const name = `${await this.#host}.${process.pid}.${randomUUID()}`;
+    const unfinished = join(this.#root, UNFINISHED, name);
     const digest = createDigest();
     await mkdir(dirname(unfinished), { recursive: true });
+    await this.#sweep();
     try {
       await writeSynced(unfinished, digest.pass(source), signal);
       await mkdir(dirname(target), { recursive: true });
@@ -110,6 +129,21 @@ class LocalStore implements ArtifactStore {
       await rm(unfinished, { force: true });
     }
     return digest.describe(put);
+  }
+
+  /** Removes what killed processes have left, when this one begins to write and hourly. */
+  async #sweep(): Promise<void> {
+    const nowMs = Date.now();
+    if (nowMs - this.#sweptAtMs < ABANDONED_MS) return;
+    this.#sweptAtMs = nowMs;
+    const folder = join(this.#root, UNFINISHED);
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      const [, host, processId] = OWNER.exec(name) ?? [];
+      const isDead = host === (await this.#host) && !isProcessAlive(Number(processId));
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: nowMs }));
+      if (isDead || nowMs - mtimeMs > ABANDONED_MS) await rm(path, { force: true });
+    }
   }
 
   async #open(id: string): Promise<FileHandle> {
@@ -123,6 +157,12 @@ class LocalStore implements ArtifactStore {
     await file.close();
     throw new JobError("not_found", `there is no artifact ${id}`);
   }
+}
+
+/** Where a process id means one process: containers of one host may share its name, not their processes. */
+async function nameHost(): Promise<string> {
+  const space = await readlink("/proc/self/ns/pid").catch(() => "");
+  return `${hostname()}-${space.replace(/\D/g, "")}`;
 }
 
 async function writeSynced(

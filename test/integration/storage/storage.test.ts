@@ -1,9 +1,11 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { mkdtemp, open, readdir, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdtemp, open, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ArtifactStore } from "#framemill/storage/artifact-store.js";
 import { createLocalStore } from "#framemill/storage/local.js";
@@ -180,3 +182,29 @@ function s3Options() {
     secretAccessKey: key,
   };
 }
+
+it("removes what a killed process left unfinished, and what nobody has written to for an hour", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "framemill-unfinished-"));
+  const local = fileURLToPath(import.meta.resolve("#framemill/storage/local.js"));
+  const code = `const { createLocalStore } = await import(${JSON.stringify(local)});
+    const store = createLocalStore(${JSON.stringify(folder)});
+    void store.putFile({ id: "a", variant: "content", mediaType: "x/y" }, "/dev/zero");
+    setInterval(() => {}, 1000);`;
+  const writer = spawn(process.execPath, ["--input-type=module", "--eval", code]);
+  const left = () => readdir(join(folder, ".unfinished")).catch(() => []);
+  await expect.poll(left).toHaveLength(1);
+  const store = createLocalStore(folder);
+  await store.putBytes({ ...put, id: "b" }, Buffer.from("b"));
+  expect(await left()).toHaveLength(1);
+  writer.kill("SIGKILL");
+  await once(writer, "exit");
+  const [old, young] = ["elsewhere-1.1", "elsewhere-1.2"].map((owner) =>
+    join(folder, ".unfinished", `${owner}.${randomUUID()}`),
+  );
+  for (const path of [old, young]) await writeFile(path ?? "", "");
+  const hoursAgo = new Date(Date.now() - 7_200_000);
+  await utimes(old ?? "", hoursAgo, hoursAgo);
+  await createLocalStore(folder).putBytes({ ...put, id: "c" }, Buffer.from("c"));
+  expect((await left()).map((name) => join(folder, ".unfinished", name))).toEqual([young]);
+  await rm(folder, { recursive: true });
+});
