@@ -61,7 +61,7 @@ async function later(): Promise<never> {
   throw new NeedsMore();
 }
 
-/** The address that is told of the end, apart from what the modality reads. */
+/** The webhook's address, apart from what the modality reads. */
 function takeWebhook(body: unknown): { readonly webhookUrl: unknown; readonly rest: unknown } {
   if (typeof body !== "object" || body === null || !("webhook_url" in body))
     return { webhookUrl: undefined, rest: body };

@@ -32,6 +32,9 @@ export const WORKER_TOKEN = "the-worker-token-of-tests";
 export const SOON = { timeout: 60_000, interval: 20 } as const;
 export const MODEL = "service-motion-1";
 export const BODY = { model: MODEL, prompt: "a fox in the snow", seconds: 4 };
+/** A picture of 64 × 64 pixels. */
+export const PNG_URL =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItkJKMZ1Qi+hcEKLNXzWgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgsNDAEecYyFpQAAAABJRU5ErkJggg==";
 /** Models of replied jobs; `unattended` is one that no worker of a test takes jobs of. */
 export const REPLY_MODELS = {
   chat: "service-words-1",

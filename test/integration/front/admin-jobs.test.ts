@@ -11,12 +11,11 @@ import {
   makeClip,
   MODEL,
   SOON,
+  PNG_URL,
   startHarness,
 } from "../../support/front-harness.js";
 
 const ADMIN_KEY = "an-admin-key-of-some-length";
-const PNG =
-  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItkJKMZ1Qi+hcEKLNXzWgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgsNDAEecYyFpQAAAABJRU5ErkJggg==";
 
 describe("an operator", () => {
   let harness: Harness;
@@ -103,7 +102,7 @@ describe("an operator", () => {
 
   it("cannot have done over what came with a file, which is gone", async () => {
     const { key } = harness.account;
-    const body = { model: MODEL, prompt: "a fox", seconds: 4, image: PNG };
+    const body = { model: MODEL, prompt: "a fox", seconds: 4, image: PNG_URL };
     const id = await createJob(front, key, body);
     await fail(id);
     const { status, text } = await ask(`/jobs/${id}/retry`, "POST");

@@ -9,14 +9,13 @@ import {
   type Harness,
   MODEL,
   REPLY_MODELS,
+  PNG_URL,
   startHarness,
 } from "../../support/front-harness.js";
 import { promptOf, startScriptedWorker, words } from "../../support/front-workers.js";
 
 const LONG = "x".repeat(100_000);
-const PNG =
-  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItkJKMZ1Qi+hcEKLNXzWgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgsNDAEecYyFpQAAAABJRU5ErkJggg==";
-const PICTURE = `${PNG.slice(0, -12)}${"A".repeat(24_000)}${PNG.slice(-12)}`;
+const PICTURE = `${PNG_URL.slice(0, -12)}${"A".repeat(24_000)}${PNG_URL.slice(-12)}`;
 
 describe("a long JSON body", () => {
   let harness: Harness;
