@@ -40,13 +40,15 @@ async function encodeStream(
   options: AudioEncoderOptions,
 ): Promise<Buffer> {
   const encoder = openAudioEncoder(options);
-  const writing = (async () => {
+  const write = async () => {
     for (const piece of pieces) await encoder.write(piece);
     await encoder.finish();
-  })();
+  };
   const chunks: Uint8Array[] = [];
-  for await (const chunk of encoder.bytes) chunks.push(chunk);
-  await writing;
+  const read = async () => {
+    for await (const chunk of encoder.bytes) chunks.push(chunk);
+  };
+  await Promise.all([write(), read()]);
   await encoder.abort();
   return Buffer.concat(chunks);
 }
