@@ -19,7 +19,9 @@ function virtualHosts(apiUrl: string) {
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   return async (method: "PUT" | "DELETE", name: string) => {
     const url = `${origin}${pathname}/vhosts/${name}`;
-    const response = await fetch(url, { method, headers: { authorization } });
+    // A connection kept for minutes is closed by the broker at any moment, a request on it lost.
+    const headers = { authorization, connection: "close" };
+    const response = await fetch(url, { method, headers });
     if (!response.ok) throw new Error(`${method} ${name}: RabbitMQ answered ${response.status}`);
   };
 }
