@@ -15,6 +15,11 @@ export function attemptFolder(jobId: string, attempt: number): string {
   return `${jobId}/${attempt}/`;
 }
 
+/** Where lies what the caller sent. */
+export function sentFolder(jobId: string): string {
+  return attemptFolder(jobId, 0);
+}
+
 /** Where the newest preview of a running attempt lies, in a folder of its own. */
 export function previewFolder(jobId: string, attempt: number): string {
   return `${attemptFolder(jobId, attempt)}preview/`;

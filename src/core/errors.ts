@@ -134,6 +134,20 @@ export function isLocalFault(thrown: unknown): boolean {
   return isLocalFault(thrown.cause);
 }
 
+/** Codes of Postgres, sockets and disks that say "not now" rather than "never". */
+const OUTAGES =
+  /^(08\w{3}|53\w{3}|57P0[123]|57014|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOSPC|EDQUOT|EROFS|EMFILE|ENFILE)$/;
+const POOL_TIMEOUT = /timeout exceeded when trying to connect|Connection terminated/;
+
+/** Whether a part that the service needs is away, and the same call may succeed later. */
+export function isOutage(thrown: unknown): boolean {
+  if (thrown instanceof JobError) return thrown.code === "service_unavailable";
+  if (!(thrown instanceof Error)) return false;
+  return (
+    ("code" in thrown && OUTAGES.test(String(thrown.code))) || POOL_TIMEOUT.test(thrown.message)
+  );
+}
+
 /** For the log: what an error says, and what caused it, which callers are not told. */
 export function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);

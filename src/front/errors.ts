@@ -1,4 +1,4 @@
-import { isFailureCode, JobError, type FailureCode } from "../core/errors.js";
+import { type FailureCode, isFailureCode, isOutage, JobError } from "../core/errors.js";
 import type { JobFailure } from "../core/job.js";
 
 /** The one body of every failure. */
@@ -29,11 +29,6 @@ const BY_STATUS: Readonly<Record<number, FailureCode>> = {
   414: "not_found",
   415: "unsupported_media_type",
 };
-
-/** Codes of Postgres, sockets and disks that say "not now" rather than "never". */
-const OUTAGE =
-  /^(08\w{3}|53\w{3}|57P0[123]|57014|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOSPC|EDQUOT|EROFS|EMFILE|ENFILE)$/;
-const POOL_TIMEOUT = /timeout exceeded when trying to connect|Connection terminated/;
 
 const SERVER_ERROR = "The server had an error while processing your request.";
 
@@ -69,12 +64,12 @@ export function renderError(error: JobError): ErrorAnswer {
 /** Any value thrown while a request was served, as the failure its caller is told of. */
 export function toRequestError(thrown: unknown): JobError {
   if (thrown instanceof JobError) return thrown;
-  const { code, statusCode, message } = fieldsOf(thrown);
-  if (isOutage(code, message)) {
+  if (isOutage(thrown)) {
     return new JobError("service_unavailable", "The service is briefly unavailable; try again.", {
       cause: thrown,
     });
   }
+  const { statusCode, message } = fieldsOf(thrown);
   const known = statusCode === undefined ? undefined : BY_STATUS[statusCode];
   if (known !== undefined) return new JobError(known, message, { cause: thrown });
   return new JobError("server_error", message, { cause: thrown });
@@ -97,10 +92,6 @@ export function resourceCode(
   return isFailureCode(code) ? code : "not_found";
 }
 
-function isOutage(code: string | undefined, message: string): boolean {
-  return (code !== undefined && OUTAGE.test(code)) || POOL_TIMEOUT.test(message);
-}
-
 /** Clients retry 409 and 429 by themselves; here another attempt cannot help. */
 function errorHeaders({ code, httpStatus, retryAfterSeconds }: JobError): Record<string, string> {
   const headers: Record<string, string> = {};
@@ -111,15 +102,10 @@ function errorHeaders({ code, httpStatus, retryAfterSeconds }: JobError): Record
   return headers;
 }
 
-function fieldsOf(thrown: unknown): { code?: string; statusCode?: number; message: string } {
+function fieldsOf(thrown: unknown): { statusCode?: number; message: string } {
   if (typeof thrown !== "object" || thrown === null) return { message: String(thrown) };
-  const { code, statusCode, message } = thrown as {
-    code?: unknown;
-    statusCode?: unknown;
-    message?: unknown;
-  };
+  const { statusCode, message } = thrown as { statusCode?: unknown; message?: unknown };
   return {
-    ...(typeof code === "string" && { code }),
     ...(typeof statusCode === "number" && { statusCode }),
     message: typeof message === "string" ? message : "unknown error",
   };

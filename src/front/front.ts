@@ -260,7 +260,7 @@ async function createApp(
       requests: fullAllowance(config.requestsPerMinute),
       tokens: fullAllowance(config.tokensPerMinute),
     },
-    metrics,
+    observeRequest: metrics.observeRequest,
     tracer,
     log,
     ...(await readTls(config)),

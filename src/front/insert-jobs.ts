@@ -1,14 +1,33 @@
 import { sql, type Kysely } from "kysely";
+import type { Artifact } from "../core/artifact.js";
+import type { Quote } from "../core/usage.js";
 import { toMicroUsd } from "./amounts.js";
-import type { NewJob, Submission } from "./new-job.js";
 import type { OutgoingJob } from "./outbox.js";
 import type { Tables } from "./tables.js";
 import { AHEAD_IN_LANE, SERVED_TURN } from "./turns.js";
 
-/** A job as it goes into the ledger. */
-export interface DraftedJob {
-  readonly submission: Submission;
-  readonly job: NewJob;
+/** What the ledger stores of an accepted request. */
+export interface NewJob {
+  readonly id: string;
+  readonly projectId: string;
+  readonly apiKeyId: string;
+  readonly modality: string;
+  readonly model: string;
+  readonly request: unknown;
+  /** Characters of the request as JSON. */
+  readonly textLength: number;
+  readonly requestFile: Artifact | null;
+  readonly quote: Quote;
+  readonly tier: string;
+  readonly kept: boolean;
+  readonly reportTo: string | null;
+  readonly deadlineMs: number;
+  /** Most released jobs of its model that nobody has claimed yet. */
+  readonly room: number;
+  readonly idempotencyKey: string | null;
+  readonly bodyHash: string;
+  readonly traceparent: string | null;
+  readonly webhookUrl: string | null;
 }
 
 export interface InsertedJob {
@@ -31,12 +50,12 @@ interface InsertedRow {
  */
 export async function insertJobs(
   db: Kysely<Tables>,
-  drafts: readonly DraftedJob[],
+  jobs: readonly NewJob[],
 ): Promise<InsertedJob[]> {
   const { rows } = await sql<InsertedRow>`
     WITH new AS (
       SELECT *, row_number() OVER (PARTITION BY modality, model ORDER BY nth) AS nth_of_lane
-      FROM jsonb_to_recordset(${JSON.stringify(drafts.map(toRow))}::jsonb) AS new (nth int, id text,
+      FROM jsonb_to_recordset(${JSON.stringify(jobs.map(toRow))}::jsonb) AS new (nth int, id text,
         project_id text, api_key_id text, modality text, model text, request jsonb,
         request_file jsonb, tier text, kept boolean, report_to text, prices jsonb,
         quoted_units jsonb, work double precision, amount_nano_usd bigint, idempotency_key text,
@@ -63,17 +82,16 @@ export async function insertJobs(
       (extract(epoch FROM created_at) * 1000)::bigint AS created_at_ms,
       released_at IS NOT NULL AS is_released FROM job`.execute(db);
   const inserted = new Map(rows.map((row) => [row.id, row]));
-  return drafts.map((draft) => toInserted(draft, inserted.get(draft.submission.id)));
+  return jobs.map((job) => toInserted(job, inserted.get(job.id)));
 }
 
-function toRow({ submission, job }: DraftedJob, nth: number) {
-  const { id, caller, modality, idempotencyKey, bodyHash, traceparent } = submission;
+function toRow(job: NewJob, nth: number) {
   return {
     nth,
-    id,
-    project_id: caller.project.id,
-    api_key_id: caller.apiKeyId,
-    modality: modality.name,
+    id: job.id,
+    project_id: job.projectId,
+    api_key_id: job.apiKeyId,
+    modality: job.modality,
     model: job.model,
     request: job.request,
     request_file: job.requestFile,
@@ -84,28 +102,28 @@ function toRow({ submission, job }: DraftedJob, nth: number) {
     quoted_units: job.quote.units,
     work: Object.values(job.quote.units).reduce((sum, units) => sum + units, 0),
     amount_nano_usd: job.quote.amountNanoUsd,
-    idempotency_key: idempotencyKey,
-    body_hash: bodyHash,
-    traceparent,
+    idempotency_key: job.idempotencyKey,
+    body_hash: job.bodyHash,
+    traceparent: job.traceparent,
     webhook_url: job.webhookUrl,
     deadline_ms: job.deadlineMs,
     room: job.room,
   };
 }
 
-function toInserted({ submission, job }: DraftedJob, row: InsertedRow | undefined): InsertedJob {
+function toInserted(job: NewJob, row: InsertedRow | undefined): InsertedJob {
   const createdAtMs = row?.created_at_ms ?? 0;
   if (row?.is_released !== true) return { outgoing: undefined, createdAtMs };
   const outgoing = {
-    id: submission.id,
-    modality: submission.modality.name,
+    id: job.id,
+    modality: job.modality,
     model: job.model,
     request: job.request,
     request_file: job.requestFile,
     report_to: job.reportTo,
     expires_at_ms: row.expires_at_ms,
-    traceparent: submission.traceparent,
-    project_id: submission.caller.project.id,
+    traceparent: job.traceparent,
+    project_id: job.projectId,
   };
   return { outgoing, createdAtMs };
 }

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Logger } from "pino";
-import { attemptFolder } from "../core/artifact.js";
+import { attemptFolder, sentFolder } from "../core/artifact.js";
 import type { Broker } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Database } from "./database.js";
@@ -8,7 +8,6 @@ import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "./repeating.js";
-import { sentFolder } from "./new-job.js";
 import type { Tables } from "./tables.js";
 import { eraseProjects } from "./erasure.js";
 import { rollUpUsage } from "./usage-rollup.js";

@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { Logger } from "pino";
 import { listenAt } from "../core/ports.js";
-import type { Metrics } from "./metrics.js";
+import type { MetricsPage } from "./open-routes.js";
 
 export interface MetricsServerOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-  readonly metrics: Metrics;
+  readonly metrics: MetricsPage;
   readonly log: Logger;
 }
 

@@ -3,17 +3,11 @@ import type { Database } from "./database.js";
 import type { Estimates } from "./estimates.js";
 import { PARTS, type PartStates } from "./health.js";
 import { createLedgerMetrics } from "./ledger-metrics.js";
+import type { MetricsPage } from "./open-routes.js";
+import type { AnsweredRequest } from "./server.js";
 
-export interface Metrics {
-  readonly observeRequest: (request: {
-    readonly method: string;
-    readonly route: string;
-    readonly status: number;
-    readonly seconds: number;
-  }) => void;
-  /** Prometheus text. */
-  readonly render: () => Promise<string>;
-  readonly contentType: string;
+export interface Metrics extends MetricsPage {
+  readonly observeRequest: (request: AnsweredRequest) => void;
 }
 
 /** Numbers of the ledger are read from it, so every replica tells the same. */

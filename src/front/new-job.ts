@@ -1,18 +1,19 @@
-import { type Artifact, attemptFolder } from "../core/artifact.js";
+import { type Artifact, sentFolder } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import { findPrices, type PriceTable } from "../core/prices.js";
-import { quote, type Quote } from "../core/usage.js";
+import { quote } from "../core/usage.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { NewJob } from "./insert-jobs.js";
 import type { Caller } from "./keys.js";
 import type { Outbox } from "./outbox.js";
 import type { ReadBody } from "./read-body.js";
 import { roomOf } from "./turns.js";
-import { parseWebhookUrl } from "./webhooks.js";
 
 /** What fits a message; a longer request travels as a file. */
 const MAX_MESSAGE_REQUEST_BYTES = 64 * 1024;
 const POLL_DEADLINE_MS = 24 * 3_600_000;
+const LONGEST_URL = 2_048;
 
 export interface Submission extends ReadBody {
   /** Chosen before: a worker may answer sooner than the database. */
@@ -38,28 +39,6 @@ export interface DraftOptions {
   readonly allowPrivateWebhooks: boolean;
 }
 
-/** Where lies what the caller sent. */
-export function sentFolder(jobId: string): string {
-  return attemptFolder(jobId, 0);
-}
-
-/** What the ledger stores of an accepted request. */
-export interface NewJob {
-  readonly model: string;
-  readonly request: unknown;
-  /** The request as JSON. */
-  readonly text: string;
-  readonly requestFile: Artifact | null;
-  readonly quote: Quote;
-  readonly tier: string;
-  readonly kept: boolean;
-  readonly reportTo: string | null;
-  readonly deadlineMs: number;
-  /** Most released jobs of its model that nobody has claimed yet. */
-  readonly room: number;
-  readonly webhookUrl: string | null;
-}
-
 /** Prices the request, and puts it into a file where it is too long for a message. */
 export async function draftJob(
   options: DraftOptions,
@@ -67,7 +46,7 @@ export async function draftJob(
   { model, request }: { readonly model: ModelInfo; readonly request: unknown },
 ): Promise<NewJob> {
   const { store, outbox, prices: table, replyTimeoutMs } = options;
-  const { id, modality, isFree = false } = submission;
+  const { id, modality, caller, isFree = false } = submission;
   const { name, endpoint } = modality;
   const webhookUrl = chooseWebhook(options, submission);
   const text = JSON.stringify(request);
@@ -77,15 +56,22 @@ export async function draftJob(
   const isPolled = endpoint.delivery === "poll";
   const tooLong = Buffer.byteLength(text) > MAX_MESSAGE_REQUEST_BYTES;
   return {
+    id,
+    projectId: caller.project.id,
+    apiKeyId: caller.apiKeyId,
+    modality: name,
     model: model.id,
     request,
-    text,
+    textLength: text.length,
     requestFile: tooLong ? await saveRequest(store, id, text) : null,
     quote: quote(prices, modality.mostUnits(request, model)),
     tier: tier ?? "",
     kept: isPolled || modality.isStored?.(request) === true,
     reportTo: isPolled ? null : outbox.reportTo,
     deadlineMs: isPolled ? POLL_DEADLINE_MS : replyTimeoutMs,
+    idempotencyKey: submission.idempotencyKey,
+    bodyHash: submission.bodyHash,
+    traceparent: submission.traceparent,
     webhookUrl,
     room: roomOf(model.concurrency),
   };
@@ -103,6 +89,19 @@ function chooseWebhook(
     `webhook_url: project ${project.name} has no secret to sign with; its operator makes one`,
     { param: "webhook_url" },
   );
+}
+
+function parseWebhookUrl(value: unknown, allowPrivate: boolean): string {
+  const refuse = (why: string): never => {
+    throw new JobError("invalid_value", `webhook_url ${why}`, { param: "webhook_url" });
+  };
+  if (typeof value !== "string" || value.length > LONGEST_URL || !URL.canParse(value))
+    return refuse(`must be a URL of at most ${LONGEST_URL} characters`);
+  const { protocol, username, password } = new URL(value);
+  if (protocol !== "https:" && !(allowPrivate && protocol === "http:"))
+    return refuse("must begin with https://");
+  if (username !== "" || password !== "") return refuse("must not hold a user name or password");
+  return value;
 }
 
 async function saveRequest(store: ArtifactStore, id: string, text: string): Promise<Artifact> {

@@ -3,13 +3,18 @@ import { JobError } from "../core/errors.js";
 import type { Modality } from "../core/modality.js";
 import { renderError } from "./errors.js";
 import type { FindObstacles, PartStates } from "./health.js";
-import type { Metrics } from "./metrics.js";
 import { renderOpenApi } from "./openapi.js";
+
+/** A page of Prometheus metrics. */
+export interface MetricsPage {
+  readonly render: () => Promise<string>;
+  readonly contentType: string;
+}
 
 export interface OpenRoutesOptions {
   readonly modalities: readonly Modality[];
   /** Absent = told elsewhere, or not at all. */
-  readonly metrics?: Metrics;
+  readonly metrics?: MetricsPage;
   readonly findObstacles: FindObstacles;
   readonly partStates: () => PartStates;
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import pRetry from "p-retry";
 import { EVENT_STREAM, serverSentEvent, type Answer } from "../core/answer.js";
-import { JobError } from "../core/errors.js";
+import { isOutage, JobError } from "../core/errors.js";
 import { fromFailure, isEndState } from "../core/job.js";
 import type { Exchange, Finished, Modality } from "../core/modality.js";
 import { atMost, nanoPriceOf, type Quote, type Units } from "../core/usage.js";
@@ -173,7 +173,7 @@ async function letGo(
     const { wasOpen, isCharged } = await pRetry(letGoOnce, {
       retries: 5,
       minTimeout: 200,
-      shouldRetry: ({ error }) => toRequestError(error).code === "service_unavailable",
+      shouldRetry: ({ error }) => isOutage(error),
     });
     if (wasOpen) cancelAtWorker(id);
     const tokens = tokensOf(charge.units);
@@ -216,7 +216,7 @@ async function followEnd(
 
 /** The job goes on without the database, so its caller waits on. */
 function undefinedInOutage(thrown: unknown): undefined {
-  if (toRequestError(thrown).code !== "service_unavailable") throw thrown;
+  if (!isOutage(thrown)) throw thrown;
 }
 
 async function finish({ store }: RepliesOptions, record: AnsweredJob): Promise<Finished> {

@@ -10,10 +10,17 @@ import { renderError, toRequestError } from "./errors.js";
 import type { Authenticate } from "./failed-keys.js";
 import { answerHeaders } from "./headers.js";
 import type { Allowances, Limits } from "./limits.js";
-import type { Metrics } from "./metrics.js";
 import { MULTIPART_LIMITS } from "./multipart.js";
 import { traceparentOf } from "./request-state.js";
 import { traceRequests } from "./trace-requests.js";
+
+export interface AnsweredRequest {
+  readonly method: string;
+  /** As it was declared, with its parameters' names. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
 
 export interface ServerOptions {
   readonly authenticate: Authenticate;
@@ -22,7 +29,7 @@ export interface ServerOptions {
   readonly limits: Limits;
   /** Told to callers whose project is not known (yet). */
   readonly defaultAllowances: Allowances;
-  readonly metrics: Metrics;
+  readonly observeRequest: (request: AnsweredRequest) => void;
   readonly tracer: Tracer;
   readonly log: Logger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer };
@@ -122,7 +129,7 @@ function collectRoutes(app: FastifyInstance): (url: string) => string[] {
 
 function addAnswerHooks(
   app: FastifyInstance,
-  { defaultAllowances, metrics, log, now }: ServerOptions,
+  { defaultAllowances, observeRequest, log, now }: ServerOptions,
 ) {
   app.decorateRequest("caller", null);
   app.decorateRequest("startedAtMs", 0);
@@ -139,7 +146,7 @@ function addAnswerHooks(
     const elapsedMs = now() - request.startedAtMs;
     const { id: requestId, method } = request;
     const status = reply.statusCode;
-    metrics.observeRequest({ method, route, status, seconds: elapsedMs / 1_000 });
+    observeRequest({ method, route, status, seconds: elapsedMs / 1_000 });
     // Neither headers nor bodies nor the query: keys and prompts stay out of the log.
     const trace = traceFields(traceparentOf(request) ?? undefined);
     log.debug({ requestId, method, route, status, elapsedMs, ...trace }, "answered");

@@ -1,4 +1,5 @@
 import { sql, type Kysely, type Transaction } from "kysely";
+import { sentFolder } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
 import type { AdmitContext, Modality, ModelInfo } from "../core/modality.js";
 import { traced, type Tracer } from "../core/tracing.js";
@@ -11,8 +12,8 @@ import { findJob } from "./job-records.js";
 import { withdrawJob } from "./jobs.js";
 import { reserveSpending } from "./ledger.js";
 import { chooseModel } from "./models.js";
-import { insertJobs, type DraftedJob, type InsertedJob } from "./insert-jobs.js";
-import { draftJob, sentFolder, type DraftOptions, type Submission } from "./new-job.js";
+import { insertJobs, type InsertedJob, type NewJob } from "./insert-jobs.js";
+import { draftJob, type DraftOptions, type Submission } from "./new-job.js";
 import type { OutgoingJob } from "./outbox.js";
 import type { Tables } from "./tables.js";
 import { together } from "./together.js";
@@ -55,19 +56,17 @@ const MAX_SHARED_LENGTH = 16_384;
 
 interface AcceptOptions extends SubmitOptions {
   /** Inserts a job in a transaction that it may share with others. */
-  readonly insertAlone: (draft: DraftedJob) => Promise<InsertedJob>;
+  readonly insertAlone: (job: NewJob) => Promise<InsertedJob>;
 }
 
 export function createSubmitJob(submitOptions: SubmitOptions): SubmitJob {
   const { kysely } = submitOptions.database;
-  const insert = async (drafts: readonly DraftedJob[]) => await insertJobs(kysely, drafts);
+  const insert = async (jobs: readonly NewJob[]) => await insertJobs(kysely, jobs);
   const insertShared = together(insert, MOST_TOGETHER);
   const options: AcceptOptions = {
     ...submitOptions,
-    insertAlone: async (draft) =>
-      draft.job.text.length > MAX_SHARED_LENGTH
-        ? await insertOne(kysely, draft)
-        : await insertShared(draft),
+    insertAlone: async (job) =>
+      job.textLength > MAX_SHARED_LENGTH ? await insertOne(kysely, job) : await insertShared(job),
   };
   return async (submission) => {
     const { id } = submission;
@@ -98,8 +97,8 @@ interface Accepted extends AcceptedJob {
   readonly outgoing?: OutgoingJob | undefined;
 }
 
-async function insertOne(db: Kysely<Tables>, draft: DraftedJob): Promise<InsertedJob> {
-  const [inserted] = await insertJobs(db, [draft]);
+async function insertOne(db: Kysely<Tables>, job: NewJob): Promise<InsertedJob> {
+  const [inserted] = await insertJobs(db, [job]);
   return inserted ?? { outgoing: undefined, createdAtMs: 0 };
 }
 
@@ -114,14 +113,13 @@ async function acceptJob(
   const request = submission.request ?? (await modality.admit(submission.body, context));
   await checkContent(submission, modality.promptsOf?.(request) ?? []);
   const job = await draftJob(options, submission, { model, request });
-  const draft = { submission, job };
   const accepted = { id, model: model.id, request, quote: job.quote };
-  if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(draft)) };
+  if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(job)) };
   return await database.kysely.transaction().execute(async (trx) => {
     const earlierId = await findEarlier(trx, submission);
     if (earlierId !== undefined) return { ...accepted, id: earlierId, createdAtMs: 0 };
     await reserveSpending(trx, caller.project, job.quote.amountNanoUsd);
-    return { ...accepted, ...(await insertOne(trx, draft)) };
+    return { ...accepted, ...(await insertOne(trx, job)) };
   });
 }
 

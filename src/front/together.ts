@@ -1,4 +1,4 @@
-import { toRequestError } from "./errors.js";
+import { isOutage } from "../core/errors.js";
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -47,7 +47,7 @@ async function settle<Item, Result>(
       else resolve(result);
     }
   } catch (error) {
-    const isShared = batch.length > 1 && toRequestError(error).code !== "service_unavailable";
+    const isShared = batch.length > 1 && !isOutage(error);
     if (isShared) await Promise.all(batch.map((one) => settle(run, [one])));
     else for (const { reject } of batch) reject(error);
   }

@@ -5,7 +5,6 @@ import { sql } from "kysely";
 import type { Logger } from "pino";
 import { useAgent } from "request-filtering-agent";
 import { Webhook } from "standardwebhooks";
-import { JobError } from "../core/errors.js";
 import type { JobState } from "../core/job.js";
 import type { Database } from "./database.js";
 import { startRepeating, type Repeating } from "./repeating.js";
@@ -30,7 +29,6 @@ const TIMEOUT_MS = 10_000;
 const MOST_AT_ONCE = 32;
 /** Of one project, so that a receiver that hangs keeps nobody else waiting. */
 const MOST_OF_ONE = 4;
-const LONGEST_URL = 2_048;
 
 interface DueEvent {
   readonly id: string;
@@ -41,20 +39,6 @@ interface DueEvent {
   readonly webhook_url: string;
   readonly webhook_secret: string;
   readonly webhook_attempts: number;
-}
-
-/** The address to call, or the sentence that says why it will not be called. */
-export function parseWebhookUrl(value: unknown, allowPrivate: boolean): string {
-  const refuse = (why: string): never => {
-    throw new JobError("invalid_value", `webhook_url ${why}`, { param: "webhook_url" });
-  };
-  if (typeof value !== "string" || value.length > LONGEST_URL || !URL.canParse(value))
-    return refuse(`must be a URL of at most ${LONGEST_URL} characters`);
-  const { protocol, username, password } = new URL(value);
-  if (protocol !== "https:" && !(allowPrivate && protocol === "http:"))
-    return refuse("must begin with https://");
-  if (username !== "" || password !== "") return refuse("must not hold a user name or password");
-  return value;
 }
 
 export function startWebhooks(options: WebhooksOptions): Repeating {

@@ -1,4 +1,4 @@
-import type { TranscriptSegment } from "./transcript.js";
+import type { TranscriptSegment } from "./listener.js";
 
 type Cue = Pick<TranscriptSegment, "startSeconds" | "endSeconds" | "text">;
 

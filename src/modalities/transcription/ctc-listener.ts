@@ -17,16 +17,8 @@ export async function openCtcListener(
     languages: [opened.settings.language],
     whyNoWordTimes: undefined,
     maxSeconds: model.limits.maxSeconds,
-    listen: ({ prompt, voiceDetection, granularities }, { pcm, signal }) =>
-      transcribePhones({
-        model: opened,
-        logMel,
-        pcm,
-        prompt,
-        detection: voiceDetection ?? {},
-        withWords: granularities.includes("word"),
-        signal,
-      }),
+    listen: ({ voiceDetection, ...sound }) =>
+      transcribePhones({ ...sound, model: opened, logMel, detection: voiceDetection ?? {} }),
     close: () => opened.close(),
   };
 }

@@ -9,10 +9,9 @@ import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import { openPcm, type PcmFile } from "../../media/pcm-file.js";
 import { billedSeconds } from "./answer.js";
 import { openCtcListener } from "./ctc-listener.js";
-import type { Listener } from "./listener.js";
+import type { HeardWindow, Listener } from "./listener.js";
 import { MAX_SECONDS, type TranscriptionRequest } from "./request.js";
 import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
-import { type HeardWindow } from "./transcribe-sound.js";
 import { openWhisperListener } from "./whisper-listener.js";
 
 const DECODED_FRACTION = 0.05;
@@ -87,7 +86,16 @@ async function* transcribeSamples(
 ): AsyncGenerator<Event> {
   const { pcm } = sound;
   const heard: HeardWindow[] = [];
-  for await (const window of listener.listen(request, sound)) {
+  const { language, prompt, temperature, voiceDetection } = request;
+  const asked = {
+    language,
+    prompt,
+    temperature,
+    voiceDetection,
+    withTimestamps: hasSegments(request),
+    withWords: request.granularities.includes("word"),
+  };
+  for await (const window of listener.listen({ ...sound, ...asked })) {
     const seconds = Math.min(window.settledSample, pcm.sampleCount) / SPEECH_RATE_HZ;
     const units = { audioSeconds: billedSeconds(seconds) };
     if (request.stream) yield* deltasOf(window, heard.every(isEmpty), { request, units });
@@ -117,19 +125,21 @@ function* deltasOf(
   yield { type: "chunk", chunk: { type: "json", value, units } };
 }
 
-function toTranscript(
-  heard: readonly HeardWindow[],
-  { format, language, logprobs }: TranscriptionRequest,
-): Transcript {
+/** Whether the answer says when its segments begin and end. */
+function hasSegments({ format }: TranscriptionRequest): boolean {
+  return format !== "json" && format !== "text";
+}
+
+function toTranscript(heard: readonly HeardWindow[], request: TranscriptionRequest): Transcript {
+  const { language, logprobs } = request;
   const segments = heard.flatMap((window) => window.segments);
-  const hasSegments = format !== "json" && format !== "text";
   return {
     language: heard.find((window) => window.language !== null)?.language ?? language ?? "en",
     text: segments
       .map(({ text }) => text)
       .join("")
       .trim(),
-    segments: hasSegments ? segments : [],
+    segments: hasSegments(request) ? segments : [],
     words: heard.flatMap(({ words }) => words),
     logprobs: logprobs ? heard.flatMap((window) => window.logprobs) : [],
   };

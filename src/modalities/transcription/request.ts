@@ -4,6 +4,7 @@ import { JobError } from "../../core/errors.js";
 import type { UploadedFile } from "../../core/modality.js";
 import { booleanWord, describe, parseBody, wholeNumber } from "../request-body.js";
 import { findLanguage } from "./languages.js";
+import type { VoiceDetection } from "./listener.js";
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 /** Longest sound where the model sets no bound, seconds. */
@@ -72,14 +73,6 @@ export const transcriptionBody = z.strictObject({
 });
 
 export type TranscriptionBody = z.infer<typeof transcriptionBody>;
-
-/** When voice counts as speech; absent parts are the pipeline's own. */
-export interface VoiceDetection {
-  readonly paddingMs?: number;
-  readonly silenceMs?: number;
-  /** Probability, 0 to 1. */
-  readonly threshold?: number;
-}
 
 /** An admitted request, as it is stored and travels on the queue. */
 export interface TranscriptionRequest {

@@ -11,7 +11,7 @@ import {
 } from "../../inference/speech-recognition/voice-activity.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm-file.js";
-import type { VoiceDetection } from "./request.js";
+import type { VoiceDetection } from "./listener.js";
 
 /** What Whisper hears at once: 30 s. */
 export const WINDOW_SAMPLES = 30 * SPEECH_RATE_HZ;

@@ -9,9 +9,7 @@ import {
 } from "../../inference/speech-recognition/speech-spans.js";
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm-file.js";
-import type { VoiceDetection } from "./request.js";
-import type { TranscriptSegment, TranscriptWord } from "./transcript.js";
-import type { HeardWindow } from "./transcribe-sound.js";
+import type { HeardWindow, TranscriptSegment, TranscriptWord, VoiceDetection } from "./listener.js";
 
 export interface PhoneTask {
   readonly model: CtcModel;

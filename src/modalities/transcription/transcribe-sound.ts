@@ -19,7 +19,7 @@ import { HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm-file.js";
 import { WINDOW_SAMPLES } from "./sound-regions.js";
 import { readWindow } from "./sound-window.js";
-import type { TokenLogprob, TranscriptSegment, TranscriptWord } from "./transcript.js";
+import type { HeardWindow, TokenLogprob, TranscriptSegment, TranscriptWord } from "./listener.js";
 
 export interface SoundTask {
   readonly model: WhisperModel;
@@ -36,17 +36,6 @@ export interface SoundTask {
   readonly withWords: boolean;
   readonly random: () => number;
   readonly signal: AbortSignal;
-}
-
-/** What one window of sound says. */
-export interface HeardWindow {
-  readonly segments: readonly TranscriptSegment[];
-  readonly words: readonly TranscriptWord[];
-  readonly logprobs: readonly TokenLogprob[];
-  /** ISO 639 code; null while nothing was heard that tells it. */
-  readonly language: string | null;
-  /** Everything before this sample is settled. */
-  readonly settledSample: number;
 }
 
 /** Steps of Whisper's times in samples: 0.02 s. */

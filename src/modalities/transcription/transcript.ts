@@ -1,30 +1,4 @@
-/** A stretch of a transcript, with the measures that tell speech from invention. */
-export interface TranscriptSegment {
-  /** Place of its window in the sound, in frames of 10 ms. */
-  readonly seek: number;
-  readonly startSeconds: number;
-  readonly endSeconds: number;
-  /** As decoded: with the space before it. */
-  readonly text: string;
-  readonly tokens: readonly number[];
-  readonly temperature: number;
-  readonly averageLogprob: number;
-  readonly compressionRatio: number;
-  readonly noSpeechProbability: number;
-}
-
-export interface TranscriptWord {
-  readonly word: string;
-  readonly startSeconds: number;
-  readonly endSeconds: number;
-}
-
-export interface TokenLogprob {
-  readonly token: string;
-  /** UTF-8. */
-  readonly bytes: readonly number[];
-  readonly logprob: number;
-}
+import type { TokenLogprob, TranscriptSegment, TranscriptWord } from "./listener.js";
 
 /** What a sound says; the parts that its request asked for. */
 export interface Transcript {

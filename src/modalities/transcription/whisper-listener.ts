@@ -8,10 +8,9 @@ import {
   type WhisperModel,
 } from "../../inference/speech-recognition/whisper-model.js";
 import { createLogMel, type LogMel } from "../../media/mel.js";
-import type { ListenedSound, Listener } from "./listener.js";
-import type { TranscriptionRequest } from "./request.js";
+import type { HeardWindow, ListenedSound, Listener } from "./listener.js";
 import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./sound-regions.js";
-import { type HeardWindow, type SoundTask, transcribeSound } from "./transcribe-sound.js";
+import { type SoundTask, transcribeSound } from "./transcribe-sound.js";
 
 /** Tried until one gives plausible text, where the caller left the temperature at 0. */
 const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1];
@@ -44,21 +43,17 @@ export async function openWhisperListener(
     languages: languages.size === 0 ? ["en"] : [...languages.keys()],
     whyNoWordTimes: opened.crossAttentions.length > 0 ? undefined : NO_CROSS_ATTENTIONS,
     maxSeconds: model.limits.maxSeconds,
-    listen: (request, sound) => listen(whisper, request, sound),
+    listen: (sound) => listen(whisper, sound),
     async close() {
       await Promise.all([opened.close(), voice?.close()]);
     },
   };
 }
 
-async function* listen(
-  whisper: Whisper,
-  request: TranscriptionRequest,
-  sound: ListenedSound,
-): AsyncGenerator<HeardWindow> {
+async function* listen(whisper: Whisper, sound: ListenedSound): AsyncGenerator<HeardWindow> {
   const decoder = createWhisperDecoder(whisper.model);
   try {
-    yield* transcribeSound({ ...soundTask(whisper, request, sound), decoder });
+    yield* transcribeSound({ ...soundTask(whisper, sound), decoder });
   } finally {
     decoder.close();
   }
@@ -66,12 +61,11 @@ async function* listen(
 
 function soundTask(
   { model, voice, logMel }: Whisper,
-  request: TranscriptionRequest,
-  { pcm, signal }: ListenedSound,
+  sound: ListenedSound,
 ): Omit<SoundTask, "decoder"> {
+  const { pcm, prompt, temperature, withWords, signal } = sound;
   const isLong = pcm.sampleCount > WINDOW_SAMPLES;
-  const detection = request.voiceDetection ?? (isLong ? {} : null);
-  const hasTimes = ["srt", "vtt", "verbose_json"].includes(request.format);
+  const detection = sound.voiceDetection ?? (isLong ? {} : null);
   return {
     model,
     logMel,
@@ -80,11 +74,11 @@ function soundTask(
       voice !== undefined && detection !== null
         ? voiceRegions(pcm, { thread: voice, detection, signal })
         : [{ start: 0, end: pcm.sampleCount }],
-    language: model.settings.tokens.languages.size === 0 ? null : request.language,
-    prompt: request.prompt,
-    temperatures: request.temperature === 0 ? TEMPERATURES : [request.temperature],
-    withTimestamps: isLong || hasTimes,
-    withWords: request.granularities.includes("word"),
+    language: model.settings.tokens.languages.size === 0 ? null : sound.language,
+    prompt,
+    temperatures: temperature === 0 ? TEMPERATURES : [temperature],
+    withTimestamps: isLong || sound.withTimestamps,
+    withWords,
     // The same sound gives the same text.
     random: uniformSource(0),
     signal,

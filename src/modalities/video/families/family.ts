@@ -1,8 +1,8 @@
+import type { Artifact } from "../../../core/artifact.js";
 import type { PipelineContext, PipelineSetup } from "../../../core/modality.js";
 import type { Lane } from "../../../inference/lane.js";
 import type { ClipFormat } from "../../../media/clip-arguments.js";
 import type { CheckpointKind, DenoiseState } from "../checkpoint.js";
-import type { VideoRequest } from "../request.js";
 
 /** Consecutive frames, I420 uint8 [count, height × 3/2, width]. */
 export interface FrameWindow {
@@ -16,6 +16,20 @@ export interface FrameWindow {
  * decoder can be given other work.
  */
 export type DecodeFrames = (onLaunched: () => void) => AsyncGenerator<FrameWindow>;
+
+/** What a clip is made from. */
+export interface ClipRequest {
+  readonly prompt: string;
+  readonly negativePrompt: string;
+  readonly seconds: number;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** Same seed, same model, same inputs: same frames. */
+  readonly seed: number;
+  /** The picture to animate. */
+  readonly image: Artifact | null;
+}
 
 /** One clip in the making: its prompts are encoded, its picture is read. */
 export interface Clip {
@@ -36,7 +50,7 @@ export interface VideoModel {
   readonly decoding: Lane;
   /** Share of a clip's time until its latents are finished: it turns stages into one true progress. */
   readonly denoisedFraction: number;
-  openClip(request: VideoRequest, context: PipelineContext): Promise<Clip>;
+  openClip(request: ClipRequest, context: PipelineContext): Promise<Clip>;
   close(): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
+import type { HeardWindow } from "#framemill/modalities/transcription/listener.js";
 import { describe, expect, test } from "vitest";
 import type { WhisperDecoder } from "#framemill/inference/speech-recognition/whisper-decoder.js";
 import type { WhisperModel } from "#framemill/inference/speech-recognition/whisper-model.js";
 import { SPEECH_RATE_HZ } from "#framemill/media/mel.js";
 import {
-  type HeardWindow,
   type SoundTask,
   transcribeSound,
 } from "#framemill/modalities/transcription/transcribe-sound.js";

@@ -1,7 +1,7 @@
 import { flowSigmas } from "../../../../inference/diffusion/flow-euler.js";
 import { gaussianNoise } from "../../../../inference/diffusion/noise.js";
 import type { MotionModel } from "./motion-model.js";
-import type { VideoRequest } from "../../request.js";
+import type { ClipRequest } from "../family.js";
 
 /** What the denoising of one clip is told, and does not change from step to step. */
 export interface DenoiseCourse {
@@ -21,7 +21,7 @@ export interface DenoiseCourse {
 }
 
 export interface CourseInput extends Pick<DenoiseCourse, "model" | "context" | "picture"> {
-  readonly request: VideoRequest;
+  readonly request: ClipRequest;
 }
 
 export function planCourse({ request, ...given }: CourseInput): DenoiseCourse {
@@ -43,7 +43,7 @@ export function planCourse({ request, ...given }: CourseInput): DenoiseCourse {
 /** Numbers of a clip's latents. */
 export function latentLength(
   { settings: { shapes } }: MotionModel,
-  { seconds }: VideoRequest,
+  { seconds }: ClipRequest,
 ): number {
   return (shapes.stillTokens + seconds * shapes.latentsPerSecond) * shapes.channels;
 }

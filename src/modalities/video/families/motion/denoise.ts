@@ -6,7 +6,7 @@ import { type CourseInput, planCourse } from "./denoise-course.js";
 import { takeStep } from "./denoise-step.js";
 import { takeStretch } from "./denoise-stretch.js";
 import type { MotionModel } from "./motion-model.js";
-import type { VideoRequest } from "../../request.js";
+import type { ClipRequest } from "../family.js";
 
 export interface DenoiseInput extends CourseInput {
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ export interface DenoiseInput extends CourseInput {
 /** Text states [2, 8, 48] of the prompt and the negative prompt. */
 export async function encodePrompts(
   { clip, settings }: MotionModel,
-  request: VideoRequest,
+  request: ClipRequest,
 ): Promise<Float32Array> {
   const { words, idsPerWord } = settings.tokenizer;
   const ids = new BigInt64Array(2 * words * idsPerWord);

@@ -1,6 +1,5 @@
 import type { PipelineContext, PipelineSetup } from "../../../../core/modality.js";
-import type { VideoRequest } from "../../request.js";
-import type { Clip, DecodeFrames, VideoModel } from "../family.js";
+import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../family.js";
 import { decodeCanvas } from "./canvas.js";
 import { decodeScene, decodeWindows } from "./decode-frames.js";
 import { denoise, encodePrompts } from "./denoise.js";
@@ -25,7 +24,7 @@ export async function openMotion(setup: PipelineSetup): Promise<VideoModel> {
 
 async function openClip(
   model: MotionModel,
-  request: VideoRequest,
+  request: ClipRequest,
   context: PipelineContext,
 ): Promise<Clip> {
   const { shapes, sampler } = model.settings;

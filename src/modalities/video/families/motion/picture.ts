@@ -4,7 +4,7 @@ import { coverRgb } from "../../../../media/image.js";
 import { planesOf } from "./canvas.js";
 import type { Picture } from "./frame-plan.js";
 import type { MotionModel } from "./motion-model.js";
-import type { VideoRequest } from "../../request.js";
+import type { ClipRequest } from "../family.js";
 
 /** The picture to animate, as the denoiser and the frame decoder want it. */
 export interface ConditioningPicture extends Picture {
@@ -17,7 +17,7 @@ const SEEN = { rows: 90, columns: 160 };
 
 export async function readPicture(
   model: MotionModel,
-  request: VideoRequest,
+  request: ClipRequest,
   context: PipelineContext,
 ): Promise<ConditioningPicture | null> {
   if (request.image === null) return null;

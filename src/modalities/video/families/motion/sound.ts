@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { gaussianNoise } from "../../../../inference/diffusion/noise.js";
 import { float32, floatsOf } from "../../../../inference/tensor.js";
 import { writeWav } from "../../../../media/wav.js";
-import type { VideoRequest } from "../../request.js";
+import type { ClipRequest } from "../family.js";
 import type { MotionModel } from "./motion-model.js";
 
 /** Keeps the sound's noise apart from the picture's, which starts at the seed itself. */
@@ -17,7 +17,7 @@ export interface SoundInput {
 /** Writes the clip's stereo sound bed to a WAV file in the scratch folder; returns its path. */
 export async function makeSound(
   model: MotionModel,
-  request: VideoRequest,
+  request: ClipRequest,
   { states, scratchPath }: SoundInput,
 ): Promise<string> {
   const sampleRateHz = model.settings.shapes.sampleRateHz;

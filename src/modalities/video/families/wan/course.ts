@@ -2,7 +2,7 @@ import type { SchedulerConfig } from "../../../../inference/diffusion/schedulers
 import { createScheduler } from "../../../../inference/diffusion/schedulers/create-scheduler.js";
 import { fewStepSigmas } from "../../../../inference/diffusion/schedulers/flow-match.js";
 import type { Scheduler } from "../../../../inference/diffusion/schedulers/scheduler.js";
-import type { VideoRequest } from "../../request.js";
+import type { ClipRequest } from "../family.js";
 import type { LatentDims } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
 
@@ -43,7 +43,7 @@ export function planCourse({ settings, scheduler: config }: CourseSetup): Course
 }
 
 /** The model's own frames are 1 + temporal stride × (latent frames − 1); a clip takes as many as it needs. */
-export function latentDims(settings: WanSettings, { seconds }: VideoRequest): LatentDims {
+export function latentDims(settings: WanSettings, { seconds }: ClipRequest): LatentDims {
   const { native, spatialStride, temporalStride, frameRate } = settings.shapes;
   const [height, width] = native;
   const frames = 1 + Math.ceil((seconds * frameRate - 1) / temporalStride);

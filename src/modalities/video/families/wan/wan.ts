@@ -1,7 +1,6 @@
 import type { PipelineContext, PipelineSetup } from "../../../../core/modality.js";
 import { evenCover } from "../../../../media/rgb-frames.js";
-import type { VideoRequest } from "../../request.js";
-import type { Clip, VideoModel } from "../family.js";
+import type { Clip, ClipRequest, VideoModel } from "../family.js";
 import { latentDims, planCourse } from "./course.js";
 import { decodeWindows } from "./decode-windows.js";
 import { denoise } from "./denoise.js";
@@ -24,7 +23,7 @@ export async function openWan(setup: PipelineSetup): Promise<VideoModel> {
 
 async function openClip(
   model: WanModel,
-  request: VideoRequest,
+  request: ClipRequest,
   { signal }: PipelineContext,
 ): Promise<Clip> {
   const { settings } = model;
@@ -51,7 +50,7 @@ async function openClip(
 
 async function encodePrompts(
   { encodePrompt, settings }: WanModel,
-  { prompt, negativePrompt }: VideoRequest,
+  { prompt, negativePrompt }: ClipRequest,
 ): Promise<[PromptStates, ...PromptStates[]]> {
   const isGuided = settings.sampler.guidance.some((guidance) => guidance > 1);
   const states = await encodePrompt(prompt);
