@@ -2,7 +2,8 @@ import { unixMs } from "../../core/clock.js";
 import type { Feed, Graphs } from "../graphs.js";
 import type { Tensor, TensorType } from "../tensor.js";
 import type { DecoderLayout, IndexInput } from "./decoder-layout.js";
-import { type Alignment, keptName, type KvCache } from "./kv-cache.js";
+import { keptName, type KvCache } from "./kv-cache.js";
+import type { Alignment } from "./request.js";
 import type { StepRun } from "./request.js";
 
 /** Tokens to add to a cache: `width` for each of its rows, row after row. */

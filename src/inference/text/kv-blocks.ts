@@ -1,13 +1,6 @@
 import type { Graphs } from "../graphs.js";
-import {
-  bytesOf,
-  type CacheRow,
-  type Alignment,
-  keptName,
-  type KvCache,
-  putCache,
-  rowRuns,
-} from "./kv-cache.js";
+import { bytesOf, type CacheRow, keptName, type KvCache, putCache, rowRuns } from "./kv-cache.js";
+import type { Alignment } from "./request.js";
 import type { CacheTensor } from "./decoder-layout.js";
 
 /** Tokens of a block: memory is found again, and given up, by this many. */

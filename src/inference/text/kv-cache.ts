@@ -1,13 +1,7 @@
 import type { Graphs } from "../graphs.js";
 import type { Tensor, TensorData, TensorType } from "../tensor.js";
 import type { CacheTensor } from "./decoder-layout.js";
-
-/**
- * On which side a row that is shorter than the batch has its tokens. `end`: rows end together and the
- * attention mask hides what stands before. `start`: rows start together, as graphs want that count the
- * mask's ones (GroupQueryAttention). `equal`: the graph hides nothing, so rows must be of one length.
- */
-export type Alignment = "end" | "start" | "equal";
+import type { Alignment } from "./request.js";
 
 /** The memory of a batch: one tensor a layer and part, kept beside the graph. */
 export interface KvCache {

@@ -1,7 +1,6 @@
 import type { FailureCode } from "../../core/errors.js";
 import type { ModelPackage } from "../model-package.js";
 import type { AddedToken } from "../text-tokenizer.js";
-import type { Alignment } from "./kv-cache.js";
 import type { MaskSpec } from "./token-mask.js";
 
 /** What to write and how to choose its tokens. Plain data: crosses to the engine's thread. */
@@ -129,6 +128,13 @@ export interface StepRun {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
+
+/**
+ * On which side a row that is shorter than the batch has its tokens. `end`: rows end together and the
+ * attention mask hides what stands before. `start`: rows start together, as graphs want that count the
+ * mask's ones (GroupQueryAttention). `equal`: the graph hides nothing, so rows must be of one length.
+ */
+export type Alignment = "end" | "start" | "equal";
 
 export interface TextModelInfo {
   readonly vocabSize: number;

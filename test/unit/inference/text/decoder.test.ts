@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Feeds, Graphs } from "#framemill/inference/graphs.js";
 import { createDecoder } from "#framemill/inference/text/decoder.js";
 import { readDecoderLayout } from "#framemill/inference/text/decoder-layout.js";
-import type { Alignment, KvCache } from "#framemill/inference/text/kv-cache.js";
-import type { StepRun } from "#framemill/inference/text/request.js";
+import type { KvCache } from "#framemill/inference/text/kv-cache.js";
+import type { Alignment, StepRun } from "#framemill/inference/text/request.js";
 import { float32, type TensorInfo, type TensorType } from "#framemill/inference/tensor.js";
 import { createKeptTensors } from "./fake-decoder.js";
 
