@@ -1,7 +1,8 @@
 // The dependency rule of docs/architecture.md, machine-checked by `npm run check`. Imports go down only.
 const LAYERS = [
   "core",
-  "inference|media|queue|rpc|storage|tracing",
+  "runtime|media|queue|rpc|storage|tracing",
+  "models",
   "modalities",
   "front|worker|bench",
   "bin",
@@ -9,7 +10,7 @@ const LAYERS = [
 
 /** Which folder a foreign library belongs to. */
 const OWNERS = {
-  inference: "onnxruntime-node|onnxruntime-common",
+  runtime: "onnxruntime-node|onnxruntime-common",
   queue: "amqplib",
   rpc: "@grpc|@bufbuild|@connectrpc",
   media: "fluent-ffmpeg|sharp",
@@ -22,7 +23,8 @@ const under = (folders) => `^src/(${folders})/`;
 
 const downOnly = LAYERS.slice(0, -1).map((folders, row) => ({
   name: `down-only-from-${folders.split("|")[0]}`,
-  comment: "Imports go down only: bin → front | worker | bench → modalities → toolkits → core.",
+  comment:
+    "Imports go down only: bin → front | worker | bench → modalities → models → toolkits → core.",
   severity: "error",
   from: { path: under(folders) },
   to: { path: under(LAYERS.slice(row + 1).join("|")) },
@@ -61,7 +63,7 @@ module.exports = {
       name: "config-is-passed-down",
       comment: "The environment is parsed once at the top; toolkits and modalities take options.",
       severity: "error",
-      from: { path: under(LAYERS.slice(0, 3).join("|")) },
+      from: { path: under(LAYERS.slice(0, 4).join("|")) },
       to: { path: "^src/config\\.ts$" },
     },
     {
@@ -73,10 +75,13 @@ module.exports = {
     {
       name: "modalities-are-strangers",
       comment:
-        "What two modalities want moves down into inference/ or media/, or, for reading a body, beside them.",
+        "What two modalities want moves down into models/, runtime/ or media/, or, for reading a body, into shared/.",
       severity: "error",
       from: { path: "^src/modalities/([^/]+)/" },
-      to: { path: "^src/modalities/([^/]+/|index|registry)", pathNot: "^src/modalities/$1/" },
+      to: {
+        path: "^src/modalities/([^/]+/|index|registry)",
+        pathNot: "^src/modalities/($1|shared)/",
+      },
     },
     {
       name: "pipelines-load-lazily",
@@ -84,7 +89,7 @@ module.exports = {
       severity: "error",
       from: { path: "^src/modalities/([^/]+/(index|request)|index|registry)\\.ts$" },
       to: {
-        path: "^src/(modalities/[^/]+/pipeline|inference/|media/)",
+        path: "^src/(modalities/[^/]+/pipeline|models/|runtime/|media/)",
         dependencyTypesNot: ["dynamic-import", "type-only"],
       },
     },

@@ -8,7 +8,7 @@ import { fieldsOf } from "./schema-fields.mjs";
 
 const PAGE = "docs/api-reference.md";
 const GUIDE = "docs/api.md";
-const HEAD = `<!-- Written by npm run check:fix from src/front/openapi.ts: change it there. -->
+const HEAD = `<!-- Written by npm run check:fix from src/front/http/openapi.ts: change it there. -->
 # API reference
 
 Every endpoint with every field, as a running service says it of itself at \`/openapi.json\`. What the fields mean, with examples, is in [api.md](api.md). Paths are below the service's address; bodies are JSON or, with the same fields, \`multipart/form-data\`, where numbers are strings of digits. What an answer requires is always there. A failure of any endpoint has the body and one of the codes of [Errors](api.md#errors).`;
@@ -17,7 +17,7 @@ async function describeService() {
   await build();
   const compiled = (path) => import(pathToFileURL(join(root, "dist", path)).href);
   const [{ renderOpenApi }, modalities] = await Promise.all([
-    compiled("front/openapi.js"),
+    compiled("front/http/openapi.js"),
     compiled("modalities/index.js"),
   ]);
   return renderOpenApi(Object.values(modalities), "/v1");
@@ -98,7 +98,7 @@ if (missing.length > 0) process.exitCode = 1;
 if ((await readText(join(root, PAGE))) === wanted)
   process.stdout.write(`${operations.length} endpoints are documented\n`);
 else if (process.argv.includes("--check")) {
-  process.stdout.write(`${PAGE} is behind src/front/openapi.ts: npm run check:fix\n`);
+  process.stdout.write(`${PAGE} is behind src/front/http/openapi.ts: npm run check:fix\n`);
   process.exitCode = 1;
 } else {
   await writeFile(join(root, PAGE), wanted);

@@ -65,7 +65,7 @@ def machine(setup: Setup) -> None:
 
 def providers(setup: Setup) -> None:
     """Each proves itself in a process of its own, by the product's canary graph: a native abort ends only that one."""
-    module = (setup.kit.app / "dist/inference/providers.js").as_uri()
+    module = (setup.kit.app / "dist/runtime/ort/providers.js").as_uri()
     for name in setup.providers:
         script = f"const {{ probeProvider }} = await import({module!r}); await probeProvider({name!r});"
         command = [setup.kit.node, "--input-type=module", "-e", script]

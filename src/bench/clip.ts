@@ -1,8 +1,8 @@
 import { TIERS } from "../core/tiers.js";
-import { decodeFrames, decodeScene } from "../modalities/video/families/motion/decode-frames.js";
-import { denoise, encodePrompts } from "../modalities/video/families/motion/denoise.js";
-import type { FramePlan } from "../modalities/video/families/motion/frame-plan.js";
-import type { MotionModel } from "../modalities/video/families/motion/motion-model.js";
+import { decodeFrames, decodeScene } from "../models/motion/decode-frames.js";
+import { denoise, encodePrompts } from "../models/motion/denoise.js";
+import type { FramePlan } from "../models/motion/frame-plan.js";
+import type { MotionModel } from "../models/motion/motion-model.js";
 import type { VideoRequest } from "../modalities/video/request.js";
 
 /** What every suite of video makes: four seconds of the fast tier from one seed. */

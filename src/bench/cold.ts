@@ -1,10 +1,10 @@
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { InferenceHost } from "../inference/host.js";
-import type { ModelPackage } from "../inference/model-package.js";
-import { openEachGraph } from "../inference/package-check.js";
-import { readProcessMemory } from "../inference/process-memory.js";
+import type { InferenceHost } from "../runtime/process/host.js";
+import type { ModelPackage } from "../runtime/packages/model-package.js";
+import { openEachGraph } from "../runtime/packages/package-check.js";
+import { readProcessMemory } from "../runtime/process/process-memory.js";
 import { writeLargePackages } from "./large-package.js";
 import {
   type BenchResult,

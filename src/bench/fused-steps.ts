@@ -2,13 +2,10 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PipelineSetup } from "../core/modality.js";
-import { fusePackage } from "../inference/fuse-package.js";
-import { loadModelPackage } from "../inference/model-package.js";
-import { denoise, encodePrompts } from "../modalities/video/families/motion/denoise.js";
-import {
-  type MotionModel,
-  openMotionModel,
-} from "../modalities/video/families/motion/motion-model.js";
+import { fusePackage } from "../models/diffusion/fuse-package.js";
+import { loadModelPackage } from "../runtime/packages/model-package.js";
+import { denoise, encodePrompts } from "../models/motion/denoise.js";
+import { type MotionModel, openMotionModel } from "../models/motion/motion-model.js";
 import { BENCH_REQUEST } from "./clip.js";
 import { type BenchRow, compare, type Pair, timed } from "./measure.js";
 

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gaussianNoise } from "../inference/diffusion/noise.js";
+import { gaussianNoise } from "../models/diffusion/noise.js";
 import {
   castTensor,
   float32,
   type GraphInfo,
   type Tensor,
   type TensorData,
-} from "../inference/tensor.js";
-import type { TensorInfo, TensorType } from "../inference/tensor.js";
+} from "../runtime/tensor.js";
+import type { TensorInfo, TensorType } from "../runtime/tensor.js";
 
 export interface FeedOptions {
   /** Name → size of each free dimension. */

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { openGraphs, type Feeds, type Graphs } from "../inference/graphs.js";
-import { chooseProviders } from "../inference/providers.js";
-import type { Tensors } from "../inference/tensor.js";
+import { openGraphs, type Feeds, type Graphs } from "../runtime/ort/graphs.js";
+import { chooseProviders } from "../runtime/ort/providers.js";
+import type { Tensors } from "../runtime/tensor.js";
 import { type FeedOptions, makeFeeds } from "./graph-feeds.js";
 import { type BenchResult, distribute, machine, timed } from "./measure.js";
 

@@ -1,4 +1,4 @@
-import type { TextJob } from "../inference/text/request.js";
+import type { TextJob } from "../models/decoder/request/request.js";
 
 /** One greedy answer of at most `maxTokens` tokens, with nothing asked beside its text. */
 export function greedyJob(prompt: string, maxTokens: number): TextJob {

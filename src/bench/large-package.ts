@@ -2,10 +2,10 @@ import { randomFillSync } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { cp, mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hashFile } from "../inference/checked-files.js";
-import { externalisePackage } from "../inference/externalise-package.js";
-import { loadModelPackage, type ModelPackage } from "../inference/model-package.js";
-import { bytesField, bytesHeader, numberField } from "../inference/protobuf-write.js";
+import { hashFile } from "../runtime/packages/checked-files.js";
+import { externalisePackage } from "../runtime/packages/externalise-package.js";
+import { loadModelPackage, type ModelPackage } from "../runtime/packages/model-package.js";
+import { bytesField, bytesHeader, numberField } from "../runtime/onnx/protobuf-write.js";
 
 export interface LargePackages {
   readonly inline: ModelPackage;

@@ -6,7 +6,7 @@ import { clipArguments } from "../media/clip-arguments.js";
 import { openEncoder } from "../media/encoder.js";
 import { chooseVideoEncoder } from "../media/encoders.js";
 import { runFfmpeg } from "../media/ffmpeg.js";
-import { openMotionModel } from "../modalities/video/families/motion/motion-model.js";
+import { openMotionModel } from "../models/motion/motion-model.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";
 import { type BenchResult, compare, cpuSeconds, machine, type Pair } from "./measure.js";
 

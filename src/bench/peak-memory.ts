@@ -1,4 +1,4 @@
-import { readDeviceMemory } from "../inference/device-memory.js";
+import { readDeviceMemory } from "../runtime/ort/device-memory.js";
 
 const MEBIBYTE = 2 ** 20;
 

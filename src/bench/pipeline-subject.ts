@@ -6,8 +6,8 @@ import type { PipelineEvent } from "../core/events.js";
 import type { GraphRun, Modality, PipelineSetup } from "../core/modality.js";
 import { findPrices, type PriceTable } from "../core/prices.js";
 import { priceOf } from "../core/usage.js";
-import { admitAlone } from "../inference/admit-alone.js";
-import { loadModelPackage, modelInfo } from "../inference/model-package.js";
+import { admitAlone } from "../runtime/packages/admit-alone.js";
+import { loadModelPackage, modelInfo } from "../runtime/packages/model-package.js";
 
 /** A model's own pipeline in this process, every run of its graphs noted. */
 export interface PipelineSubject {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readProcessMemory } from "../inference/process-memory.js";
+import { readProcessMemory } from "../runtime/process/process-memory.js";
 import {
   type BenchResult,
   type BenchRow,

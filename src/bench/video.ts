@@ -4,10 +4,7 @@ import { join } from "node:path";
 import { unixMs } from "../core/clock.js";
 import type { Pipeline, PipelineSetup } from "../core/modality.js";
 import { openEncoder } from "../media/encoder.js";
-import {
-  openMotionModel,
-  type MotionModel,
-} from "../modalities/video/families/motion/motion-model.js";
+import { openMotionModel, type MotionModel } from "../models/motion/motion-model.js";
 import { createVideoPipeline } from "../modalities/video/pipeline.js";
 import type { VideoOutput, VideoRequest } from "../modalities/video/request.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";

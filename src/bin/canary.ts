@@ -1,4 +1,4 @@
-import type { ModelPackage } from "../inference/model-package.js";
+import type { ModelPackage } from "../runtime/packages/model-package.js";
 import { openPackageRunner, type RunnerParts } from "./package-runner.js";
 
 /** A first run on a cold machine may load and compile for minutes. */

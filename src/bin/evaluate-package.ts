@@ -3,7 +3,7 @@ import { EVALUATION_FOLDER } from "../bench/evaluation/evaluation-card.js";
 import type { Measures } from "../bench/evaluation/evaluator.js";
 import { evaluators } from "../bench/evaluation/evaluators.js";
 import type { Config } from "../config.js";
-import type { ModelPackage } from "../inference/model-package.js";
+import type { ModelPackage } from "../runtime/packages/model-package.js";
 import { openPackageRunner, type RunnerParts } from "./package-runner.js";
 
 export interface EvaluatePackageOptions {

@@ -1,11 +1,11 @@
-import { startSpareThread } from "../inference/session.js";
+import { startSpareThread } from "../runtime/ort/session.js";
 import { holdWarnings, logWarnings } from "./warnings.js";
 
 holdWarnings();
 // While this thread reads the modules below, that one loads ONNX Runtime.
 startSpareThread();
 const [{ serveInference }, { findModality }, { openTracing }, { createLog }] = await Promise.all([
-  import("../inference/serve.js"),
+  import("../runtime/process/serve.js"),
   import("../modalities/registry.js"),
   import("../tracing/open-tracing.js"),
   import("./log.js"),

@@ -1,6 +1,6 @@
 import type { ModelInfo } from "../core/modality.js";
-import type { ModelPackage } from "../inference/model-package.js";
-import { readProcessMemory } from "../inference/process-memory.js";
+import type { ModelPackage } from "../runtime/packages/model-package.js";
+import { readProcessMemory } from "../runtime/process/process-memory.js";
 import { openPackageRunner, type RunnerParts } from "./package-runner.js";
 
 /** Key of model.json's `memory` → bytes over those of an empty inference process. */

@@ -7,10 +7,10 @@ import type { Made } from "../bench/evaluation/evaluator.js";
 import type { Config } from "../config.js";
 import type { Chunk, PipelineEvent } from "../core/events.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
-import { admitAlone } from "../inference/admit-alone.js";
-import type { InferenceHost } from "../inference/host.js";
-import { modelInfo, type ModelPackage } from "../inference/model-package.js";
-import { createInferenceProcess } from "../inference/process.js";
+import { admitAlone } from "../runtime/packages/admit-alone.js";
+import type { InferenceHost } from "../runtime/process/host.js";
+import { modelInfo, type ModelPackage } from "../runtime/packages/model-package.js";
+import { createInferenceProcess } from "../runtime/process/process.js";
 import { findModality } from "../modalities/registry.js";
 import { parentDeathPrefix } from "../media/process-group.js";
 

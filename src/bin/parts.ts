@@ -5,9 +5,13 @@ import { JobError, toJobError } from "../core/errors.js";
 import type { ModelInfo } from "../core/modality.js";
 import { makePrivateFolder } from "../storage/private-folder.js";
 import type { Tracer } from "../core/tracing.js";
-import { listModelPackages, modelInfo, type ModelPackage } from "../inference/model-package.js";
-import { createInferenceProcess } from "../inference/process.js";
-import type { InferenceSetup } from "../inference/protocol.js";
+import {
+  listModelPackages,
+  modelInfo,
+  type ModelPackage,
+} from "../runtime/packages/model-package.js";
+import { createInferenceProcess } from "../runtime/process/process.js";
+import type { InferenceSetup } from "../runtime/process/protocol.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import { parentDeathPrefix } from "../media/process-group.js";
 import type { Broker, BrokerEvent } from "../queue/broker.js";

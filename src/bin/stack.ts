@@ -1,9 +1,9 @@
 import type { Config } from "../config.js";
 import { createClosers } from "../core/closers.js";
-import { addAdminRoutes } from "../front/admin.js";
+import { addAdminRoutes } from "../front/operations/admin.js";
 import { type Front, type FrontOptions, startFront } from "../front/front.js";
-import { createOperations } from "../front/operations.js";
-import { addWebPages } from "../front/web-pages.js";
+import { createOperations } from "../front/operations/operations.js";
+import { addWebPages } from "../front/http/web-pages.js";
 import { traceBroker } from "../queue/traced-broker.js";
 import type { Worker } from "../worker/worker.js";
 import { ensureAdminKey, adminKeysOf } from "./admin-key.js";

@@ -20,40 +20,45 @@ import {
 import { type ScalerServer, startScalerServer } from "../rpc/scaler-server.js";
 import { readTlsFiles } from "../rpc/tls.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
-import { createChanges, type Changes } from "./changes.js";
-import { createContentCheck, type RunJudge } from "./content-check.js";
-import { openDatabase, type Database } from "./database.js";
-import { createEstimates, type Estimates } from "./estimates.js";
-import { createExchanges, type Exchanges } from "./exchanges.js";
-import { createFileLinks } from "./file-links.js";
-import { limitFailures } from "./failed-keys.js";
-import { createFencing, FENCING_SECRET } from "./fencing.js";
-import { addFileRoute } from "./file-route.js";
-import { createReadiness, type PartStates, watchParts } from "./health.js";
-import { keepFrontPresence } from "./fronts.js";
-import { startJanitor } from "./janitor.js";
-import { createKeys, type Keys } from "./keys.js";
-import { createLimits, fullAllowance, type Limits } from "./limits.js";
-import { createLongBodies } from "./long-bodies.js";
-import { createMetrics, type Metrics } from "./metrics.js";
-import { type MetricsServer, startMetricsServer } from "./metrics-server.js";
-import { addOpenRoutes } from "./open-routes.js";
-import { createOutbox, type Outbox } from "./outbox.js";
-import { watchWorkers } from "./own-worker.js";
-import { createPaceNotes } from "./paces.js";
-import { readPriceTable } from "./price-table.js";
-import { startReply, type RepliesOptions } from "./replies.js";
-import { createReportHandlers, type ReportHandlers } from "./reports.js";
-import { readSharedSecret } from "./shared-secret.js";
-import { findOwnLease } from "./jobs.js";
-import { addCommonRoutes, addJobRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
-import { createServer } from "./server.js";
-import type { Submission } from "./new-job.js";
-import { createJobId, createSubmitJob } from "./submit-job.js";
-import { watchUnused } from "./unused-connections.js";
-import { createWatchLimit } from "./watch-limit.js";
-import { createLookAtJob } from "./watched-jobs.js";
-import { startWebhooks } from "./webhooks.js";
+import { createChanges, type Changes } from "./ledger/changes.js";
+import { createContentCheck, type RunJudge } from "./jobs/content-check.js";
+import { openDatabase, type Database } from "./ledger/database/database.js";
+import { createEstimates, type Estimates } from "./jobs/estimates.js";
+import { createExchanges, type Exchanges } from "./jobs/exchanges.js";
+import { createFileLinks } from "./http/file-links.js";
+import { limitFailures } from "./http/failed-keys.js";
+import { createFencing, FENCING_SECRET } from "./ledger/fencing.js";
+import { addFileRoute } from "./jobs/file-route.js";
+import { createReadiness, type PartStates, watchParts } from "./http/health.js";
+import { keepFrontPresence } from "./ledger/fronts.js";
+import { startJanitor } from "./ledger/janitor.js";
+import { createKeys, type Keys } from "./ledger/keys.js";
+import { createLimits, fullAllowance, type Limits } from "./http/limits.js";
+import { createLongBodies } from "./http/long-bodies.js";
+import { createMetrics, type Metrics } from "./operations/metrics.js";
+import { type MetricsServer, startMetricsServer } from "./operations/metrics-server.js";
+import { addOpenRoutes } from "./http/open-routes.js";
+import { createOutbox, type Outbox } from "./ledger/outbox.js";
+import { watchWorkers } from "./operations/own-worker.js";
+import { createPaceNotes } from "./ledger/paces.js";
+import { readPriceTable } from "./ledger/price-table.js";
+import { startReply, type RepliesOptions } from "./jobs/replies.js";
+import { createReportHandlers, type ReportHandlers } from "./jobs/reports.js";
+import { readSharedSecret } from "./ledger/shared-secret.js";
+import { findOwnLease } from "./ledger/jobs.js";
+import {
+  addCommonRoutes,
+  addJobRoutes,
+  addReplyRoutes,
+  type RoutesOptions,
+} from "./jobs/routes.js";
+import { createServer } from "./http/server.js";
+import type { Submission } from "./jobs/new-job.js";
+import { createJobId, createSubmitJob } from "./jobs/submit-job.js";
+import { watchUnused } from "./http/unused-connections.js";
+import { createWatchLimit } from "./http/watch-limit.js";
+import { createLookAtJob } from "./jobs/watched-jobs.js";
+import { startWebhooks } from "./operations/webhooks.js";
 
 /** Longest wait for the judgement of a prompt, in milliseconds. */
 const JUDGE_MS = 30_000;

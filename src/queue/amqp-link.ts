@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import type { BrokerEvent } from "./broker.js";
-import { inTime, orAbort } from "./in-time.js";
+import { inTime, orAbort } from "../core/async/in-time.js";
 import { keepOpen, type KeptOpen } from "./keep-open.js";
 
 /** A dead peer is noticed after two to three of these. */

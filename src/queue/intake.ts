@@ -1,6 +1,6 @@
 import type { Channel, GetMessage, Message } from "amqplib";
 import type { ChannelLife } from "./amqp-link.js";
-import { inTime } from "./in-time.js";
+import { inTime } from "../core/async/in-time.js";
 import { assertJobQueue, type Topology } from "./topology.js";
 
 export interface IntakeOptions {

@@ -1,5 +1,5 @@
 import type { Channel, Options } from "amqplib";
-import { inTime } from "./in-time.js";
+import { inTime } from "../core/async/in-time.js";
 
 /** How long a message may wait in a retry queue, in milliseconds, shortest first. */
 export const RETRY_DELAYS_MS: readonly number[] = [5_000, 30_000, 120_000];

@@ -3,8 +3,8 @@ import type { Job } from "../core/job.js";
 import { WORKER_STATES } from "../core/reports.js";
 import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
-import { readDeviceMemory } from "../inference/device-memory.js";
-import type { InferenceHost } from "../inference/host.js";
+import { readDeviceMemory } from "../runtime/ort/device-memory.js";
+import type { InferenceHost } from "../runtime/process/host.js";
 import type { Obstacles } from "./fitness.js";
 import type { WorkerHealth } from "./health.js";
 

@@ -4,7 +4,7 @@ import { reasonOf, toJobError } from "../core/errors.js";
 import type { Endpoint, Modality, ModelInfo } from "../core/modality.js";
 import type { ProgressStream, Reporter, WorkerOrders } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
-import type { InferenceHost } from "../inference/host.js";
+import type { InferenceHost } from "../runtime/process/host.js";
 import type { Broker, ConsumeOptions, Delivery } from "../queue/broker.js";
 import type { ArtifactStore } from "../storage/artifact-store.js";
 import type { Directives } from "./directives.js";

@@ -10,10 +10,11 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** One wrong import a rule: [rule, file, what it imports]. */
 const PLANTED = [
   ["down-only-from-core", "core/planted.ts", "../front/planted.js"],
-  ["down-only-from-inference", "media/planted-up.ts", "../modalities/planted/request.js"],
+  ["down-only-from-runtime", "media/planted-up.ts", "../modalities/planted/request.js"],
+  ["down-only-from-models", "models/planted-up.ts", "../modalities/planted/request.js"],
   ["down-only-from-modalities", "modalities/planted/up.ts", "../../worker/planted.js"],
   ["down-only-from-front", "bench/planted-up.ts", "../bin/planted.js"],
-  ["strangers-in-inference-row", "queue/planted.ts", "../rpc/planted.js"],
+  ["strangers-in-runtime-row", "queue/planted.ts", "../rpc/planted.js"],
   ["strangers-in-front-row", "front/planted.ts", "../worker/planted.js"],
   ["modalities-are-strangers", "modalities/planted/sibling.ts", "../other/request.js"],
   ["pipelines-load-lazily", "modalities/planted/request.ts", "./pipeline.js"],
@@ -21,7 +22,7 @@ const PLANTED = [
   ["core-is-pure", "core/planted-pure.ts", "node:fs"],
   ["no-cycle", "rpc/planted-cycle.ts", "./planted-cycle-back.js"],
   ["no-unresolvable", "worker/planted-missing.ts", "./planted-nowhere.js"],
-  ["only-in-inference", "worker/planted-engine.ts", "onnxruntime-node"],
+  ["only-in-runtime", "worker/planted-engine.ts", "onnxruntime-node"],
   ["only-in-queue", "worker/planted-broker.ts", "amqplib"],
   ["only-in-rpc", "worker/planted-grpc.ts", "@grpc/grpc-js"],
   ["only-in-media", "modalities/planted/image.ts", "sharp"],
@@ -40,8 +41,8 @@ const SUPPORT = {
   "modalities/other/request.ts": "export {};",
   "modalities/planted/pipeline.ts": "export {};",
   "rpc/planted-cycle-back.ts": 'import "./planted-cycle.js";',
-  "modalities/planted/engine.ts": 'import "../../inference/planted-session.js";',
-  "inference/planted-session.ts": 'import "onnxruntime-node";',
+  "modalities/planted/engine.ts": 'import "../../runtime/planted-session.js";',
+  "runtime/planted-session.ts": 'import "onnxruntime-node";',
 };
 
 describe("the dependency rule", () => {

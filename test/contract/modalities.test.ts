@@ -4,7 +4,7 @@ import { JobError } from "#framemill/core/errors.js";
 import type { AdmitContext, JobView, Modality, ModelInfo } from "#framemill/core/modality.js";
 import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
 import { priceOf, quote } from "#framemill/core/usage.js";
-import { listModelPackages, modelInfo } from "#framemill/inference/model-package.js";
+import { listModelPackages, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { listModalities } from "#framemill/modalities/registry.js";
 
 const modelsDir = fileURLToPath(new URL("../../models", import.meta.url));

@@ -8,9 +8,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPackageRunner, runnerParts } from "#framemill/bin/package-runner.js";
 import { loadConfig } from "#framemill/config.js";
-import { writeStepGraph } from "#framemill/inference/diffusion/sampler-graph.js";
-import { loadModelPackage } from "#framemill/inference/model-package.js";
-import { chooseProviders, probeProvider } from "#framemill/inference/providers.js";
+import { writeStepGraph } from "#framemill/models/diffusion/sampler-graph.js";
+import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
+import { chooseProviders, probeProvider } from "#framemill/runtime/ort/providers.js";
 import { writeGroupedAttentionGraph } from "../support/grouped-attention-graph.js";
 
 /** A Vulkan device in software, of Debian's chromium. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addModel, type AddModelOptions } from "#framemill/inference/layouts/add-model.js";
-import type { ModelPackage } from "#framemill/inference/model-package.js";
+import { addModel, type AddModelOptions } from "#framemill/models/add-model.js";
+import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { publishedModel } from "./published-models.js";
 
 export interface AddedModelOptions extends Omit<AddModelOptions, "modelsDir" | "extra"> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { createMaskFactory } from "#framemill/inference/text/grammar.js";
-import { createTextTokenizer } from "#framemill/inference/text-tokenizer.js";
+import { createMaskFactory } from "#framemill/models/decoder/grammar/grammar.js";
+import { createTextTokenizer } from "#framemill/models/tokenizer/text-tokenizer.js";
 import { sampleMasked } from "./masked-sampling.js";
 
 /** What answers are held to: every kind of value and of bound. */

@@ -1,4 +1,4 @@
-import { byteCharacters } from "#framemill/inference/text/token-bytes.js";
+import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";
 
 /** Longer tokens, as trained vocabularies have them: across the edges of JSON's own pieces. */
 const MERGED = [

@@ -1,7 +1,7 @@
 import type {
   ConversationMessage,
   FunctionTool,
-} from "#framemill/inference/text/generation-request.js";
+} from "#framemill/models/decoder/request/generation-request.js";
 
 export const WEATHER: FunctionTool = {
   name: "weather",

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import type { PipelineContext } from "#framemill/core/modality.js";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
-import { type ImageModel, openImageModel } from "#framemill/modalities/image/image-model.js";
+import { addModel } from "#framemill/models/add-model.js";
+import { type ImageModel, openImageModel } from "#framemill/models/image-model.js";
 import { planImages } from "#framemill/modalities/image/pipeline.js";
 import { parseImageRequest } from "#framemill/modalities/image/request.js";
 import { createModelFolders } from "./model-folders.js";

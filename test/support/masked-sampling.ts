@@ -1,4 +1,4 @@
-import type { TokenMask } from "#framemill/inference/text/token-mask.js";
+import type { TokenMask } from "#framemill/models/decoder/request/token-mask.js";
 
 /** Small and exact: a linear congruential generator (Numerical Recipes). */
 function createRandom(seed: number): () => number {

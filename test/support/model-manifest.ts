@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ModelManifest } from "#framemill/inference/model-package.js";
+import type { ModelManifest } from "#framemill/runtime/packages/model-package.js";
 
 /** A model.json of one CPU model without files; `own` replaces fields. */
 export function modelManifest(

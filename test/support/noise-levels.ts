@@ -1,10 +1,10 @@
-import { parseSchedulerConfig } from "#framemill/inference/diffusion/schedulers/config.js";
-import { createScheduler } from "#framemill/inference/diffusion/schedulers/create-scheduler.js";
+import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
+import { createScheduler } from "#framemill/models/diffusion/schedulers/create-scheduler.js";
 import type {
   NoiseSource,
   Scheduler,
   SchedulerOptions,
-} from "#framemill/inference/diffusion/schedulers/scheduler.js";
+} from "#framemill/models/diffusion/schedulers/scheduler.js";
 
 /** Shares of signal and noise in a sample: `sample = signal × clean + noise × drawn`. */
 export interface NoiseLevel {

@@ -2,8 +2,8 @@ import { closeSync, cpSync, openSync, readSync, statSync, writeSync } from "node
 import { readFile, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { loadModelPackage, type ModelPackage } from "#framemill/inference/model-package.js";
-import { readMessage, withProtobufFile } from "#framemill/inference/protobuf-file.js";
+import { loadModelPackage, type ModelPackage } from "#framemill/runtime/packages/model-package.js";
+import { readMessage, withProtobufFile } from "#framemill/runtime/onnx/protobuf-file.js";
 
 /** Tensors of fewer bytes are shapes, axes and constants of the arithmetic. */
 const LEAST_BYTES = 256;

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
-import type { LedgerMigration } from "#framemill/front/migrations/migration.js";
-import { MIGRATIONS } from "#framemill/front/migrations/migrations.js";
+import type { LedgerMigration } from "#framemill/front/ledger/database/migrations/migration.js";
+import { MIGRATIONS } from "#framemill/front/ledger/database/migrations/migrations.js";
 
 /** The migrations of a release whose last one this was. */
 export function upTo(last: string): Record<string, LedgerMigration> {

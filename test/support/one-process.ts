@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { toJobError } from "#framemill/core/errors.js";
 import type { Modality, ModelInfo, Pipeline, PipelineSetup } from "#framemill/core/modality.js";
-import { loadModelPackage, modelInfo } from "#framemill/inference/model-package.js";
+import { loadModelPackage, modelInfo } from "#framemill/runtime/packages/model-package.js";
 
 /** A pipeline with its model, run in this process. */
 export interface Runner<Request, Output> {

@@ -1,4 +1,4 @@
-import { byteCharacters } from "#framemill/inference/text/token-bytes.js";
+import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";
 import type { ModelFiles } from "./model-folders.js";
 import { unigramJson } from "./tiny-tokenizers.js";
 

@@ -1,7 +1,7 @@
-import { addModel } from "#framemill/inference/layouts/add-model.js";
-import type { ModelPackage } from "#framemill/inference/model-package.js";
-import { openTextEngine, type TextEngine } from "#framemill/inference/text/engine.js";
-import type { StepRun } from "#framemill/inference/text/request.js";
+import { addModel } from "#framemill/models/add-model.js";
+import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
+import { openTextEngine, type TextEngine } from "#framemill/models/decoder/engine.js";
+import type { StepRun } from "#framemill/models/decoder/request/request.js";
 import { writeGroupedAttentionGraph } from "./grouped-attention-graph.js";
 import { createModelFolders, type ModelFiles } from "./model-folders.js";
 import { BYTES, PIECES } from "./tiny-decoder.js";

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addModel, type AddModelOptions } from "#framemill/inference/layouts/add-model.js";
-import type { ModelPackage } from "#framemill/inference/model-package.js";
+import { addModel, type AddModelOptions } from "#framemill/models/add-model.js";
+import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { type TinyWhisper, WHISPER_SIZES, writeWhisperGraphs } from "./tiny-whisper-graphs.js";
 import { steeringId, VOCABULARY, whisperTokenizerJson } from "./whisper-vocabulary.js";
 

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { GraphRun, PipelineSetup } from "#framemill/core/modality.js";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
-import type { Course } from "#framemill/modalities/video/families/wan/course.js";
-import { denoise } from "#framemill/modalities/video/families/wan/denoise.js";
-import type { LatentDims } from "#framemill/modalities/video/families/wan/denoiser.js";
-import type { PromptStates } from "#framemill/modalities/video/families/wan/encode-prompt.js";
-import { openWanModel, type WanModel } from "#framemill/modalities/video/families/wan/wan-model.js";
+import { addModel } from "#framemill/models/add-model.js";
+import type { Course } from "#framemill/models/wan/course.js";
+import { denoise } from "#framemill/models/wan/denoise.js";
+import type { LatentDims } from "#framemill/models/wan/denoiser.js";
+import type { PromptStates } from "#framemill/models/wan/encode-prompt.js";
+import { openWanModel, type WanModel } from "#framemill/models/wan/wan-model.js";
 import { createModelFolders } from "./model-folders.js";
 import { type TinyWan, tinyWan } from "./tiny-wan.js";
 

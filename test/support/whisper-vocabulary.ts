@@ -1,4 +1,4 @@
-import { byteCharacters } from "#framemill/inference/text/token-bytes.js";
+import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";
 
 /** What each pitch of `melody` says; the highest ends a sentence. */
 export const WORDS = [" do", " re", " mi", " fa", " so", " la", " ti", "."];

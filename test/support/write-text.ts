@@ -1,10 +1,10 @@
-import type { TextEngine } from "#framemill/inference/text/engine.js";
+import type { TextEngine } from "#framemill/models/decoder/engine.js";
 import type {
   ChosenLogprob,
   TextEvent,
   TextJob,
   TextUsage,
-} from "#framemill/inference/text/request.js";
+} from "#framemill/models/decoder/request/request.js";
 
 const JOB: TextJob = {
   prompt: "",

@@ -1,4 +1,4 @@
-import type { Overview } from "../../src/front/overview.js";
+import type { Overview } from "../../src/front/operations/overview.js";
 import { formatAgo, formatCount } from "../lib/format.js";
 import { Section, Table } from "./section.js";
 

@@ -1,5 +1,5 @@
-import type { JobSummary } from "../../src/front/job-summaries.js";
-import type { Overview } from "../../src/front/overview.js";
+import type { JobSummary } from "../../src/front/operations/job-summaries.js";
+import type { Overview } from "../../src/front/operations/overview.js";
 import { formatAgo, formatSeconds, formatUsd } from "../lib/format.js";
 import { Section, Table } from "./section.js";
 import { shorten } from "./workers.js";

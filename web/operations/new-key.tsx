@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { NewKey as MadeKey } from "../../src/front/operations.js";
+import type { NewKey as MadeKey } from "../../src/front/operations/operations.js";
 import { callJson, messageOf } from "../lib/api.js";
 import { CopyButton } from "../lib/copy-button.js";
 import { Section } from "./section.js";

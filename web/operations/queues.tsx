@@ -1,4 +1,4 @@
-import type { Overview, PaceSummary, OpenQueue } from "../../src/front/overview.js";
+import type { Overview, PaceSummary, OpenQueue } from "../../src/front/operations/overview.js";
 import { formatCount, formatSeconds } from "../lib/format.js";
 import { Section, Table } from "./section.js";
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import type { JobSummary } from "../../src/front/job-summaries.js";
-import type { Overview } from "../../src/front/overview.js";
-import type { WorkerSummary } from "../../src/front/workers.js";
+import type { JobSummary } from "../../src/front/operations/job-summaries.js";
+import type { Overview } from "../../src/front/operations/overview.js";
+import type { WorkerSummary } from "../../src/front/ledger/workers.js";
 import { callJson, messageOf } from "../lib/api.js";
 
 /** The service as the admin routes tell it. */

@@ -1,4 +1,4 @@
-import type { Overview } from "../../src/front/overview.js";
+import type { Overview } from "../../src/front/operations/overview.js";
 import { Section } from "./section.js";
 
 const HEIGHT = 60;

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { WorkerJob, WorkerSummary } from "../../src/front/workers.js";
+import type { WorkerJob, WorkerSummary } from "../../src/front/ledger/workers.js";
 import { call, messageOf } from "../lib/api.js";
 import { formatBytes } from "../lib/format.js";
 import { Section, Table } from "./section.js";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { parseSettings } from "../../inference/parse-settings.js";
+import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import type { Measures } from "./evaluator.js";
 
 const metric = z.object({

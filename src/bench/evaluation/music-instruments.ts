@@ -1,5 +1,5 @@
-import { openSessions, type SessionThread } from "../../inference/session.js";
-import { float32, floatsOf } from "../../inference/tensor.js";
+import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import { float32, floatsOf } from "../../runtime/tensor.js";
 import { bandPower, logarithmicBands, powerSpectra } from "./music-spectra.js";
 import { MUSIC_RATE_HZ } from "./music-tempo.js";
 

@@ -3,8 +3,8 @@ import { benchImage } from "../../bench/image.js";
 import type { BenchResult } from "../../bench/measure.js";
 import { DOLLARS_PER_HOUR } from "../../bench/stages.js";
 import type { Config } from "../../config.js";
-import { readPriceTable } from "../../front/price-table.js";
-import { listModelPackages } from "../../inference/model-package.js";
+import { readPriceTable } from "../../front/ledger/price-table.js";
+import { listModelPackages } from "../../runtime/packages/model-package.js";
 import { findModality } from "../../modalities/registry.js";
 
 export interface MediaOptions {

@@ -7,7 +7,7 @@ import {
   mlperfUnmeasured,
 } from "../../bench/mlperf-video.js";
 import type { Config } from "../../config.js";
-import { listModelPackages } from "../../inference/model-package.js";
+import { listModelPackages } from "../../runtime/packages/model-package.js";
 import { openPackageRunner, runnerParts } from "../package-runner.js";
 import type { SuiteOptions } from "./bench-options.js";
 

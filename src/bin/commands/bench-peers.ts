@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../config.js";
-import { addModel } from "../../inference/layouts/add-model.js";
-import { listModelPackages, type ModelPackage } from "../../inference/model-package.js";
+import { addModel } from "../../models/add-model.js";
+import { listModelPackages, type ModelPackage } from "../../runtime/packages/model-package.js";
 
 /** Runs with packages made of these published models as the only ones, or with the configuration's own. */
 export async function withPeerModels<T>(

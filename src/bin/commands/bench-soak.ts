@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { BenchResult } from "../../bench/measure.js";
 import { benchSoak } from "../../bench/soak.js";
 import type { Config } from "../../config.js";
-import { listModelPackages } from "../../inference/model-package.js";
+import { listModelPackages } from "../../runtime/packages/model-package.js";
 import { startServiceProcesses } from "../service-processes.js";
 import { withBenchFolder } from "./bench-stack.js";
 

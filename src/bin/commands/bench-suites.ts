@@ -1,6 +1,6 @@
 import type { BenchResult } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
-import { listModelPackages } from "../../inference/model-package.js";
+import { listModelPackages } from "../../runtime/packages/model-package.js";
 import { runnerParts } from "../package-runner.js";
 import { runLoad } from "./bench-load.js";
 import { runAudio, runImage } from "./bench-media.js";

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import type { FirstToken } from "../../bench/first-token.js";
 import type { BenchResult } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
-import { loadModelPackage } from "../../inference/model-package.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { listPeerPackages } from "./bench-peers.js";
 import { pipelineSetup } from "./bench-setup.js";
 import { brokerOf, withBenchStack } from "./bench-stack.js";
@@ -71,7 +71,7 @@ async function runFirstToken(
 ): Promise<readonly FirstToken[]> {
   const [{ measureFirstToken }, { openTextEngine }] = await Promise.all([
     import("../../bench/first-token.js"),
-    import("../../inference/text/engine.js"),
+    import("../../models/decoder/engine.js"),
   ]);
   const modelPath = join(config.modelsDir, model);
   const engine = await openTextEngine(await loadModelPackage(modelPath), config);

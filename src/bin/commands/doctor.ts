@@ -5,14 +5,18 @@ import { lookup } from "node:dns/promises";
 import { z } from "zod";
 import type { Config } from "../../config.js";
 import { toJobError } from "../../core/errors.js";
-import { openDatabase, openMigrator } from "../../front/database.js";
-import { faultOf as schemaFaultOf, isSmall, readSchema } from "../../front/schema.js";
+import { openDatabase, openMigrator } from "../../front/ledger/database/database.js";
+import {
+  faultOf as schemaFaultOf,
+  isSmall,
+  readSchema,
+} from "../../front/ledger/database/schema.js";
 import {
   listModelPackages,
   type ModelPackage,
   readModelText,
   verifyModelPackage,
-} from "../../inference/model-package.js";
+} from "../../runtime/packages/model-package.js";
 import { phonemize } from "../../media/espeak.js";
 import { chooseVideoEncoder } from "../../media/encoders.js";
 import { runFfmpeg } from "../../media/ffmpeg.js";
@@ -122,7 +126,7 @@ const CHECKS: readonly Check[] = [
 
 /** Only what is asked for is tried: drivers that are not there complain on the terminal. */
 async function checkProviders({ providers, modelsDir }: Config): Promise<string> {
-  const { faultOf, listExecutionProviders } = await import("../../inference/providers.js");
+  const { faultOf, listExecutionProviders } = await import("../../runtime/ort/providers.js");
   const built: readonly string[] = listExecutionProviders();
   const models = providers === undefined ? await listModelPackages(modelsDir) : [];
   const asked = new Set(providers ?? models.flatMap(({ execution }) => execution.providers));

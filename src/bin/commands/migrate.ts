@@ -1,6 +1,10 @@
 import type { Config } from "../../config.js";
-import { openDatabase, openMigrator } from "../../front/database.js";
-import { faultOf, migrate as migrateSchema, readSchema } from "../../front/schema.js";
+import { openDatabase, openMigrator } from "../../front/ledger/database/database.js";
+import {
+  faultOf,
+  migrate as migrateSchema,
+  readSchema,
+} from "../../front/ledger/database/schema.js";
 import { createLog } from "../log.js";
 
 export interface MigrateOptions {

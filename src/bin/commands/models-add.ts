@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Config } from "../../config.js";
-import { addModel, type AddModelOptions } from "../../inference/layouts/add-model.js";
-import type { ModelPackage } from "../../inference/model-package.js";
+import { addModel, type AddModelOptions } from "../../models/add-model.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { runnerParts } from "../package-runner.js";
 import { untilInterrupted } from "./interrupt.js";
 import { tryModel } from "./models.js";

@@ -8,7 +8,7 @@ import {
 import type { Measures } from "../../bench/evaluation/evaluator.js";
 import { round } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
-import { listModelPackages, type ModelPackage } from "../../inference/model-package.js";
+import { listModelPackages, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { evaluatePackage } from "../evaluate-package.js";
 import { runnerParts } from "../package-runner.js";
 import { untilInterrupted } from "./interrupt.js";

@@ -1,11 +1,11 @@
 import type { Config } from "../../config.js";
-import { updateManifest } from "../../inference/manifest-file.js";
+import { updateManifest } from "../../runtime/packages/manifest-file.js";
 import {
   listModelPackages,
   loadModelPackage,
   type ModelPackage,
   verifyModelPackage,
-} from "../../inference/model-package.js";
+} from "../../runtime/packages/model-package.js";
 import { measurePackage } from "../measure-package.js";
 import { runnerParts } from "../package-runner.js";
 import { untilInterrupted } from "./interrupt.js";
@@ -30,7 +30,7 @@ export async function measureModels(ids: readonly string[], config: Config): Pro
 
 /** Puts the weights of large graphs into files that are mapped; one line a package. */
 export async function externaliseModels(ids: readonly string[], config: Config): Promise<void> {
-  const { externalisePackage } = await import("../../inference/externalise-package.js");
+  const { externalisePackage } = await import("../../runtime/packages/externalise-package.js");
   for (const model of await chosenModels(ids, config.modelsDir)) {
     await verifyModelPackage(model);
     const roles = await externalisePackage(model);
@@ -43,7 +43,7 @@ export async function externaliseModels(ids: readonly string[], config: Config):
 
 /** Makes samplers of denoisers; one line a package. */
 export async function fuseModels(ids: readonly string[], config: Config): Promise<void> {
-  const { fusePackage } = await import("../../inference/fuse-package.js");
+  const { fusePackage } = await import("../../models/diffusion/fuse-package.js");
   for (const model of await chosenModels(ids, config.modelsDir)) {
     await verifyModelPackage(model);
     await fusePackage(model);

@@ -1,9 +1,9 @@
 import { mkdir, rename, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config.js";
-import { type HubRepository, parseRepository } from "../../inference/hub-repository.js";
-import { parseForm } from "../../inference/layouts/graph-forms.js";
-import { type DownloadedModel, downloadModel } from "../../inference/model-download.js";
+import { type HubRepository, parseRepository } from "../../runtime/packages/hub-repository.js";
+import { parseForm } from "../../runtime/onnx/graph-forms.js";
+import { type DownloadedModel, downloadModel } from "../../runtime/packages/model-download.js";
 import { untilInterrupted } from "./interrupt.js";
 import { addAndTry, type AddOptions } from "./models-add.js";
 import { openProgress } from "./progress.js";

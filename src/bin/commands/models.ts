@@ -6,7 +6,7 @@ import {
   loadModelPackage,
   type ModelPackage,
   verifyModelPackage,
-} from "../../inference/model-package.js";
+} from "../../runtime/packages/model-package.js";
 import { runCanary } from "../canary.js";
 import { type RunnerParts, runnerParts } from "../package-runner.js";
 import { printJson, printTable } from "./table.js";
@@ -89,7 +89,7 @@ export async function tryModel(
   { threads, parts, signal }: Trial,
 ): Promise<string> {
   // Loads ONNX Runtime, which the other commands do without.
-  const { checkGraphs, openEachGraph } = await import("../../inference/package-check.js");
+  const { checkGraphs, openEachGraph } = await import("../../runtime/packages/package-check.js");
   await checkGraphs(model);
   const count = await openEachGraph(model, threads, signal);
   const opened = `${count} ${count === 1 ? "graph opens" : "graphs open"}`;

@@ -3,12 +3,12 @@ import type {
   GenerationChoice,
   GenerationDelta,
   GenerationEnd,
-} from "../../inference/text/generation-request.js";
-import type { ChosenLogprob, TextEvent } from "../../inference/text/request.js";
+} from "../../models/decoder/request/generation-request.js";
+import type { ChosenLogprob, TextEvent } from "../../models/decoder/request/request.js";
 import {
   createToolCallReader,
   type ToolCallReaderOptions,
-} from "../../inference/text/tool-calls.js";
+} from "../../models/decoder/tools/tool-calls.js";
 
 type TextPiece = Extract<TextEvent, { type: "text" }>;
 

@@ -9,9 +9,9 @@ import type {
   GenerationDelta,
   GenerationOutput,
   ToolCall,
-} from "../../inference/text/generation-request.js";
-import type { ChosenLogprob } from "../../inference/text/request.js";
-import { deltaOf, openDeltas, tokenLogprobs } from "../generation-answer.js";
+} from "../../models/decoder/request/generation-request.js";
+import type { ChosenLogprob } from "../../models/decoder/request/request.js";
+import { deltaOf, openDeltas, tokenLogprobs } from "../shared/generation-answer.js";
 import type { ChatRequest } from "./request.js";
 
 const tokenLogprob = z.object({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
-import type { GenerationOutput } from "../../inference/text/generation-request.js";
-import { countTokens, mostTokens, promptTexts } from "../generation-body.js";
+import type { GenerationOutput } from "../../models/decoder/request/generation-request.js";
+import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
 import { answerChat, chatCompletion } from "./answer.js";
 import { chatBody, type ChatRequest, parseChatBody } from "./request.js";
 

@@ -2,17 +2,17 @@ import { randomBytes } from "node:crypto";
 import { JobError, toJobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { loadModelPackage } from "../../inference/model-package.js";
-import { type ChatTemplate, openChatTemplate } from "../../inference/text/chat-template.js";
-import { openTextEngine, type TextEngine } from "../../inference/text/engine.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
+import { type ChatTemplate, openChatTemplate } from "../../models/decoder/chat-template.js";
+import { openTextEngine, type TextEngine } from "../../models/decoder/engine.js";
 import type {
   ConversationMessage,
   GenerationOutput,
   GenerationRequest,
-} from "../../inference/text/generation-request.js";
-import type { TextEvent, TextJob } from "../../inference/text/request.js";
-import type { MaskSpec } from "../../inference/text/token-mask.js";
-import { syntaxOf } from "../../inference/text/tool-call-formats.js";
+} from "../../models/decoder/request/generation-request.js";
+import type { TextEvent, TextJob } from "../../models/decoder/request/request.js";
+import type { MaskSpec } from "../../models/decoder/request/token-mask.js";
+import { syntaxOf } from "../../models/decoder/tools/tool-call-formats.js";
 import { type AnswerWriter, createAnswerWriter } from "./answer-writer.js";
 
 interface Task {

@@ -6,7 +6,7 @@ import type {
   ConversationMessage,
   GenerationRequest,
   ToolChoice,
-} from "../../inference/text/generation-request.js";
+} from "../../models/decoder/request/generation-request.js";
 import {
   boundedInteger,
   boundedNumber,
@@ -25,9 +25,9 @@ import {
   toolList,
   toolType,
   toSchemaFormat,
-} from "../generation-body.js";
-import { atMost, parseBody } from "../request-body.js";
-import { textContent, textOf } from "../text-content.js";
+} from "../shared/generation-body.js";
+import { atMost, parseBody } from "../shared/request-body.js";
+import { textContent, textOf } from "../shared/text-content.js";
 
 const MAX_STOPS = 4;
 const MAX_CHOICES = 8;

@@ -1,12 +1,12 @@
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { openTextEmbedder } from "../../inference/encoder/open-text-embedder.js";
-import { normalised } from "../../inference/encoder/pooling.js";
-import type { TextEmbedder } from "../../inference/encoder/text-embedder.js";
-import type { TokenSequence } from "../../inference/encoder/token-template.js";
-import { takeTurns } from "../../inference/encoder/turns.js";
-import { loadModelPackage } from "../../inference/model-package.js";
+import { openTextEmbedder } from "../../models/open-text-embedder.js";
+import { normalised } from "../../models/encoder/pooling.js";
+import type { TextEmbedder } from "../../models/encoder/text-embedder.js";
+import type { TokenSequence } from "../../models/tokenizer/token-template.js";
+import { takeTurns } from "../../runtime/batching/turns.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import {
   checkCharacters,
   checkTotal,

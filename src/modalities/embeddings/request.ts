@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { describe, MOST_CHARACTERS_PER_TOKEN, parseBody, wholeNumber } from "../request-body.js";
+import {
+  describe,
+  MOST_CHARACTERS_PER_TOKEN,
+  parseBody,
+  wholeNumber,
+} from "../shared/request-body.js";
 
 const MAX_INPUTS = 2_048;
 /** Tokens of all inputs together, as OpenAI has it. */

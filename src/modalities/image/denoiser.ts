@@ -1,11 +1,11 @@
-import { guide } from "../../inference/diffusion/flow-euler.js";
-import type { Planes } from "../../inference/diffusion/autoencoder.js";
-import { type DenoiserRole, findOutput } from "../../inference/diffusion/graph-ports.js";
-import { concatFloats, float32, floatsOf, type Tensor } from "../../inference/tensor.js";
-import type { Condition } from "./families/family.js";
-import type { ImageModel } from "./image-model.js";
-import { stack } from "./matrices.js";
-import { packSquares, unpackSquares } from "./packing.js";
+import { guide } from "../../models/diffusion/flow-euler.js";
+import type { Planes } from "../../models/diffusion/autoencoder.js";
+import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
+import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensor.js";
+import type { Condition } from "../../models/diffusion/family.js";
+import type { ImageModel } from "../../models/image-model.js";
+import { stack } from "../../models/diffusion/matrices.js";
+import { packSquares, unpackSquares } from "../../models/diffusion/packing.js";
 
 export interface DenoiserInput {
   readonly model: ImageModel;

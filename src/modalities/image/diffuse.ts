@@ -1,10 +1,10 @@
 import { JobError } from "../../core/errors.js";
-import type { Planes } from "../../inference/diffusion/autoencoder.js";
-import { createScheduler } from "../../inference/diffusion/schedulers/create-scheduler.js";
-import { dynamicShift } from "../../inference/diffusion/schedulers/flow-match.js";
-import type { NoiseSource, Scheduler } from "../../inference/diffusion/schedulers/scheduler.js";
+import type { Planes } from "../../models/diffusion/autoencoder.js";
+import { createScheduler } from "../../models/diffusion/schedulers/create-scheduler.js";
+import { dynamicShift } from "../../models/diffusion/schedulers/flow-match.js";
+import type { NoiseSource, Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
 import { createDenoiser, type DenoiserInput } from "./denoiser.js";
-import type { ImageModel } from "./image-model.js";
+import type { ImageModel } from "../../models/image-model.js";
 
 export interface DiffuseInput extends DenoiserInput {
   readonly steps: number;

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
-import type { Planes } from "../../inference/diffusion/autoencoder.js";
-import { createNoiseSource } from "../../inference/diffusion/noise.js";
+import type { Planes } from "../../models/diffusion/autoencoder.js";
+import { createNoiseSource } from "../../models/diffusion/noise.js";
 import { encodePicture, rgbOfPlanes } from "../../media/encode-picture.js";
 import { diffuse, type DiffuseInput } from "./diffuse.js";
-import type { Condition } from "./families/family.js";
-import { type ImageModel, openImageModel } from "./image-model.js";
-import { zeros } from "./matrices.js";
+import type { Condition } from "../../models/diffusion/family.js";
+import { type ImageModel, openImageModel } from "../../models/image-model.js";
+import { zeros } from "../../models/diffusion/matrices.js";
 import { partialChunks } from "./partial-chunks.js";
 import type { ImageOutput, ImageRequest, ImageSize } from "./request.js";
 

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { booleanWord, boundedText, describe, parseBody, wholeNumber } from "../request-body.js";
+import {
+  booleanWord,
+  boundedText,
+  describe,
+  parseBody,
+  wholeNumber,
+} from "../shared/request-body.js";
 
 const MAX_PROMPT_CHARACTERS = 32_000;
 const MAX_IMAGES = 10;

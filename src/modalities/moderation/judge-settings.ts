@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { sigmoid, softmax } from "../../inference/encoder/activation.js";
-import type { EncoderConfig } from "../../inference/encoder/encoder-settings.js";
-import type { ModelPackage } from "../../inference/model-package.js";
+import { sigmoid, softmax } from "../../models/encoder/activation.js";
+import type { EncoderConfig } from "../../models/encoder/encoder-settings.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { CATEGORIES, type Category } from "./categories.js";
 import { coveredBy, hasFineLabel, type LabelMap, mapLabels, scoreCategories } from "./label-map.js";
 

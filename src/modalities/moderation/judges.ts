@@ -1,13 +1,13 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { openBagOfWords, type WordCounts } from "../../inference/encoder/bag-of-words.js";
+import { openBagOfWords, type WordCounts } from "../../models/bag-of-words/bag-of-words.js";
 import {
   openPictureClassifier,
   type PicturePixels,
   toPlanes,
-} from "../../inference/encoder/picture-classifier.js";
-import { openTextClassifier } from "../../inference/encoder/text-classifier.js";
-import { takeTurns } from "../../inference/encoder/turns.js";
-import type { ModelPackage } from "../../inference/model-package.js";
+} from "../../models/image-classifier/picture-classifier.js";
+import { openTextClassifier } from "../../models/encoder/text-classifier.js";
+import { takeTurns } from "../../runtime/batching/turns.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { fitPicture } from "../../media/fit-picture.js";
 import type { Category } from "./categories.js";
 import { createLabelScorer, type ModerationShapes } from "./judge-settings.js";

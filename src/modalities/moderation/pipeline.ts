@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
-import { loadModelPackage, type ModelPackage } from "../../inference/model-package.js";
+import { loadModelPackage, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { CATEGORIES } from "./categories.js";
 import { readModerationShapes, thresholdsOf } from "./judge-settings.js";
 import {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
-import { describe, parseBody } from "../request-body.js";
+import { describe, parseBody } from "../shared/request-body.js";
 
 export const MAX_INPUTS = 1_024;
 const MAX_PICTURES = 8;

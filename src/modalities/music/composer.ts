@@ -1,8 +1,8 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { loadModelPackage } from "../../inference/model-package.js";
-import { openMusicgen } from "../../inference/musicgen/musicgen.js";
-import type { PieceEvent } from "../../inference/musicgen/piece.js";
-import { openScore } from "../../inference/score/score.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
+import { openMusicgen } from "../../models/musicgen/musicgen.js";
+import type { PieceEvent } from "../../models/musicgen/piece.js";
+import { openScore } from "../../models/score/score.js";
 
 /** A model that makes a piece of music, whatever its kind. */
 export interface Composer {

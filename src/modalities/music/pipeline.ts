@@ -3,7 +3,7 @@ import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
-import type { PieceProgress, Sound } from "../../inference/musicgen/piece.js";
+import type { PieceProgress, Sound } from "../../models/musicgen/piece.js";
 import { writeAudioFile } from "../../media/audio-encoder.js";
 import { type Composer, openComposer } from "./composer.js";
 import { finishSound } from "./finish-sound.js";

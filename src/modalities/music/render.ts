@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
-import { jobObject, renderJob } from "../job-object.js";
+import { jobObject, renderJob } from "../shared/job-object.js";
 import { MUSIC_FORMATS, type MusicRequest } from "./request.js";
 
 /** The public music object, in every answer about a music job. */

@@ -8,7 +8,7 @@ import {
   metadataField,
   parseBody,
   wholeNumber,
-} from "../request-body.js";
+} from "../shared/request-body.js";
 
 const MAX_TEXT_CHARACTERS = 4_096;
 /** No model may offer more: a piece is held whole in memory until it is encoded. */

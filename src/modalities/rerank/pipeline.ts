@@ -1,14 +1,11 @@
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { sigmoid, softmax } from "../../inference/encoder/activation.js";
-import { fitPair } from "../../inference/encoder/sequence-tokenizer.js";
-import {
-  openTextClassifier,
-  type TextClassifier,
-} from "../../inference/encoder/text-classifier.js";
-import type { TokenSequence } from "../../inference/encoder/token-template.js";
-import { MOST_CHARACTERS_PER_TOKEN, takeTurns } from "../../inference/encoder/turns.js";
-import { loadModelPackage } from "../../inference/model-package.js";
+import { sigmoid, softmax } from "../../models/encoder/activation.js";
+import { fitPair } from "../../models/tokenizer/sequence-tokenizer.js";
+import { openTextClassifier, type TextClassifier } from "../../models/encoder/text-classifier.js";
+import type { TokenSequence } from "../../models/tokenizer/token-template.js";
+import { MOST_CHARACTERS_PER_TOKEN, takeTurns } from "../../runtime/batching/turns.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { type RerankOutput, type RerankRequest, textOf } from "./request.js";
 import { chunksOf } from "./search-units.js";
 

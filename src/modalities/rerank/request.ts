@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import { booleanWord, describe, parseBody, wholeNumber } from "../request-body.js";
+import { booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
 
 const MAX_DOCUMENTS = 1_000;
 /** Tokens that a document is cut to unless the caller says otherwise, as Cohere has it. */

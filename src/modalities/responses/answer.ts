@@ -1,7 +1,7 @@
 import { type Answer, EVENT_STREAM } from "../../core/answer.js";
 import type { Exchange } from "../../core/modality.js";
-import type { GenerationOutput } from "../../inference/text/generation-request.js";
-import { openDeltas } from "../generation-answer.js";
+import type { GenerationOutput } from "../../models/decoder/request/generation-request.js";
+import { openDeltas } from "../shared/generation-answer.js";
 import { type ResponseState, toResponse } from "./render.js";
 import type { ResponsesRequest } from "./request.js";
 import { streamResponse } from "./stream.js";

@@ -6,9 +6,9 @@ import type {
   GenerationOutput,
   GenerationRequest,
   ToolCall,
-} from "../../inference/text/generation-request.js";
-import { functionFields } from "../generation-body.js";
-import { textContent, textOf } from "../text-content.js";
+} from "../../models/decoder/request/generation-request.js";
+import { functionFields } from "../shared/generation-body.js";
+import { textContent, textOf } from "../shared/text-content.js";
 
 const status = z.string().nullish();
 const messageFields = {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
-import type { GenerationOutput } from "../../inference/text/generation-request.js";
-import { countTokens, mostTokens, promptTexts } from "../generation-body.js";
+import type { GenerationOutput } from "../../models/decoder/request/generation-request.js";
+import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
 import { answerResponses } from "./answer.js";
 import { renderResponse, responseObject } from "./render.js";
 import { parseResponsesBody, responsesBody, type ResponsesRequest } from "./request.js";

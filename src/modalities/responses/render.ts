@@ -7,8 +7,8 @@ import type {
   GenerationChoice,
   GenerationOutput,
   ToolCall,
-} from "../../inference/text/generation-request.js";
-import { type PublicLogprob, tokenLogprobs } from "../generation-answer.js";
+} from "../../models/decoder/request/generation-request.js";
+import { type PublicLogprob, tokenLogprobs } from "../shared/generation-answer.js";
 import type { ResponsesRequest } from "./request.js";
 
 const outputItem = z.discriminatedUnion("type", [

@@ -6,7 +6,7 @@ import type {
   ConversationMessage,
   GenerationRequest,
   ToolChoice,
-} from "../../inference/text/generation-request.js";
+} from "../../models/decoder/request/generation-request.js";
 import {
   boundedInteger,
   checkPromptLength,
@@ -24,8 +24,8 @@ import {
   toolList,
   toolType,
   toSchemaFormat,
-} from "../generation-body.js";
-import { atMost, parseBody } from "../request-body.js";
+} from "../shared/generation-body.js";
+import { atMost, parseBody } from "../shared/request-body.js";
 import { continueConversation, findConversation, inputItem } from "./conversation.js";
 
 const LOGPROBS = "message.output_text.logprobs";

@@ -6,8 +6,8 @@ import type {
   GenerationDelta,
   GenerationOutput,
   ToolCall,
-} from "../../inference/text/generation-request.js";
-import { deltaOf, tokenLogprobs } from "../generation-answer.js";
+} from "../../models/decoder/request/generation-request.js";
+import { deltaOf, tokenLogprobs } from "../shared/generation-answer.js";
 import {
   callItem,
   type ItemStatus,

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { loadModelPackage, type ModelPackage } from "../../inference/model-package.js";
-import { openHfVits } from "./hf-vits.js";
-import { openKokoro } from "./kokoro.js";
-import { openPiper } from "./piper.js";
+import { loadModelPackage, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { openHfVits } from "../../models/vits/hf-vits.js";
+import { openKokoro } from "../../models/kokoro/kokoro.js";
+import { openPiper } from "../../models/piper/piper.js";
 import type { SpeechOutput, SpeechRequest } from "./request.js";
 import { speak } from "./speak.js";
-import type { SpeechModel } from "./speech-model.js";
+import type { SpeechModel } from "../../models/speech/speech-model.js";
 
 type OpenSpeechModel = (model: ModelPackage, setup: PipelineSetup) => Promise<SpeechModel>;
 

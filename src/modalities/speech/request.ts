@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AUDIO_FORMATS, type AudioFormat } from "../../core/audio-format.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { describe, parseBody } from "../request-body.js";
+import { describe, parseBody } from "../shared/request-body.js";
 import { findVoice } from "./voice-names.js";
 
 const MAX_CHARACTERS = 4_096;

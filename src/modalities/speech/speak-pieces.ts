@@ -4,7 +4,7 @@ import { stretchTime } from "../../media/time-stretch.js";
 import { checkSound, finishPiece } from "./join-speech.js";
 import { countCharacters, type SpeechRequest } from "./request.js";
 import { splitSentences } from "./sentences.js";
-import { shareSpeed, type SpeechModel } from "./speech-model.js";
+import { shareSpeed, type SpeechModel } from "../../models/speech/speech-model.js";
 import { findVoice } from "./voice-names.js";
 
 export interface SpeechTask {

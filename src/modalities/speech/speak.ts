@@ -3,7 +3,7 @@ import type { PipelineEvent } from "../../core/events.js";
 import { type AudioEncoder, openAudioEncoder } from "../../media/audio-encoder.js";
 import type { SpeechOutput } from "./request.js";
 import { speakPieces, type SpeechTask, type SpokenPiece } from "./speak-pieces.js";
-import type { SpeechModel } from "./speech-model.js";
+import type { SpeechModel } from "../../models/speech/speech-model.js";
 
 /**
  * A request as sound: each sentence goes to the encoder while the next one is made, and bytes leave as

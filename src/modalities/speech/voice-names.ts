@@ -17,9 +17,6 @@ const STANDARD_VOICES = [
   "cedar",
 ] as const;
 
-/** The only voice of a model that names none. */
-export const SOLE_VOICE = "default";
-
 /**
  * The model's voice for the one that was asked for: its own id; else, for a standard name, the first of
  * its voices that is called so (`af_alloy` for `alloy`); else the one at the standard name's place in

@@ -1,4 +1,4 @@
-import type { TranscriptSegment } from "./listener.js";
+import type { TranscriptSegment } from "../../models/speech-recognition/listener.js";
 
 type Cue = Pick<TranscriptSegment, "startSeconds" | "endSeconds" | "text">;
 

@@ -3,16 +3,16 @@ import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { Units } from "../../core/usage.js";
-import { loadModelPackage } from "../../inference/model-package.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { decodeAudio } from "../../media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import { openPcm, type PcmFile } from "../../media/pcm-file.js";
 import { billedSeconds } from "./answer.js";
-import { openCtcListener } from "./ctc-listener.js";
-import type { HeardWindow, Listener } from "./listener.js";
+import { openCtcListener } from "../../models/ctc/ctc-listener.js";
+import type { HeardWindow, Listener } from "../../models/speech-recognition/listener.js";
 import { MAX_SECONDS, type TranscriptionRequest } from "./request.js";
 import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
-import { openWhisperListener } from "./whisper-listener.js";
+import { openWhisperListener } from "../../models/whisper/whisper-listener.js";
 
 const DECODED_FRACTION = 0.05;
 

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { UploadedFile } from "../../core/modality.js";
-import { booleanWord, describe, parseBody, wholeNumber } from "../request-body.js";
+import { booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
 import { findLanguage } from "./languages.js";
-import type { VoiceDetection } from "./listener.js";
+import type { VoiceDetection } from "../../models/speech-recognition/listener.js";
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 /** Longest sound where the model sets no bound, seconds. */

@@ -1,4 +1,8 @@
-import type { TokenLogprob, TranscriptSegment, TranscriptWord } from "./listener.js";
+import type {
+  TokenLogprob,
+  TranscriptSegment,
+  TranscriptWord,
+} from "../../models/speech-recognition/listener.js";
 
 /** What a sound says; the parts that its request asked for. */
 export interface Transcript {

@@ -1,5 +1,5 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
-import type { Clip, VideoModel } from "./families/family.js";
+import type { Clip, VideoModel } from "../../models/video/family.js";
 import type { VideoRequest } from "./request.js";
 
 /** One clip to make: the opened model, the request and the attempt it runs in. */

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
-import { freeMemory } from "../../inference/free-memory.js";
+import { freeMemory } from "../../runtime/ort/free-memory.js";
 import { type Encoder, openEncoder } from "../../media/encoder.js";
 import { startProbe, type StartedProbe } from "../../media/probe.js";
-import { type DenoiseState, leave } from "./checkpoint.js";
+import { type DenoiseState, leave } from "../../models/video/checkpoint.js";
 import type { ClipTask } from "./clip-task.js";
-import type { DecodeFrames } from "./families/family.js";
+import type { DecodeFrames } from "../../models/video/family.js";
 import { createPreviews, type Previews } from "./previews.js";
 import type { VideoOutput } from "./request.js";
 import { DECODED_FRACTION, MUXED_FRACTION } from "./stage-fractions.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import { describe } from "../request-body.js";
+import { describe } from "../shared/request-body.js";
 
 /** A picture as the caller sent it: its bytes, or the data URL that carries them. */
 export type ImageInput = { readonly bytes: Uint8Array } | { readonly dataUrl: string };

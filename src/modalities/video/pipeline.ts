@@ -1,9 +1,9 @@
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { decodeCheckpoint, type DenoiseState, leave } from "./checkpoint.js";
+import { decodeCheckpoint, type DenoiseState, leave } from "../../models/video/checkpoint.js";
 import type { ClipTask } from "./clip-task.js";
 import { encodeClip } from "./encode-clip.js";
-import { openVideoModel } from "./families/open-family.js";
+import { openVideoModel } from "../../models/video-families.js";
 import type { VideoOutput, VideoRequest } from "./request.js";
 
 /** Text encoder → denoising steps → decoder → frames into ffmpeg window by window, with sound. */

@@ -5,7 +5,7 @@ import type { ClipFormat } from "../../media/clip-arguments.js";
 import { frameByteLength } from "../../media/encoder.js";
 import { joinTiles, sheetFrames, sheetTile, tileWebp } from "../../media/spritesheet.js";
 import { thumbnailWebp } from "../../media/thumbnail.js";
-import type { FrameWindow } from "./families/family.js";
+import type { FrameWindow } from "../../models/video/family.js";
 import type { VideoOutput } from "./request.js";
 
 type Tile = Awaited<ReturnType<typeof sheetTile>>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
 import { TIER_NAMES } from "../../core/tiers.js";
-import { jobObject, renderJob } from "../job-object.js";
+import { jobObject, renderJob } from "../shared/job-object.js";
 import type { VideoRequest } from "./request.js";
 
 /** The public video object, in every answer about a video job. */

@@ -3,7 +3,13 @@ import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import { TIER_NAMES, TIERS, type Tier, type TierName } from "../../core/tiers.js";
-import { booleanWord, describe, metadataField, parseBody, wholeNumber } from "../request-body.js";
+import {
+  booleanWord,
+  describe,
+  metadataField,
+  parseBody,
+  wholeNumber,
+} from "../shared/request-body.js";
 
 const MAX_PROMPT_CHARACTERS = 4_096;
 /** Of a request that names none, where its model makes all of them. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type PipelineEvent, WAITING } from "../../core/events.js";
-import type { Lane } from "../../inference/lane.js";
+import type { Lane } from "../../core/async/lane.js";
 
 /** A job that waits says so this often, or it would count as hung, in milliseconds. */
 const SIGN_MS = 5_000;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openMigrator } from "#framemill/front/database.js";
+import { openMigrator } from "#framemill/front/ledger/database/database.js";
 import type { Front } from "#framemill/front/front.js";
-import { migrate } from "#framemill/front/schema.js";
-import type { Tables } from "#framemill/front/tables.js";
-import { rollUpUsage } from "#framemill/front/usage-rollup.js";
-import { summariseUsage } from "#framemill/front/usage-summaries.js";
+import { migrate } from "#framemill/front/ledger/database/schema.js";
+import type { Tables } from "#framemill/front/ledger/database/tables.js";
+import { rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
+import { summariseUsage } from "#framemill/front/operations/usage-summaries.js";
 import type { Broker } from "#framemill/queue/broker.js";
 import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
 import type { Worker } from "#framemill/worker/worker.js";

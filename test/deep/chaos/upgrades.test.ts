@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openMigrator } from "#framemill/front/database.js";
-import { migrate } from "#framemill/front/schema.js";
+import { openMigrator } from "#framemill/front/ledger/database/database.js";
+import { migrate } from "#framemill/front/ledger/database/schema.js";
 import { createPostgres, dropPostgres } from "../../support/front-harness.js";
 import { fillOldest, upTo } from "../../support/older-ledgers.js";
 import {

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { JobError } from "#framemill/core/errors.js";
 import type { ModelInfo } from "#framemill/core/modality.js";
 import type { Front } from "#framemill/front/front.js";
-import { listModelPackages, modelInfo } from "#framemill/inference/model-package.js";
+import { listModelPackages, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { startScriptedWorker } from "../../support/front-workers.js";
 import { type Harness, startHarness } from "../../support/front-harness.js";
 

@@ -9,7 +9,7 @@ import {
   listModelFolders,
   loadModelPackage,
   verifyModelPackage,
-} from "#framemill/inference/model-package.js";
+} from "#framemill/runtime/packages/model-package.js";
 import { edits, mutate } from "./mutate.js";
 import { NAUGHTY } from "./naughty.js";
 import { campaign } from "./run.js";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { createChatTemplate } from "#framemill/inference/text/chat-template.js";
+import { createChatTemplate } from "#framemill/models/decoder/chat-template.js";
 import { HELLO, WEATHER, WITH_CALL } from "../../support/conversations.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 

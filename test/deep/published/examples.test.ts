@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
+import { addModel } from "#framemill/models/add-model.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { type ServiceProcesses, startUp } from "../../support/service-harness.js";

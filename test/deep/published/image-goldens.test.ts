@@ -7,15 +7,15 @@ import {
   type Planes,
   createAutoencoder,
   parseLatentScale,
-} from "#framemill/inference/diffusion/autoencoder.js";
-import { parseSchedulerConfig } from "#framemill/inference/diffusion/schedulers/config.js";
-import type { NoiseSource } from "#framemill/inference/diffusion/schedulers/scheduler.js";
-import { openSessions, type SessionThread } from "#framemill/inference/session.js";
+} from "#framemill/models/diffusion/autoencoder.js";
+import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
+import type { NoiseSource } from "#framemill/models/diffusion/schedulers/scheduler.js";
+import { openSessions, type SessionThread } from "#framemill/runtime/ort/session.js";
 import { encodePicture, rgbOfPlanes } from "#framemill/media/encode-picture.js";
 import { coverRgb } from "#framemill/media/image.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
-import { type ImageModel, openImageModel } from "#framemill/modalities/image/image-model.js";
-import { packSquares } from "#framemill/modalities/image/packing.js";
+import { type ImageModel, openImageModel } from "#framemill/models/image-model.js";
+import { packSquares } from "#framemill/models/diffusion/packing.js";
 import { planImages } from "#framemill/modalities/image/pipeline.js";
 import type { ImageRequest } from "#framemill/modalities/image/request.js";
 import { addedModel } from "../../support/added-model.js";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { parseSchedulerConfig } from "#framemill/inference/diffusion/schedulers/config.js";
-import { createScheduler } from "#framemill/inference/diffusion/schedulers/create-scheduler.js";
-import type { Scheduler } from "#framemill/inference/diffusion/schedulers/scheduler.js";
+import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
+import { createScheduler } from "#framemill/models/diffusion/schedulers/create-scheduler.js";
+import type { Scheduler } from "#framemill/models/diffusion/schedulers/scheduler.js";
 import { deviation, reportDeviation } from "../../support/npy.js";
 import {
   describeWithModels,

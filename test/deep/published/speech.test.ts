@@ -2,9 +2,9 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
-import { loadModelPackage } from "#framemill/inference/model-package.js";
-import { openKokoro } from "#framemill/modalities/speech/kokoro.js";
+import { addModel } from "#framemill/models/add-model.js";
+import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
+import { openKokoro } from "#framemill/models/kokoro/kokoro.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { say, setupOf } from "../../support/speech-harness.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadTextTokenizer } from "#framemill/inference/text-tokenizer.js";
+import { loadTextTokenizer } from "#framemill/models/tokenizer/text-tokenizer.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 
 const TEXTS = ["Hello  wörld 😀 日本", "it's 1,234 o'clock.\n\tEnd", "", "naïve café — ok?"];

@@ -1,12 +1,12 @@
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
-import type { ModelPackage } from "#framemill/inference/model-package.js";
-import type { WhisperDecoder } from "#framemill/inference/speech-recognition/whisper-decoder.js";
-import { floatsOf, float32 } from "#framemill/inference/tensor.js";
+import { addModel } from "#framemill/models/add-model.js";
+import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
+import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
+import { floatsOf, float32 } from "#framemill/runtime/tensor.js";
 import { createLogMel } from "#framemill/media/mel.js";
-import { readWindow } from "#framemill/modalities/transcription/sound-window.js";
+import { readWindow } from "#framemill/models/whisper/sound-window.js";
 import { addedModel } from "../../support/added-model.js";
 import { deviation, readFloatsNpy } from "../../support/npy.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";

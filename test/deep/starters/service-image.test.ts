@@ -9,7 +9,7 @@ import {
   loadModelPackage,
   type ModelPackage,
   modelInfo,
-} from "#framemill/inference/model-package.js";
+} from "#framemill/runtime/packages/model-package.js";
 import { fitPicture } from "#framemill/media/fit-picture.js";
 import { mediaTypeOf } from "#framemill/media/image.js";
 import { image } from "#framemill/modalities/image/index.js";

@@ -8,7 +8,7 @@ import { isAtLeast, readEvaluationCard } from "#framemill/bench/evaluation/evalu
 import { evaluatePackage } from "#framemill/bin/evaluate-package.js";
 import { runnerParts } from "#framemill/bin/package-runner.js";
 import { loadConfig } from "#framemill/config.js";
-import { listModelPackages, type ModelPackage } from "#framemill/inference/model-package.js";
+import { listModelPackages, type ModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { copyWithNoise } from "../../support/noisy-package.js";
 
 /** Cases of each set: enough to tell a model from noise. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addAdminRoutes } from "#framemill/front/admin.js";
+import { addAdminRoutes } from "#framemill/front/operations/admin.js";
 import type { Front } from "#framemill/front/front.js";
-import { createOperations } from "#framemill/front/operations.js";
+import { createOperations } from "#framemill/front/operations/operations.js";
 import {
   type Account,
   call,

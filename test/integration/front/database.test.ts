@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openDatabase, type Database } from "#framemill/front/database.js";
+import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
 import { createReporter } from "#framemill/rpc/reporter.js";
 import {
   completion,

@@ -2,16 +2,16 @@ import * as fc from "fast-check";
 import { sql, type Kysely } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FailureReport } from "#framemill/core/reports.js";
-import { claimJobs } from "#framemill/front/claims.js";
-import { completeJobs } from "#framemill/front/completions.js";
+import { claimJobs } from "#framemill/front/ledger/claims.js";
+import { completeJobs } from "#framemill/front/ledger/completions.js";
 import {
   cancelJob,
   failAttempt,
   recordProgress,
   releaseJob,
   renewLease,
-} from "#framemill/front/jobs.js";
-import type { Tables } from "#framemill/front/tables.js";
+} from "#framemill/front/ledger/jobs.js";
+import type { Tables } from "#framemill/front/ledger/database/tables.js";
 import { ENGINE, startHarness, type Harness } from "../../support/front-harness.js";
 
 /** Many more where there is time: in the run over what is embedded, though on Postgres too. */

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Front } from "#framemill/front/front.js";
-import { rollUpTotals } from "#framemill/front/totals.js";
+import { rollUpTotals } from "#framemill/front/ledger/totals.js";
 import {
   call,
   claim,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLongBodies } from "#framemill/front/long-bodies.js";
+import { createLongBodies } from "#framemill/front/http/long-bodies.js";
 import { findModality } from "#framemill/modalities/registry.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import {

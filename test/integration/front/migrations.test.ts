@@ -2,10 +2,10 @@ import { tmpdir } from "node:os";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openDatabase, openMigrator } from "#framemill/front/database.js";
-import { migrate } from "#framemill/front/schema.js";
-import { MIGRATIONS } from "#framemill/front/migrations/migrations.js";
-import type { LedgerMigration } from "#framemill/front/migrations/migration.js";
+import { openDatabase, openMigrator } from "#framemill/front/ledger/database/database.js";
+import { migrate } from "#framemill/front/ledger/database/schema.js";
+import { MIGRATIONS } from "#framemill/front/ledger/database/migrations/migrations.js";
+import type { LedgerMigration } from "#framemill/front/ledger/database/migrations/migration.js";
 import {
   createJob,
   createPostgres,

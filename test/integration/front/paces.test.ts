@@ -1,7 +1,7 @@
 import pino from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { PACE_SAMPLE } from "#framemill/core/scaling.js";
-import { createPaceNotes, readPaces } from "#framemill/front/paces.js";
+import { createPaceNotes, readPaces } from "#framemill/front/ledger/paces.js";
 import { startHarness, type Harness } from "../../support/front-harness.js";
 
 let harness: Harness;

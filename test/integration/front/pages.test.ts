@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createOperations, type Operations } from "#framemill/front/operations.js";
+import { createOperations, type Operations } from "#framemill/front/operations/operations.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import { say, type Script, startScriptedWorker, words } from "../../support/front-workers.js";
 import {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
-import { createFileLinks } from "#framemill/front/file-links.js";
+import { createFileLinks } from "#framemill/front/http/file-links.js";
 import type { ImageOutput } from "#framemill/modalities/image/request.js";
 import { encodeJob } from "#framemill/queue/codec.js";
 import type { Worker } from "#framemill/worker/worker.js";

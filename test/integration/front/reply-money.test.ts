@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { LIST_PRICES } from "#framemill/core/prices.js";
 import type { Front } from "#framemill/front/front.js";
-import { createOperations } from "#framemill/front/operations.js";
+import { createOperations } from "#framemill/front/operations/operations.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import {
   BODY,

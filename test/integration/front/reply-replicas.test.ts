@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { abandonGone, listFronts } from "#framemill/front/fronts.js";
+import { abandonGone, listFronts } from "#framemill/front/ledger/fronts.js";
 import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
 import {
   call,

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addAdminRoutes } from "#framemill/front/admin.js";
-import { createOperations } from "#framemill/front/operations.js";
+import { addAdminRoutes } from "#framemill/front/operations/admin.js";
+import { createOperations } from "#framemill/front/operations/operations.js";
 import type { Front } from "#framemill/front/front.js";
-import { listModelPackages, modelInfo } from "#framemill/inference/model-package.js";
+import { listModelPackages, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { listModalities } from "#framemill/modalities/registry.js";
 import { startScriptedWorker, words } from "../../support/front-workers.js";
 import {

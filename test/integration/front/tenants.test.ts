@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addAdminRoutes } from "#framemill/front/admin.js";
-import type { Erasure } from "#framemill/front/erasure.js";
-import { createOperations } from "#framemill/front/operations.js";
+import { addAdminRoutes } from "#framemill/front/operations/admin.js";
+import type { Erasure } from "#framemill/front/ledger/erasure.js";
+import { createOperations } from "#framemill/front/operations/operations.js";
 import type { Front } from "#framemill/front/front.js";
 import {
   call,

@@ -7,12 +7,12 @@ import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "#framemill/config.js";
 import { LIST_PRICES } from "#framemill/core/prices.js";
-import { openDatabase, type Database } from "#framemill/front/database.js";
+import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
 import { projectDefaults } from "#framemill/front/front.js";
-import { createKeys, type Keys } from "#framemill/front/keys.js";
-import { reserveSpending } from "#framemill/front/ledger.js";
-import { readChargeTotals, rollUpUsage } from "#framemill/front/usage-rollup.js";
-import { summariseUsage, type UsageQuery } from "#framemill/front/usage-summaries.js";
+import { createKeys, type Keys } from "#framemill/front/ledger/keys.js";
+import { reserveSpending } from "#framemill/front/ledger/ledger.js";
+import { readChargeTotals, rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
+import { summariseUsage, type UsageQuery } from "#framemill/front/operations/usage-summaries.js";
 import { createPostgres, dropPostgres, ENGINE, type Account } from "../../support/front-harness.js";
 
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { createOperations, type Operations } from "#framemill/front/operations.js";
+import { createOperations, type Operations } from "#framemill/front/operations/operations.js";
 import { delta, say, startScriptedWorker, words } from "../../support/front-workers.js";
 import {
   call,

@@ -6,7 +6,7 @@ import { chat } from "#framemill/modalities/chat/index.js";
 import { createChatPipeline } from "#framemill/modalities/chat/pipeline.js";
 import { responses } from "#framemill/modalities/responses/index.js";
 import { responseObject } from "#framemill/modalities/responses/render.js";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
+import { addModel } from "#framemill/models/add-model.js";
 import { serveModalities, type ServedModality } from "../../support/modality-server.js";
 import { createModelFolders } from "../../support/model-folders.js";
 import { BYTES, decoderFiles, textAfter } from "../../support/tiny-decoder.js";

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readDeviceMemory } from "#framemill/inference/device-memory.js";
+import { readDeviceMemory } from "#framemill/runtime/ort/device-memory.js";
 
 const path = process.env["PATH"] ?? "";
 let folder: string;

@@ -4,8 +4,8 @@ import {
   createAutoencoder,
   parseLatentScale,
   type Planes,
-} from "#framemill/inference/diffusion/autoencoder.js";
-import { openSessions } from "#framemill/inference/session.js";
+} from "#framemill/models/diffusion/autoencoder.js";
+import { openSessions } from "#framemill/runtime/ort/session.js";
 import { createModelFolders } from "../../support/model-folders.js";
 import { deviation } from "../../support/npy.js";
 import {

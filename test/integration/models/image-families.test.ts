@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { gaussianNoise } from "#framemill/inference/diffusion/noise.js";
+import { gaussianNoise } from "#framemill/models/diffusion/noise.js";
 import { createDenoiser } from "#framemill/modalities/image/denoiser.js";
-import type { ImageModel } from "#framemill/modalities/image/image-model.js";
+import type { ImageModel } from "#framemill/models/image-model.js";
 import {
   createImageModels,
   filled,

@@ -10,12 +10,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import { isProcessAlive } from "#framemill/core/processes.js";
-import type { InferenceHost } from "#framemill/inference/host.js";
-import type { ModelManifest } from "#framemill/inference/model-package.js";
+import type { InferenceHost } from "#framemill/runtime/process/host.js";
+import type { ModelManifest } from "#framemill/runtime/packages/model-package.js";
 import {
   createInferenceProcess,
   type InferenceProcessOptions,
-} from "#framemill/inference/process.js";
+} from "#framemill/runtime/process/process.js";
 import { until } from "../../support/queue-harness.js";
 import { writeModelPackage } from "../../support/model-manifest.js";
 

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { chooseFiles, downloadModel } from "#framemill/inference/model-download.js";
-import { parseRepository } from "#framemill/inference/hub-repository.js";
+import { chooseFiles, downloadModel } from "#framemill/runtime/packages/model-download.js";
+import { parseRepository } from "#framemill/runtime/packages/hub-repository.js";
 import { type Fault, startHub } from "../../support/hub-server.js";
 import { until } from "../../support/queue-harness.js";
 

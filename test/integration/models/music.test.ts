@@ -5,19 +5,19 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { AdmitContext, Pipeline } from "#framemill/core/modality.js";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
+import { addModel } from "#framemill/models/add-model.js";
 import {
   graphPaths,
   type ModelPackage,
   modelInfo,
   readModelText,
-} from "#framemill/inference/model-package.js";
-import { createColumnDecoder } from "#framemill/inference/musicgen/decoder.js";
-import { openMusicgen } from "#framemill/inference/musicgen/musicgen.js";
-import type { Sound } from "#framemill/inference/musicgen/piece.js";
-import { parseMusicgenSettings } from "#framemill/inference/musicgen/settings.js";
-import { openSessions } from "#framemill/inference/session.js";
-import { float32, int64Of } from "#framemill/inference/tensor.js";
+} from "#framemill/runtime/packages/model-package.js";
+import { createColumnDecoder } from "#framemill/models/musicgen/decoder.js";
+import { openMusicgen } from "#framemill/models/musicgen/musicgen.js";
+import type { Sound } from "#framemill/models/musicgen/piece.js";
+import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
+import { openSessions } from "#framemill/runtime/ort/session.js";
+import { float32, int64Of } from "#framemill/runtime/tensor.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { music } from "#framemill/modalities/music/index.js";
 import { createMusicPipeline } from "#framemill/modalities/music/pipeline.js";

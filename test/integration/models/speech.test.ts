@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
+import { addModel } from "#framemill/models/add-model.js";
 import { ownFileInput, runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import type { SpeechRequest } from "#framemill/modalities/speech/request.js";

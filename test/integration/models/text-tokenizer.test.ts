@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { createSequenceTokenizer } from "#framemill/inference/encoder/sequence-tokenizer.js";
-import { byteCharacters } from "#framemill/inference/text/token-bytes.js";
+import { createSequenceTokenizer } from "#framemill/models/tokenizer/sequence-tokenizer.js";
+import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";
 import {
   createTextTokenizer,
   loadTextTokenizer,
   type TextTokenizer,
-} from "#framemill/inference/text-tokenizer.js";
+} from "#framemill/models/tokenizer/text-tokenizer.js";
 import { byteTokenizerJson } from "../../support/byte-tokenizer.js";
 import { createModelFolders } from "../../support/model-folders.js";
 import {

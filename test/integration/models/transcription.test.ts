@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
-import { openSessions } from "#framemill/inference/session.js";
-import { createVoiceDetector } from "#framemill/inference/speech-recognition/voice-activity.js";
-import { voiceRegions } from "#framemill/modalities/transcription/sound-regions.js";
+import { openSessions } from "#framemill/runtime/ort/session.js";
+import { createVoiceDetector } from "#framemill/models/speech-recognition/voice-activity.js";
+import { voiceRegions } from "#framemill/models/whisper/sound-regions.js";
 import { melody, tone, wavOf } from "../../support/melody.js";
 import { createRandom } from "../../support/onnx.js";
 import { writeOldVoiceDetector, writeVoiceDetector } from "../../support/tiny-voice-detector.js";

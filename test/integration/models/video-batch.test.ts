@@ -1,11 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { GraphRun } from "#framemill/core/modality.js";
-import { denoise, encodePrompts } from "#framemill/modalities/video/families/motion/denoise.js";
-import {
-  type MotionModel,
-  openMotionModel,
-} from "#framemill/modalities/video/families/motion/motion-model.js";
+import { denoise, encodePrompts } from "#framemill/models/motion/denoise.js";
+import { type MotionModel, openMotionModel } from "#framemill/models/motion/motion-model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
 
 const modelPath = fileURLToPath(new URL("../../../models/service-motion-1", import.meta.url));

@@ -4,29 +4,26 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { GraphRun } from "#framemill/core/modality.js";
-import { hashFile } from "#framemill/inference/checked-files.js";
-import { gaussianNoise } from "#framemill/inference/diffusion/noise.js";
-import { writeSamplerGraph } from "#framemill/inference/diffusion/sampler-graph.js";
-import { externaliseWeights } from "#framemill/inference/externalise.js";
-import { chainSteps, STEP_ROLE } from "#framemill/inference/diffusion/step-chain.js";
-import { createStretchBatch } from "#framemill/inference/diffusion/stretch-batch.js";
-import { fusePackage } from "#framemill/inference/fuse-package.js";
-import { updateManifest } from "#framemill/inference/manifest-file.js";
-import { loadModelPackage, verifyModelPackage } from "#framemill/inference/model-package.js";
-import { readOnnxOutline } from "#framemill/inference/onnx-outline.js";
-import { openSessions } from "#framemill/inference/session.js";
+import { hashFile } from "#framemill/runtime/packages/checked-files.js";
+import { gaussianNoise } from "#framemill/models/diffusion/noise.js";
+import { writeSamplerGraph } from "#framemill/models/diffusion/sampler-graph.js";
+import { externaliseWeights } from "#framemill/runtime/packages/externalise.js";
+import { chainSteps, STEP_ROLE } from "#framemill/models/diffusion/step-chain.js";
+import { createStretchBatch } from "#framemill/models/diffusion/stretch-batch.js";
+import { fusePackage } from "#framemill/models/diffusion/fuse-package.js";
+import { updateManifest } from "#framemill/runtime/packages/manifest-file.js";
+import { loadModelPackage, verifyModelPackage } from "#framemill/runtime/packages/model-package.js";
+import { readOnnxOutline } from "#framemill/runtime/onnx/onnx-outline.js";
+import { openSessions } from "#framemill/runtime/ort/session.js";
 import {
   type CheckpointKind,
   decodeCheckpoint,
   type DenoiseState,
   encodeCheckpoint,
-} from "#framemill/modalities/video/checkpoint.js";
-import { denoise, encodePrompts } from "#framemill/modalities/video/families/motion/denoise.js";
-import { latentLength } from "#framemill/modalities/video/families/motion/denoise-course.js";
-import {
-  type MotionModel,
-  openMotionModel,
-} from "#framemill/modalities/video/families/motion/motion-model.js";
+} from "#framemill/models/video/checkpoint.js";
+import { denoise, encodePrompts } from "#framemill/models/motion/denoise.js";
+import { latentLength } from "#framemill/models/motion/denoise-course.js";
+import { type MotionModel, openMotionModel } from "#framemill/models/motion/motion-model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
 import { writeOnnx } from "../../support/onnx.js";
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { JobError, toJobError } from "#framemill/core/errors.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { ModelInfo, Pipeline } from "#framemill/core/modality.js";
-import { loadModelPackage, modelInfo } from "#framemill/inference/model-package.js";
+import { loadModelPackage, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { video } from "#framemill/modalities/video/index.js";
 import { createVideoPipeline } from "#framemill/modalities/video/pipeline.js";

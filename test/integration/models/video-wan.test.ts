@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNoiseSource } from "#framemill/inference/diffusion/noise.js";
-import { planCourse } from "#framemill/modalities/video/families/wan/course.js";
-import { decodeWindows } from "#framemill/modalities/video/families/wan/decode-windows.js";
-import type { WanModel } from "#framemill/modalities/video/families/wan/wan-model.js";
+import { createNoiseSource } from "#framemill/models/diffusion/noise.js";
+import { planCourse } from "#framemill/models/wan/course.js";
+import { decodeWindows } from "#framemill/models/wan/decode-windows.js";
+import type { WanModel } from "#framemill/models/wan/wan-model.js";
 import { reading } from "../../support/graph-readings.js";
 import { shiftedLevel } from "../../support/noise-levels.js";
 import { deviation } from "../../support/npy.js";

@@ -1,10 +1,10 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { addModel } from "#framemill/inference/layouts/add-model.js";
-import type { WhisperDecoder } from "#framemill/inference/speech-recognition/whisper-decoder.js";
+import { addModel } from "#framemill/models/add-model.js";
+import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
 import { createLogMel } from "#framemill/media/mel.js";
-import { readWindow } from "#framemill/modalities/transcription/sound-window.js";
+import { readWindow } from "#framemill/models/whisper/sound-window.js";
 import { melBinOf, melody, PITCHES_HZ, tone, wavOf } from "../../support/melody.js";
 import { deviation } from "../../support/npy.js";
 import { createRandom } from "../../support/onnx.js";

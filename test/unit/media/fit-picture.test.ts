@@ -1,6 +1,9 @@
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
-import { parsePictureSettings, toPlanes } from "#framemill/inference/encoder/picture-classifier.js";
+import {
+  parsePictureSettings,
+  toPlanes,
+} from "#framemill/models/image-classifier/picture-classifier.js";
 import { fitPicture } from "#framemill/media/fit-picture.js";
 
 /** 96 × 64: red, green and blue thirds. */

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { JobError } from "#framemill/core/errors.js";
 import type { Pipeline, PipelineSetup } from "#framemill/core/modality.js";
-import { graphPaths, loadModelPackage } from "#framemill/inference/model-package.js";
-import { openSessions } from "#framemill/inference/session.js";
-import { float32, floatsOf } from "#framemill/inference/tensor.js";
+import { graphPaths, loadModelPackage } from "#framemill/runtime/packages/model-package.js";
+import { openSessions } from "#framemill/runtime/ort/session.js";
+import { float32, floatsOf } from "#framemill/runtime/tensor.js";
 import type { ToilOutput, ToilRequest } from "./index.js";
 
 interface State {

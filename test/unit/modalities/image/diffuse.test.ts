@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { DENOISER_INPUTS, findPorts } from "#framemill/inference/diffusion/graph-ports.js";
-import { parseSchedulerConfig } from "#framemill/inference/diffusion/schedulers/config.js";
-import type { SessionThread } from "#framemill/inference/session.js";
-import { float32, type GraphInfo } from "#framemill/inference/tensor.js";
+import { DENOISER_INPUTS, findPorts } from "#framemill/models/diffusion/graph-ports.js";
+import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
+import type { SessionThread } from "#framemill/runtime/ort/session.js";
+import { float32, type GraphInfo } from "#framemill/runtime/tensor.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
-import { stableDiffusion } from "#framemill/modalities/image/families/stable-diffusion.js";
-import type { ImageModel } from "#framemill/modalities/image/image-model.js";
-import { zeros } from "#framemill/modalities/image/matrices.js";
+import { stableDiffusion } from "#framemill/models/stable-diffusion/stable-diffusion.js";
+import type { ImageModel } from "#framemill/models/image-model.js";
+import { zeros } from "#framemill/models/diffusion/matrices.js";
 
 const denoiser: GraphInfo = {
   inputs: [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { GenerationOutput } from "#framemill/inference/text/generation-request.js";
+import type { GenerationOutput } from "#framemill/models/decoder/request/generation-request.js";
 import { renderResponse, responseObject } from "#framemill/modalities/responses/render.js";
 import { parseResponsesBody } from "#framemill/modalities/responses/request.js";
 

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { Chunk } from "#framemill/core/events.js";
 import type { Exchange } from "#framemill/core/modality.js";
 import { answerSpeech } from "#framemill/modalities/speech/answer.js";
-import { vitsEncoder } from "#framemill/modalities/speech/hf-vits.js";
+import { vitsEncoder } from "#framemill/models/vits/hf-vits.js";
 import { checkSound, finishPiece } from "#framemill/modalities/speech/join-speech.js";
-import { styleRow } from "#framemill/modalities/speech/kokoro.js";
-import { parsePiperConfig, utterancesOf } from "#framemill/modalities/speech/piper.js";
+import { styleRow } from "#framemill/models/kokoro/kokoro.js";
+import { parsePiperConfig, utterancesOf } from "#framemill/models/piper/piper.js";
 import type { SpeechOutput, SpeechRequest } from "#framemill/modalities/speech/request.js";
-import { shareSpeed } from "#framemill/modalities/speech/speech-model.js";
+import { shareSpeed } from "#framemill/models/speech/speech-model.js";
 
 const fixture = new URL("../../../fixtures/speech/", import.meta.url);
 const piperJson = await readFile(new URL("piper/piper.onnx.json", fixture), "utf8");

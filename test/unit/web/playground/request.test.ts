@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { renderOpenApi } from "#framemill/front/openapi.js";
+import { renderOpenApi } from "#framemill/front/http/openapi.js";
 import { listModalities } from "#framemill/modalities/registry.js";
 import { type Endpoint, readCatalogue } from "../../../../web/playground/catalogue.js";
 import { initialValues, toRequest } from "../../../../web/playground/form-values.js";

@@ -1,0 +1,70 @@
+import type { AdmitContext, Modality, ModelInfo } from "../../core/modality.js";
+import { checkBody, hashBody, parseJson } from "./bodies.js";
+import { chooseModel } from "./models.js";
+
+/** What a creation request says. */
+export interface ReadBody {
+  /** What its modality reads. */
+  readonly body: unknown;
+  /** `webhook_url` as it came. */
+  readonly webhookUrl?: unknown;
+  /** Of a polled job, or one with an Idempotency-Key; empty for any other. */
+  readonly bodyHash: string;
+  /** What its modality made of it, where that was found out already. */
+  readonly request?: unknown;
+}
+
+interface Reading {
+  readonly modality: Modality;
+  readonly isHashed: boolean;
+}
+
+/** Throws on what no endpoint takes, and takes apart what is not for the modality. */
+export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBody {
+  checkBody(body);
+  const isPolled = modality.endpoint.delivery === "poll";
+  const { webhookUrl, rest } = isPolled ? takeWebhook(body) : { webhookUrl: undefined, rest: body };
+  return {
+    body: rest,
+    webhookUrl,
+    // What is answered at once and has no key is never compared with an earlier request.
+    bodyHash: isPolled || isHashed ? hashBody([modality.name, body]) : "",
+  };
+}
+
+/** Reads JSON as far as that needs nothing but the bytes and the models. */
+export async function readLong(
+  pieces: readonly Uint8Array[],
+  reading: Reading & {
+    readonly path: string;
+    readonly models: readonly ModelInfo[];
+    readonly maxValues: number | undefined;
+  },
+): Promise<ReadBody> {
+  const { modality, path, models, maxValues } = reading;
+  const read = readBody(parseJson(pieces, maxValues), reading);
+  const model = chooseModel(read.body, modality, models);
+  const context: AdmitContext = { model, path, saveInput: later, findEarlier: later };
+  try {
+    const request = await modality.admit(read.body, context);
+    return { ...read, body: { model: model.id }, request };
+  } catch (thrown) {
+    if (thrown instanceof NeedsMore) return read;
+    throw thrown;
+  }
+}
+
+/** What reads the body has neither the ledger nor the store. */
+class NeedsMore extends Error {}
+
+async function later(): Promise<never> {
+  throw new NeedsMore();
+}
+
+/** The webhook's address, apart from what the modality reads. */
+function takeWebhook(body: unknown): { readonly webhookUrl: unknown; readonly rest: unknown } {
+  if (typeof body !== "object" || body === null || !("webhook_url" in body))
+    return { webhookUrl: undefined, rest: body };
+  const { webhook_url: webhookUrl, ...rest } = body;
+  return { webhookUrl, rest };
+}

@@ -1,0 +1,236 @@
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import multipart from "@fastify/multipart";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Logger } from "pino";
+import { JobError, reasonOf } from "../../core/errors.js";
+import { traceFields, type Tracer } from "../../core/tracing.js";
+import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
+import { renderError, toRequestError } from "./errors.js";
+import type { Authenticate } from "./failed-keys.js";
+import { answerHeaders } from "./headers.js";
+import type { Allowances, Limits } from "./limits.js";
+import { MULTIPART_LIMITS } from "./multipart.js";
+import { traceparentOf } from "./request-state.js";
+import { traceRequests } from "./trace-requests.js";
+
+export interface AnsweredRequest {
+  readonly method: string;
+  /** As it was declared, with its parameters' names. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+export interface ServerOptions {
+  readonly authenticate: Authenticate;
+  /** Addresses of proxies whose word on a caller's own counts. */
+  readonly trustProxy: readonly string[] | undefined;
+  readonly limits: Limits;
+  /** Told to callers whose project is not known (yet). */
+  readonly defaultAllowances: Allowances;
+  readonly observeRequest: (request: AnsweredRequest) => void;
+  readonly tracer: Tracer;
+  readonly log: Logger;
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer };
+  /** Routes that need a key. */
+  readonly addRoutes: (app: FastifyInstance) => void;
+  /** Routes for operators and tools, without a key. */
+  readonly addOpenRoutes: (app: FastifyInstance) => void;
+  readonly randomBytes: (byteLength: number) => Uint8Array;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 30_000;
+const CHECK_MS = 2_000;
+const MAX_ID_LENGTH = 200;
+
+/** The HTTP side without its address: the same headers and the same error body on every answer. */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const app = createApp(options);
+  const known = collectRoutes(app);
+  addAnswerHooks(app, options);
+  app.setErrorHandler(async (error, request, reply) => sendError(options, error, request, reply));
+  app.setNotFoundHandler(async (request, reply) => {
+    const methods = known(request.url);
+    if (methods.length === 0)
+      throw new JobError("not_found", `nothing is at ${pathOf(request.url)}`);
+    reply.header("allow", methods.join(", "));
+    throw new JobError(
+      "method_not_allowed",
+      `${request.method} is not among ${methods.join(", ")}`,
+    );
+  });
+  acceptJson(app);
+  app.addHook("preValidation", async ({ params, query }) => {
+    checkBody(params);
+    checkBody(query);
+  });
+  await app.register(multipart, { limits: MULTIPART_LIMITS });
+  options.addOpenRoutes(app);
+  await app.register(async (guarded) => {
+    traceRequests(guarded, options.tracer);
+    guarded.addHook("onRequest", async (request) => admitCaller(options, request));
+    options.addRoutes(guarded);
+  });
+  return app;
+}
+
+function createApp(options: ServerOptions): FastifyInstance {
+  const { tls, randomBytes, trustProxy } = options;
+  const http = {
+    headersTimeout: HEADERS_MS,
+    connectionsCheckingInterval: CHECK_MS,
+    requireHostHeader: false,
+  };
+  const common = {
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_MS,
+    ...(trustProxy !== undefined && { trustProxy: [...trustProxy] }),
+    routerOptions: { maxParamLength: MAX_ID_LENGTH },
+    genReqId: () => `req_${Buffer.from(randomBytes(16)).toString("hex")}`,
+    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
+      answerMalformed(options, error, socket),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      request.allowances = options.defaultAllowances;
+      reply.headers(answerHeaders({ ...factsOf(request), elapsedMs: 0 }));
+      sendError(options, error, request, reply);
+    },
+  } as const;
+  // The instances differ by their server's type only, which nothing here depends on.
+  // oxlint-disable typescript/no-unsafe-type-assertion
+  const app =
+    tls === undefined
+      ? fastify({ ...common, http })
+      : (fastify({ ...common, https: { ...http, ...tls } }) as unknown as FastifyInstance);
+  // oxlint-enable typescript/no-unsafe-type-assertion
+  app.server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+    const { body } = renderError(new JobError("invalid_value", "Expect is not supported"));
+    response.writeHead(417, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  return app;
+}
+
+/** Which methods a path that was not found would take; empty for an unknown path. */
+function collectRoutes(app: FastifyInstance): (url: string) => string[] {
+  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
+  app.addHook("onRoute", ({ url, method }) => {
+    const source = url.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:\w+/g, "[^/]+");
+    routes.push({ pattern: new RegExp(`^${source}$`), methods: [method].flat() });
+  });
+  return (url) => {
+    const path = pathOf(url);
+    const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((it) => it.methods);
+    return [...new Set(methods)].toSorted();
+  };
+}
+
+function addAnswerHooks(
+  app: FastifyInstance,
+  { defaultAllowances, observeRequest, log, now }: ServerOptions,
+) {
+  app.decorateRequest("caller", null);
+  app.decorateRequest("startedAtMs", 0);
+  app.decorateRequest("span", null);
+  app.addHook("onRequest", async (request) => {
+    request.startedAtMs = now();
+    request.allowances = defaultAllowances;
+  });
+  app.addHook("onSend", async (request, reply) => {
+    reply.headers(answerHeaders({ ...factsOf(request), elapsedMs: now() - request.startedAtMs }));
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "unknown";
+    const elapsedMs = now() - request.startedAtMs;
+    const { id: requestId, method } = request;
+    const status = reply.statusCode;
+    observeRequest({ method, route, status, seconds: elapsedMs / 1_000 });
+    // Neither headers nor bodies nor the query: keys and prompts stay out of the log.
+    const trace = traceFields(traceparentOf(request) ?? undefined);
+    log.debug({ requestId, method, route, status, elapsedMs, ...trace }, "answered");
+  });
+}
+
+/** Before the body is read: a caller without a key, or over its limit, sends none. */
+async function admitCaller(
+  { authenticate, limits }: ServerOptions,
+  request: FastifyRequest,
+): Promise<void> {
+  request.caller = await authenticate(request.headers.authorization, request.ip);
+  const { project } = request.caller;
+  const { allowed, ...allowances } = await limits.takeRequest(project);
+  request.allowances = allowances;
+  const { requests, tokens } = allowances;
+  if (!allowed) throw limitReached(`${project.requestsPerMinute} requests`, requests.resetMs);
+  // What a request will use is known afterwards only: the one that crosses the limit is served.
+  if (request.routeOptions.config.spendsTokens === true && tokens.remaining === 0)
+    throw limitReached(`${project.tokensPerMinute} tokens`, tokens.resetMs);
+}
+
+function limitReached(limit: string, resetMs: number): JobError {
+  const message = `Rate limit reached: ${limit} a minute for the project.`;
+  return new JobError("rate_limit_exceeded", message, { retryAfterSeconds: resetMs / 1_000 });
+}
+
+function sendError(
+  { log }: ServerOptions,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const error = toRequestError(thrown);
+  const { status, headers, body } = renderError(error);
+  const trace = traceFields(traceparentOf(request) ?? undefined);
+  if (status === 500)
+    log.error({ requestId: request.id, ...trace, ...describe(error) }, "request failed");
+  else if (status === 503)
+    log.warn({ requestId: request.id, ...trace, reason: reasonOf(error) }, "request not served");
+  return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(body);
+}
+
+/** Database errors carry the values of the statement in other fields. */
+function describe({ cause, message, stack }: Error) {
+  const { code } = (cause ?? {}) as { readonly code?: unknown };
+  return { code, message, stack: cause instanceof Error ? cause.stack : stack };
+}
+
+/** What is not HTTP never becomes a request: the answer is written to the socket. */
+function answerMalformed(
+  { defaultAllowances, randomBytes }: ServerOptions,
+  { code }: { readonly code?: string },
+  socket: Socket,
+): void {
+  if (code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const late = code === "ERR_HTTP_REQUEST_TIMEOUT";
+  const long = code === "HPE_HEADER_OVERFLOW";
+  const error = late
+    ? new JobError("request_timeout", "the request did not arrive in time")
+    : new JobError(
+        "invalid_value",
+        long ? "the header is too long" : "the request is not HTTP/1.1",
+      );
+  const status = long ? 431 : error.httpStatus;
+  const requestId = `req_${Buffer.from(randomBytes(16)).toString("hex")}`;
+  const text = JSON.stringify(renderError(error).body);
+  const headers = {
+    ...answerHeaders({ requestId, elapsedMs: 0, allowances: defaultAllowances }),
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(text)),
+    connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${text}`);
+}
+
+function factsOf({ id, allowances }: FastifyRequest) {
+  return { requestId: id, allowances };
+}
+
+function pathOf(url: string): string {
+  return url.split("?", 1)[0] ?? url;
+}

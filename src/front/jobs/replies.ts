@@ -1,0 +1,295 @@
+import type { FastifyReply } from "fastify";
+import pRetry from "p-retry";
+import { EVENT_STREAM, serverSentEvent, type Answer } from "../../core/answer.js";
+import { isOutage, JobError } from "../../core/errors.js";
+import { fromFailure, isEndState } from "../../core/job.js";
+import type { Exchange, Finished, Modality } from "../../core/modality.js";
+import { atMost, nanoPriceOf, type Quote, type Units } from "../../core/usage.js";
+import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { Changes, Watch } from "../ledger/changes.js";
+import type { Database } from "../ledger/database/database.js";
+import { renderError, shownFailure, toRequestError } from "../http/errors.js";
+import { KEEP_ALIVE, KEEP_ALIVE_MS } from "./events.js";
+import type { Exchanges, OpenExchange } from "./exchanges.js";
+import type { FileLinks } from "../http/file-links.js";
+import { getArtifact, readOutput } from "./job-output.js";
+import type { AnsweredJob } from "../ledger/job-record.js";
+import { findJob } from "../ledger/job-records.js";
+import { type DeliveredCharge, letGoOfJob } from "../ledger/let-go.js";
+import type { Limits } from "../http/limits.js";
+import { PieceStream } from "./piece-stream.js";
+import type { Submission } from "./new-job.js";
+import type { SubmitJob } from "./submit-job.js";
+import { POLL_MS } from "./wait.js";
+
+export interface RepliesOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+  readonly changes: Changes;
+  readonly exchanges: Exchanges;
+  readonly links: FileLinks;
+  readonly limits: Limits;
+  readonly submitJob: SubmitJob;
+  /** Reaches the job's worker sooner than its next heartbeat. */
+  readonly cancelAtWorker: (jobId: string) => void;
+}
+
+/** A job that runs while its caller waits. */
+export interface RunningReply {
+  readonly exchange: Exchange;
+  /** Aborts when the caller reads so slowly that what is unread was given up. */
+  readonly overrun: AbortSignal;
+  /** Lets go of the job: cancels it where it still runs. */
+  close(): Promise<void>;
+}
+
+/** Submits a job and follows it until `signal` aborts or it is closed. */
+export async function startReply(
+  options: RepliesOptions,
+  submission: Submission,
+  { origin, signal }: { readonly origin: string; readonly signal: AbortSignal },
+): Promise<RunningReply> {
+  const { id, path } = submission;
+  const open = options.exchanges.open(id);
+  // Both stand before the job does: a worker may end it before the database has answered here.
+  const watch = options.changes.watch(id);
+  try {
+    const job = await options.submitJob(submission);
+    if (job.id !== id) throw repeated(job.id);
+    const ending = followEnd(options.database, { submission, signal, open, watch });
+    const settled = settle(options, submission, ending);
+    const { quote } = job;
+    let isOver = false;
+    let failure: unknown;
+    // A failed job is let go of like one that runs: that changes nothing.
+    void ending.then(
+      () => (isOver = true),
+      (thrown: unknown) => (failure = thrown),
+    );
+    // What ended by the service's own fault is given.
+    const isLeft = () => open.overrun.aborted || [signal.reason, failure].some(isCancelled);
+    const exchange: Exchange = {
+      id,
+      model: job.model,
+      path,
+      createdAtMs: job.createdAtMs,
+      request: job.request,
+      chunks: open.chunks,
+      finished: async () => await finish(options, await ending),
+      readFile: async (variant) =>
+        await options.store.readBytes(getArtifact(await ending, variant).id),
+      fileUrl: (variant) => `${origin}${options.links.make(id, variant)}`,
+    };
+    return {
+      exchange,
+      overrun: open.overrun,
+      async close() {
+        open.close();
+        // What has completed cannot be cancelled.
+        if (!isOver)
+          await letGo(options, submission, chargeFor(quote, isLeft() ? open.delivered : {}));
+        await settled;
+      },
+    };
+  } catch (error) {
+    open.close();
+    watch.close();
+    throw error;
+  }
+}
+
+/** Sends the answer with the status of what went wrong, as long as nothing of it was sent. */
+export async function sendReply(
+  modality: Modality,
+  running: RunningReply,
+  reply: FastifyReply,
+): Promise<unknown> {
+  if (modality.answer === undefined)
+    throw new JobError("server_error", `${modality.name} does not answer`);
+  let streaming = false;
+  try {
+    const answer = await modality.answer(running.exchange);
+    if ("json" in answer) return await reply.send(answer.json);
+    reply.type(answer.mediaType);
+    if (!isStream(answer.body)) return await reply.send(answer.body);
+    const body = await begin(answer.body, answer.mediaType);
+    streaming = true;
+    reply.headers({ "cache-control": "no-store", "x-accel-buffering": "no" });
+    const stream = new PieceStream(withEnd(body, answer.mediaType, running));
+    // A caller who reads nothing would not read an error either.
+    running.overrun.addEventListener("abort", () => stream.destroy());
+    return await reply.send(stream);
+  } finally {
+    if (!streaming) await running.close();
+  }
+}
+
+interface Following {
+  readonly submission: Submission;
+  readonly signal: AbortSignal;
+  readonly open: OpenExchange;
+  readonly watch: Watch;
+}
+
+/** Counts the tokens of a completed job. Never rejects: an outage may forget a minute's tokens. */
+async function settle(
+  { limits }: RepliesOptions,
+  { caller, isFree = false }: Submission,
+  ending: Promise<AnsweredJob>,
+): Promise<void> {
+  try {
+    const { usage } = await ending;
+    const tokens = tokensOf(usage ?? {});
+    if (tokens > 0 && !isFree) await limits.takeTokens(caller.project, tokens);
+  } catch {
+    // Whoever waits for the end sees why it failed.
+  }
+}
+
+function isCancelled(thrown: unknown): boolean {
+  return thrown instanceof JobError && thrown.code === "cancelled";
+}
+
+/** What the delivered part of an answer costs: never more units than were quoted. */
+function chargeFor({ prices, units: most }: Quote, delivered: Units): DeliveredCharge {
+  const units = atMost(delivered, most);
+  return { units, amountNanoUsd: nanoPriceOf(prices, units) };
+}
+
+/**
+ * Cancels a job that still runs, charges for what its caller was given of the answer, and counts its
+ * tokens. While the database is away the job's lease goes on, and so does the job: it is tried again
+ * for some seconds.
+ */
+async function letGo(
+  { database, cancelAtWorker, limits }: RepliesOptions,
+  { id, caller, isFree = false }: Submission,
+  charge: DeliveredCharge,
+): Promise<void> {
+  const { project } = caller;
+  const letGoOnce = async () =>
+    await letGoOfJob(database.kysely, { jobId: id, projectId: project.id, charge });
+  try {
+    const { wasOpen, isCharged } = await pRetry(letGoOnce, {
+      retries: 5,
+      minTimeout: 200,
+      shouldRetry: ({ error }) => isOutage(error),
+    });
+    if (wasOpen) cancelAtWorker(id);
+    const tokens = tokensOf(charge.units);
+    if (isCharged && tokens > 0 && !isFree) await limits.takeTokens(project, tokens);
+  } catch {
+    // The job ends by itself: it completes, or its lease does.
+  }
+}
+
+function tokensOf({ inputTokens = 0, outputTokens = 0 }: Units): number {
+  return inputTokens + outputTokens;
+}
+
+/** The completed job; rejects with the failed one's error, or with the reason of `signal`. */
+async function followEnd(
+  database: Database,
+  { submission, signal, open, watch }: Following,
+): Promise<AnsweredJob> {
+  const { id, caller, modality } = submission;
+  const scope = { projectId: caller.project.id, modality: modality.name };
+  try {
+    for (;;) {
+      const told = await Promise.race([open.completed, watch.next(POLL_MS, signal)]);
+      const record = told ?? (await findJob(database.kysely, scope, id).catch(undefinedInOutage));
+      if (record !== undefined && isEndState(record.state)) {
+        if (record.state === "failed") throw failureOf(record);
+        open.end();
+        return record;
+      }
+      signal.throwIfAborted();
+    }
+  } catch (thrown) {
+    const error = toRequestError(thrown);
+    open.fail(error);
+    throw error;
+  } finally {
+    watch.close();
+  }
+}
+
+/** The job goes on without the database, so its caller waits on. */
+function undefinedInOutage(thrown: unknown): undefined {
+  if (!isOutage(thrown)) throw thrown;
+}
+
+async function finish({ store }: RepliesOptions, record: AnsweredJob): Promise<Finished> {
+  const { usage, ended_at: endedAt } = record;
+  const output = await readOutput(store, record);
+  return { output, usage: usage ?? { gpuMs: 0 }, completedAtMs: endedAt?.getTime() ?? 0 };
+}
+
+function failureOf({ failure }: AnsweredJob): JobError {
+  return fromFailure(shownFailure(failure ?? { code: "server_error", message: "the job failed" }));
+}
+
+function repeated(id: string): JobError {
+  const message = `This Idempotency-Key was used before: its answer belonged to ${id}.`;
+  return new JobError("idempotency_conflict", message);
+}
+
+type StreamBody = AsyncIterable<string | Uint8Array>;
+type Body = Exclude<Answer, { readonly json: unknown }>["body"];
+
+function isStream(body: Body): body is StreamBody {
+  return typeof body === "object" && Symbol.asyncIterator in body;
+}
+
+/**
+ * Waits for the first piece: what fails before it is answered with a status. A stream of events begins
+ * without it when it is long in coming, and says that it lives.
+ */
+async function begin(
+  body: StreamBody,
+  mediaType: string,
+): Promise<AsyncGenerator<string | Uint8Array>> {
+  const iterator = body[Symbol.asyncIterator]();
+  const first = iterator.next();
+  const isPaced = mediaType === EVENT_STREAM;
+  if (!isPaced) await first;
+  else await isSettledIn(first, KEEP_ALIVE_MS);
+  return (async function* () {
+    try {
+      let next = first;
+      for (;;) {
+        while (isPaced && !(await isSettledIn(next, KEEP_ALIVE_MS))) yield KEEP_ALIVE;
+        const { done = false, value } = await next;
+        if (done) return;
+        yield value;
+        next = iterator.next();
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  })();
+}
+
+/** Whether it resolves in time; rejects where it does. Runs for every piece of every answer. */
+function isSettledIn(promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, timeoutMs, false);
+    promise.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** A stream of events ends in an error event; any other is broken off, so that it is not taken for whole. */
+async function* withEnd(
+  body: AsyncGenerator<string | Uint8Array>,
+  mediaType: string,
+  running: RunningReply,
+): AsyncGenerator<Buffer> {
+  try {
+    for await (const piece of body) yield Buffer.from(piece);
+  } catch (thrown) {
+    if (mediaType !== EVENT_STREAM) throw thrown;
+    yield Buffer.from(serverSentEvent(renderError(toRequestError(thrown)).body));
+  } finally {
+    await running.close();
+  }
+}

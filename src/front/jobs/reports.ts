@@ -1,0 +1,316 @@
+import { LRUCache } from "lru-cache";
+import { type Artifact, attemptFolder } from "../../core/artifact.js";
+import { isBlamed, JobError } from "../../core/errors.js";
+import type {
+  ClaimResult,
+  CompletionReport,
+  CompletionResult,
+  FailureReport,
+  FailureResult,
+  HeartbeatResult,
+  LeaseRef,
+  ProgressReport,
+  ReleaseReport,
+  WorkerOrders,
+  WorkerStatus,
+} from "../../core/reports.js";
+import { traced, type Tracer, UNTRACED } from "../../core/tracing.js";
+import { nanoPriceOf, type Prices, priceOf, UNIT_NAMES, type Units } from "../../core/usage.js";
+import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { Database } from "../ledger/database/database.js";
+import { withOutages } from "../http/errors.js";
+import type { Exchanges } from "./exchanges.js";
+import type { Fencing } from "../ledger/fencing.js";
+import { type Claimer, claimJobs } from "../ledger/claims.js";
+import { type Completion, completeJobs } from "../ledger/completions.js";
+import {
+  closeAttempt,
+  failAttempt,
+  findEnding,
+  findLiveLease,
+  findOwnLease,
+  LEASE_MS,
+  recordProgress,
+  releaseJob,
+  renewLease,
+  RETRY_DELAYS_MS,
+} from "../ledger/jobs.js";
+import type { CompletedRun } from "../ledger/paces.js";
+import { together } from "../../core/async/together.js";
+import { noteWorker } from "../ledger/workers.js";
+
+/** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
+export interface ReportHandlers {
+  readonly claim: (jobId: string, workerId: string) => Promise<ClaimResult>;
+  readonly heartbeat: (lease: LeaseRef, workerId: string) => Promise<HeartbeatResult>;
+  readonly progress: (
+    report: ProgressReport,
+  ) => Promise<Pick<HeartbeatResult, "outcome" | "cancel">>;
+  readonly complete: (report: CompletionReport) => Promise<CompletionResult>;
+  readonly fail: (report: FailureReport) => Promise<FailureResult>;
+  readonly release: (report: ReleaseReport) => Promise<CompletionResult>;
+  readonly announce: (status: WorkerStatus) => Promise<WorkerOrders>;
+}
+
+export interface ReportsOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+  /** Answers that callers of this replica wait for. */
+  readonly exchanges: Exchanges;
+  readonly fencing: Fencing;
+  /** Room in the queue, or a job that is to go there. */
+  readonly wakeOutbox: () => void;
+  /** A job has completed: what it took. */
+  readonly noteRun: (run: CompletedRun) => void;
+  readonly tracer?: Tracer;
+}
+
+const HELD = { outcome: "held", cancel: false } as const;
+const ENDED = { outcome: "stale", cancel: false } as const;
+const RECORDED = { outcome: "recorded" } as const;
+/** Reports that one transaction takes. */
+const MOST_TOGETHER = 32;
+
+export function createReportHandlers({
+  database,
+  store,
+  exchanges,
+  fencing,
+  wakeOutbox,
+  noteRun,
+  tracer = UNTRACED,
+}: ReportsOptions): ReportHandlers {
+  const db = database.kysely;
+  // Prices and units of accepted jobs never change: what a claim read is still true at the end.
+  const quotes = new LRUCache<string, QuotedJob>({ max: REMEMBERED });
+  const completed = new LRUCache<string, true>({ max: REMEMBERED });
+  const claimShared = together(claimer(database), MOST_TOGETHER);
+  const charge = traceCharges(together(completer(database), MOST_TOGETHER), tracer);
+  const handlers = {
+    async claim(jobId: string, workerId: string): Promise<ClaimResult> {
+      const { claim, othersWait } = await claimShared({ jobId, workerId });
+      if (othersWait) wakeOutbox();
+      if (claim === undefined) return await refuseClaim(database, jobId);
+      const { attempt, prices, checkpoint, reportTo } = claim;
+      quotes.set(jobId, claim);
+      exchanges.hold({ jobId, token: claim.token }, LEASE_MS);
+      const token = fencing.seal(jobId, claim.token);
+      const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
+      return { outcome: "leased", lease, checkpoint, ...(reportTo !== null && { reportTo }) };
+    },
+    async heartbeat(lease: LeaseRef): Promise<HeartbeatResult> {
+      const renewed = await renewLease(db, lease);
+      if (renewed !== undefined) {
+        exchanges.hold(lease, LEASE_MS);
+        return { ...HELD, leaseMs: LEASE_MS, ...renewed };
+      }
+      return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
+    },
+    async progress(report: ProgressReport) {
+      const taken = await exchanges.take(report);
+      if (taken !== undefined) return taken;
+      // A short job's first words often come after its end, on a stream of their own.
+      if (completed.has(report.jobId)) return ENDED;
+      const progress = { percent: report.fraction * 100, stage: report.stage };
+      if (await recordProgress(db, report, progress)) return HELD;
+      return await refuseLease(database, report.jobId);
+    },
+    async complete(report: CompletionReport, sealed: number): Promise<CompletionResult> {
+      const folders = foldersOf(report, sealed);
+      const quote = quotes.get(report.jobId) ?? (await readQuote(database, report.jobId));
+      if (quote !== undefined) checkCompletion(quote, report);
+      checkOwn(report.artifacts, folders);
+      const missing = await findMissing(store, report.artifacts);
+      if (missing !== undefined && (await findOwnLease(db, report)) !== undefined)
+        throw artifactsError(`${missing.id} of ${missing.byteLength} bytes is not in the store`);
+      const isAwaited = exchanges.awaits(report.jobId);
+      const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
+      const done = await charge({ report, amountNanoUsd, isAwaited });
+      if (done === null) return await refuseCompletion({ database, store }, report, folders);
+      quotes.delete(report.jobId);
+      completed.set(report.jobId, true);
+      exchanges.complete(done);
+      noteRun(done);
+      return RECORDED;
+    },
+    fail: async (report: FailureReport) => await recordFailure(database, report),
+    async release(report: ReleaseReport, sealed: number): Promise<CompletionResult> {
+      if (report.checkpoint !== null) checkOwn([report.checkpoint], foldersOf(report, sealed));
+      if (await releaseJob(db, report)) return RECORDED;
+      const ending = await findEnding(db, report.jobId);
+      const repeated =
+        ending?.token === report.token && ending.state === "in_progress" && !ending.held;
+      return repeated ? RECORDED : { outcome: "stale" };
+    },
+    announce: async (status: WorkerStatus) => await noteWorker(db, status),
+  };
+  /** From here on a token is the ledger's number of a claim; what no front made is nobody's lease. */
+  const fenced =
+    <Report extends LeaseRef, Answer>(
+      stale: Answer,
+      handle: (report: Report, sealed: number) => Promise<Answer>,
+    ): ((report: Report) => Promise<Answer>) =>
+    async (report) => {
+      const token = fencing.open(report);
+      return token === undefined
+        ? stale
+        : await withOutages(handle({ ...report, token }, report.token));
+    };
+  const noLease = { outcome: "stale", cancel: false, leaseMs: 0, drain: false } as const;
+  const stale = { outcome: "stale" } as const;
+  const heartbeat = fenced<LeaseRef, HeartbeatResult>(noLease, (lease) =>
+    handlers.heartbeat(lease),
+  );
+  return {
+    claim: (...call) => withOutages(handlers.claim(...call)),
+    heartbeat: (lease) => heartbeat(lease),
+    progress: fenced<ProgressReport, Pick<HeartbeatResult, "outcome" | "cancel">>(ENDED, (report) =>
+      handlers.progress(report),
+    ),
+    complete: fenced<CompletionReport, CompletionResult>(stale, (...call) =>
+      handlers.complete(...call),
+    ),
+    fail: fenced({ outcome: "stale", retryAfterMs: 0 }, handlers.fail),
+    release: fenced<ReleaseReport, CompletionResult>(stale, (...call) => handlers.release(...call)),
+    announce: (...call) => withOutages(handlers.announce(...call)),
+  };
+}
+
+function claimer({ kysely }: Database) {
+  return async (claimers: readonly Claimer[]) => await claimJobs(kysely, claimers);
+}
+
+function completer({ kysely }: Database) {
+  return async (completions: readonly Completion[]) => await completeJobs(kysely, completions);
+}
+
+/** The transaction that ends a job and charges for it, in a span of each job that shares it. */
+function traceCharges<Answer>(complete: (one: Completion) => Promise<Answer>, tracer: Tracer) {
+  return async (completion: Completion): Promise<Answer> => {
+    const { traceparent: parent, cost } = completion.report;
+    const attributes = { "framemill.cost.micro_usd": cost.amountMicroUsd };
+    const span = tracer.start("charge", { parent, attributes });
+    return await traced(span, async () => await complete(completion));
+  };
+}
+
+async function refuseLease({ kysely }: Database, jobId: string) {
+  const ending = await findEnding(kysely, jobId);
+  return { outcome: "stale", cancel: ending?.failure?.code === "cancelled" } as const;
+}
+
+async function refuseClaim({ kysely }: Database, jobId: string): Promise<ClaimResult> {
+  const retryAfterMs = await findLiveLease(kysely, jobId);
+  return retryAfterMs === undefined
+    ? { outcome: "already-done" }
+    : { outcome: "busy", retryAfterMs: Math.max(1, retryAfterMs) };
+}
+
+async function refuseCompletion(
+  { database: { kysely }, store }: Pick<ReportsOptions, "database" | "store">,
+  report: CompletionReport,
+  folders: readonly string[],
+): Promise<CompletionResult> {
+  const ending = await findEnding(kysely, report.jobId);
+  if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
+  await removeOrphans(store, folders, ending?.checkpoint_id ?? null);
+  return { outcome: "stale" };
+}
+
+async function recordFailure({ kysely }: Database, report: FailureReport): Promise<FailureResult> {
+  const isOwn = isBlamed(report.failure.code);
+  const failed = await failAttempt(kysely, report, isOwn);
+  if (failed !== undefined)
+    return failureResult(failed.state, isOwn ? failed.crashes : failed.setbacks);
+  const ending = await findEnding(kysely, report.jobId);
+  if (ending?.token !== report.token) return { outcome: "stale", retryAfterMs: 0 };
+  if (ending.state === "failed") {
+    // Cancelled while it ran: nothing moves, but its GPU time is known only now.
+    await closeAttempt(kysely, report);
+    return failureResult("failed", 0);
+  }
+  const repeated = ending.state === "in_progress" && !ending.held;
+  return repeated ? failureResult("in_progress", 1) : { outcome: "stale", retryAfterMs: 0 };
+}
+
+/** `times` it ended so: each pause is longer than the one before. */
+function failureResult(state: "in_progress" | "failed", times: number): FailureResult {
+  if (state === "failed") return { outcome: "failed", retryAfterMs: 0 };
+  const step = Math.min(Math.max(times - 1, 0), RETRY_DELAYS_MS.length - 1);
+  return { outcome: "retry", retryAfterMs: RETRY_DELAYS_MS[step] ?? RETRY_DELAYS_MS[0] };
+}
+
+/** What is fixed of a job's price when it is accepted. */
+interface QuotedJob {
+  readonly prices: Prices;
+  readonly quotedUnits: Units;
+  /** Null for a polled job. */
+  readonly reportTo: string | null;
+}
+
+/** What this replica knows of attempts without asking the ledger, each of the last so many. */
+const REMEMBERED = 10_000;
+
+async function readQuote({ kysely }: Database, jobId: string): Promise<QuotedJob | undefined> {
+  return await kysely
+    .selectFrom("jobs")
+    .select(["prices", "quoted_units as quotedUnits", "report_to as reportTo"])
+    .where("id", "=", jobId)
+    .executeTakeFirst();
+}
+
+/** A caller never pays another price, nor more, than was quoted, and never for a file that is not there. */
+function checkCompletion(quote: QuotedJob, { usage, cost, artifacts }: CompletionReport): void {
+  const { prices, quotedUnits: most, reportTo } = quote;
+  const beyond = UNIT_NAMES.find((name) => (usage[name] ?? 0) > (most[name] ?? 0));
+  if (beyond !== undefined)
+    throw costError(`${beyond} is above what was quoted, got ${usage[beyond] ?? 0}`);
+  if (cost.amountMicroUsd !== priceOf(prices, usage))
+    throw costError(
+      `the amount is not what the lease's prices make of the units, got ${cost.amountMicroUsd}`,
+    );
+  if (reportTo === null && !artifacts.some(({ variant }) => variant === "content"))
+    throw artifactsError("a polled job has an artifact of variant content, got none");
+}
+
+function costError(message: string): JobError {
+  return new JobError("invalid_value", `cost: ${message}`, { param: "cost" });
+}
+
+function artifactsError(message: string): JobError {
+  return new JobError("invalid_value", `artifacts: ${message}`, { param: "artifacts" });
+}
+
+/** Where an attempt's files may lie: workers of before put them under the token as they knew it. */
+function foldersOf({ jobId, token }: LeaseRef, sealed: number): readonly string[] {
+  return [attemptFolder(jobId, token), attemptFolder(jobId, sealed)];
+}
+
+function checkOwn(artifacts: readonly Artifact[], folders: readonly string[]): void {
+  const foreign = artifacts.find(({ id }) => !folders.some((folder) => id.startsWith(folder)));
+  if (foreign !== undefined) throw artifactsError(`${foreign.id} is not below ${folders[0]}`);
+}
+
+/** An artifact that is not in the store as it was reported. */
+async function findMissing(
+  store: ArtifactStore,
+  artifacts: readonly Artifact[],
+): Promise<Artifact | undefined> {
+  const sizes = await Promise.all(artifacts.map(({ id }) => store.findSize(id))).catch(
+    (cause: unknown) => {
+      // A store that does not answer is away: the worker asks again.
+      throw new JobError("service_unavailable", "the artifact store does not answer", { cause });
+    },
+  );
+  return artifacts.find(({ byteLength }, index) => sizes[index] !== byteLength);
+}
+
+/** What a late worker uploaded belongs to nobody, unless the next attempt resumes from it. */
+async function removeOrphans(
+  store: ArtifactStore,
+  folders: readonly string[],
+  checkpointId: string | null,
+): Promise<void> {
+  for (const folder of folders)
+    if (checkpointId?.startsWith(folder) !== true) await store.removeAll(folder);
+}

@@ -1,0 +1,314 @@
+import { setMaxListeners } from "node:events";
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { EVENT_STREAM } from "../../core/answer.js";
+import { JobError } from "../../core/errors.js";
+import { isEndState } from "../../core/job.js";
+import type { Modality, ModelInfo } from "../../core/modality.js";
+import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { Changes } from "../ledger/changes.js";
+import { addChargeRoute } from "./charges.js";
+import { chooseArtifact, sendArtifact } from "./content.js";
+import type { Database } from "../ledger/database/database.js";
+import { resourceCode } from "../http/errors.js";
+import type { Estimates } from "./estimates.js";
+import { jobEvents } from "./events.js";
+import { LINK_SECONDS } from "../http/file-links.js";
+import { readOutput } from "./job-output.js";
+import { sendPicture } from "./job-pictures.js";
+import type { JobRecord } from "../ledger/job-record.js";
+import { findJob, listJobs, type JobScope } from "../ledger/job-records.js";
+import { cancelJob, deleteJob } from "../ledger/jobs.js";
+import type { LongBodies } from "../http/long-bodies.js";
+import { getModel, renderModel, renderModels } from "../http/models.js";
+import { renderJob } from "./render-job.js";
+import { parsePage, renderPage, type RawPageQuery } from "../http/pages.js";
+import { sendReply, startReply, type RepliesOptions } from "./replies.js";
+import { abortOnClose, callerOf } from "../http/request-state.js";
+import { readSubmission } from "./submission.js";
+import type { SubmitJob } from "./submit-job.js";
+import { parseWait, waitForEnd } from "./wait.js";
+import type { WatchLimit } from "../http/watch-limit.js";
+import type { LookAtJob } from "./watched-jobs.js";
+
+export interface RoutesOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+  readonly changes: Changes;
+  readonly look: LookAtJob;
+  readonly watches: WatchLimit;
+  readonly estimates: Estimates;
+  readonly models: readonly ModelInfo[];
+  readonly longBodies: LongBodies;
+  readonly submitJob: SubmitJob;
+  readonly replies: RepliesOptions;
+  readonly publicUrl: string | undefined;
+  readonly randomBytes: (byteLength: number) => Uint8Array;
+  /** Aborts when the server closes: long answers end. */
+  readonly closing: AbortSignal;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** How long an answer under way keeps a closing server, in milliseconds. */
+const CLOSE_GRACE_MS = 20_000;
+
+interface JobRequest {
+  Params: { readonly id: string };
+  Querystring: { readonly wait?: unknown; readonly variant?: unknown };
+}
+
+/** One modality's jobs, as the handlers below see them. */
+interface Resource extends RoutesOptions {
+  readonly modality: Modality;
+  readonly render: (job: JobRecord) => Promise<Record<string, unknown>>;
+}
+
+/** What belongs to no modality: the models, and what jobs have cost. */
+export function addCommonRoutes(
+  app: FastifyInstance,
+  { models, database }: Pick<RoutesOptions, "models" | "database">,
+): void {
+  app.get("/v1/models", async () => renderModels(models));
+  app.get<JobRequest>("/v1/models/:id", async ({ params }) =>
+    renderModel(getModel(models, params.id)),
+  );
+  addChargeRoute(app, database);
+}
+
+/** The resource of one polled modality: create, list, read, watch, cancel, download, delete. */
+export function addJobRoutes(
+  app: FastifyInstance,
+  modality: Modality,
+  options: RoutesOptions,
+): void {
+  const { path } = modality.endpoint;
+  const resource = createResource(modality, options);
+  const post = routeOptions(modality);
+  app.post(path, post, (request) => create(resource, request));
+  app.get<{ Querystring: RawPageQuery }>(path, (request) => list(resource, request, request.query));
+  addResourceRoutes(app, resource);
+  app.get<JobRequest>(`${path}/:id/events`, (request, reply) =>
+    follow(resource, { ...idOf(request), request, reply }),
+  );
+  app.route<JobRequest>({
+    method: ["GET", "HEAD"],
+    url: `${path}/:id/content`,
+    exposeHeadRoute: false,
+    handler: (request, reply) =>
+      download(resource, { ...idOf(request), request, reply, variant: request.query.variant }),
+  });
+  app.get<JobRequest>(`${path}/:id/link`, (request) =>
+    link(resource, request, { ...idOf(request), variant: request.query.variant }),
+  );
+  const { preview } = modality.endpoint;
+  if (preview === undefined) return;
+  app.get<JobRequest>(`${path}/:id/preview`, async (request, reply) => {
+    const job = await getJob(resource, request, idOf(request).id);
+    const { endpoint } = modality;
+    return await sendPicture({ ...options, endpoint, preview }, job, reply);
+  });
+}
+
+/** One replied modality: the answer to its request, and what it stored of it where it does. */
+export function addReplyRoutes(
+  app: FastifyInstance,
+  modality: Modality,
+  options: RoutesOptions,
+): void {
+  const { path, aliases = [], isResource = false } = modality.endpoint;
+  const resource = createResource(modality, options);
+  const own = routeOptions(modality);
+  const post = { ...own, config: { ...own.config, spendsTokens: true } };
+  // One for all requests: each would leave a listener on a signal that lives as long as the server.
+  const closing = afterGrace(options.closing);
+  for (const url of [path, ...aliases])
+    app.post(url, post, (request, reply) => answer(resource, { request, reply, closing }));
+  if (isResource) addResourceRoutes(app, resource);
+}
+
+function routeOptions({ endpoint: { maxBodyBytes, maxBodyValues } }: Modality) {
+  return {
+    ...(maxBodyBytes !== undefined && { bodyLimit: maxBodyBytes }),
+    config: { keepsLongBody: true, ...(maxBodyValues !== undefined && { maxBodyValues }) },
+  };
+}
+
+function createResource(modality: Modality, options: RoutesOptions): Resource {
+  return {
+    ...options,
+    modality,
+    async render(job) {
+      await options.estimates.refresh();
+      const output = await readOutput(options.store, job);
+      // An answer is its output; a polled object stays without.
+      if (output === undefined && modality.endpoint.isResource === true)
+        throw new JobError(
+          resourceCode(modality.endpoint.object, "expired"),
+          `the output of ${job.id} was too long to be kept for more than 24 hours`,
+        );
+      return renderJob(modality, { ...job, output: output ?? null }, options.estimates);
+    },
+  };
+}
+
+function addResourceRoutes(app: FastifyInstance, resource: Resource): void {
+  const { path } = resource.modality.endpoint;
+  app.get<JobRequest>(`${path}/:id`, (request, reply) =>
+    read(resource, { ...idOf(request), request, reply, wait: request.query.wait }),
+  );
+  app.delete<JobRequest>(`${path}/:id`, (request) => remove(resource, request, idOf(request).id));
+  app.post<JobRequest>(`${path}/:id/cancel`, (request) =>
+    cancel(resource, request, idOf(request).id),
+  );
+}
+
+interface ReplyExchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly closing: AbortSignal;
+}
+
+async function answer(resource: Resource, { request, reply, closing }: ReplyExchange) {
+  const { modality, replies, publicUrl } = resource;
+  const submission = await readSubmission(request, resource);
+  const origin = originOf(request, publicUrl);
+  const signal = abortOnClose(reply, closing);
+  const running = await startReply(replies, submission, { origin, signal });
+  reply.header("x-job-id", submission.id);
+  return await sendReply(modality, running, reply);
+}
+
+/** Answers under way may end before the server does. */
+function afterGrace(closing: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  setMaxListeners(0, late.signal);
+  const wait = () => setTimeout(() => late.abort(), CLOSE_GRACE_MS).unref();
+  if (closing.aborted) wait();
+  else closing.addEventListener("abort", wait, { once: true });
+  return late.signal;
+}
+
+interface JobExchange {
+  readonly id: string;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+async function create(resource: Resource, request: FastifyRequest) {
+  const submission = await readSubmission(request, resource);
+  const { id } = await resource.submitJob(submission);
+  return await resource.render(await getJob(resource, request, id));
+}
+
+async function list(resource: Resource, request: FastifyRequest, query: RawPageQuery) {
+  const { limit, order, after } = parsePage(query);
+  const afterSeq = after === undefined ? undefined : await findSeq(resource, request, after);
+  const page = { limit: limit + 1, order, ...(afterSeq !== undefined && { afterSeq }) };
+  const jobs = await listJobs(resource.database.kysely, scopeOf(resource, request), page);
+  return renderPage(await Promise.all(jobs.map((job) => resource.render(job))), limit);
+}
+
+async function read(resource: Resource, exchange: JobExchange & { readonly wait: unknown }) {
+  const { id: jobId, request, reply, wait } = exchange;
+  const waitMs = parseWait(wait);
+  const readJob = () => getJob(resource, request, jobId);
+  const job = await readJob();
+  if (waitMs === 0 || isEndState(job.state)) return await resource.render(job);
+  const { changes, now, look, watches, closing } = resource;
+  const signal = abortOnClose(reply, closing);
+  watches.take(scopeOf(resource, request).projectId, signal);
+  const waiting = { jobId, waitMs, signal, now, look, read: readJob };
+  return await resource.render(await waitForEnd(changes, waiting));
+}
+
+async function follow(resource: Resource, { id, request, reply }: JobExchange): Promise<unknown> {
+  const { modality, estimates, changes, closing, now, database, look, watches } = resource;
+  const scope = scopeOf(resource, request);
+  await getJob(resource, request, id);
+  await estimates.refresh();
+  const signal = abortOnClose(reply, closing);
+  watches.take(scope.projectId, signal);
+  const events = jobEvents(changes, {
+    jobId: id,
+    signal,
+    now,
+    look,
+    read: () => findJob(database.kysely, scope, id),
+    render: (job) => renderJob(modality, job, estimates),
+  });
+  reply.headers({
+    "content-type": EVENT_STREAM,
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+  });
+  return await reply.send(Readable.from(events, { objectMode: true }));
+}
+
+async function cancel(resource: Resource, request: FastifyRequest, id: string) {
+  const { projectId } = scopeOf(resource, request);
+  await getJob(resource, request, id);
+  await cancelJob(resource.database.kysely, id, projectId);
+  return await resource.render(await getJob(resource, request, id));
+}
+
+async function remove(resource: Resource, request: FastifyRequest, id: string) {
+  const { projectId } = scopeOf(resource, request);
+  const db = resource.database.kysely;
+  await getJob(resource, request, id);
+  await cancelJob(db, id, projectId);
+  await deleteJob(db, id, projectId);
+  await resource.store.removeAll(`${id}/`);
+  return { id, object: `${resource.modality.endpoint.object}.deleted`, deleted: true };
+}
+
+async function download(
+  resource: Resource,
+  { id, request, reply, variant }: JobExchange & { readonly variant: unknown },
+): Promise<unknown> {
+  const job = await getJob(resource, request, id);
+  const artifact = chooseArtifact(resource.modality.endpoint, job, variant);
+  const name = artifact.variant === "content" ? id : `${id}-${artifact.variant}`;
+  return await sendArtifact(resource.store, request, reply, { artifact, name });
+}
+
+/** An address that downloads the file without a key: what a player or a page can be given. */
+async function link(
+  resource: Resource,
+  request: FastifyRequest,
+  { id, variant }: { readonly id: string; readonly variant: unknown },
+) {
+  const { modality, replies, publicUrl } = resource;
+  const job = await getJob(resource, request, id);
+  const artifact = chooseArtifact(modality.endpoint, job, variant);
+  const url = `${originOf(request, publicUrl)}${replies.links.make(id, artifact.variant)}`;
+  return { object: "link", url, media_type: artifact.mediaType, expires_in: LINK_SECONDS };
+}
+
+function originOf(request: FastifyRequest, publicUrl: string | undefined): string {
+  return publicUrl ?? `${request.protocol}://${request.host}`;
+}
+
+async function getJob(resource: Resource, request: FastifyRequest, id: string): Promise<JobRecord> {
+  const { object } = resource.modality.endpoint;
+  const job = await findJob(resource.database.kysely, scopeOf(resource, request), id);
+  if (job?.kept === true) return job;
+  const message = `no ${object} has the id ${JSON.stringify(id)}`;
+  throw new JobError(resourceCode(object, "not_found"), message, { param: "id" });
+}
+
+async function findSeq(resource: Resource, request: FastifyRequest, id: string): Promise<number> {
+  const job = await findJob(resource.database.kysely, scopeOf(resource, request), id);
+  if (job !== undefined) return job.seq;
+  throw new JobError("invalid_value", "after must be the id of an object of the list", {
+    param: "after",
+  });
+}
+
+function scopeOf({ modality }: Resource, request: FastifyRequest): JobScope {
+  return { projectId: callerOf(request).project.id, modality: modality.name };
+}
+
+function idOf({ params }: { readonly params: JobRequest["Params"] }) {
+  return { id: params.id };
+}

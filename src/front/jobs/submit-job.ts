@@ -1,0 +1,203 @@
+import { sql, type Kysely, type Transaction } from "kysely";
+import { sentFolder } from "../../core/artifact.js";
+import { JobError } from "../../core/errors.js";
+import type { AdmitContext, Modality, ModelInfo } from "../../core/modality.js";
+import { traced, type Tracer } from "../../core/tracing.js";
+import type { Quote } from "../../core/usage.js";
+import type { Broker } from "../../queue/broker.js";
+import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { Database } from "../ledger/database/database.js";
+import { readOutput } from "./job-output.js";
+import { findJob } from "../ledger/job-records.js";
+import { withdrawJob } from "../ledger/jobs.js";
+import { reserveSpending } from "../ledger/ledger.js";
+import { chooseModel } from "../http/models.js";
+import { insertJobs, type InsertedJob, type NewJob } from "../ledger/insert-jobs.js";
+import { draftJob, type DraftOptions, type Submission } from "./new-job.js";
+import type { OutgoingJob } from "../ledger/outbox.js";
+import type { Tables } from "../ledger/database/tables.js";
+import { together } from "../../core/async/together.js";
+
+export interface SubmitOptions extends DraftOptions {
+  readonly database: Database;
+  readonly broker: Broker;
+  readonly models: readonly ModelInfo[];
+  readonly tracer: Tracer;
+  /** Throws `content_policy_violation` for what must not be made. */
+  readonly checkContent: (submission: Submission, prompts: readonly string[]) => Promise<void>;
+}
+
+/** Accepts a job: committed in the ledger, confirmed by the broker, or refused without a trace. */
+export type SubmitJob = (submission: Submission) => Promise<AcceptedJob>;
+
+export interface AcceptedJob {
+  /** Another than the submission's where it repeats an earlier one. */
+  readonly id: string;
+  readonly model: string;
+  readonly request: unknown;
+  readonly quote: Quote;
+  readonly createdAtMs: number;
+}
+
+const OUTAGE_RETRY_SECONDS = 2;
+
+/** `video_` and 32 hexadecimal digits, for example. */
+export function createJobId(
+  { endpoint }: Modality,
+  randomBytes: (byteLength: number) => Uint8Array,
+): string {
+  return `${endpoint.idPrefix}${Buffer.from(randomBytes(16)).toString("hex")}`;
+}
+
+/** Jobs that one transaction inserts. */
+const MOST_TOGETHER = 32;
+/** A longer request, in characters, goes into the ledger by itself. */
+const MAX_SHARED_LENGTH = 16_384;
+
+interface AcceptOptions extends SubmitOptions {
+  /** Inserts a job in a transaction that it may share with others. */
+  readonly insertAlone: (job: NewJob) => Promise<InsertedJob>;
+}
+
+export function createSubmitJob(submitOptions: SubmitOptions): SubmitJob {
+  const { kysely } = submitOptions.database;
+  const insert = async (jobs: readonly NewJob[]) => await insertJobs(kysely, jobs);
+  const insertShared = together(insert, MOST_TOGETHER);
+  const options: AcceptOptions = {
+    ...submitOptions,
+    insertAlone: async (job) =>
+      job.textLength > MAX_SHARED_LENGTH ? await insertOne(kysely, job) : await insertShared(job),
+  };
+  return async (submission) => {
+    const { id } = submission;
+    const model = chooseModel(submission.body, submission.modality, options.models);
+    if (!options.broker.connected) throw queueUnavailable();
+    const forgetInputs = async (): Promise<void> => {
+      await options.store.removeAll(`${id}/`);
+    };
+    const span = options.tracer.start("accept", { parent: submission.traceparent ?? undefined });
+    const accepted = await traced(span, async () => {
+      span.set({ "framemill.job.id": id, "framemill.model": model.id });
+      return await acceptJob(options, submission, model);
+    }).catch(async (error) => {
+      await forgetInputs();
+      throw error;
+    });
+    if (accepted.id !== id) await forgetInputs();
+    else if (await isWithdrawn(options, accepted)) {
+      await forgetInputs();
+      throw queueUnavailable();
+    }
+    return accepted;
+  };
+}
+
+interface Accepted extends AcceptedJob {
+  /** Undefined for an earlier job, and for one that waits for its turn. */
+  readonly outgoing?: OutgoingJob | undefined;
+}
+
+async function insertOne(db: Kysely<Tables>, job: NewJob): Promise<InsertedJob> {
+  const [inserted] = await insertJobs(db, [job]);
+  return inserted ?? { outgoing: undefined, createdAtMs: 0 };
+}
+
+async function acceptJob(
+  options: AcceptOptions,
+  submission: Submission,
+  model: ModelInfo,
+): Promise<Accepted> {
+  const { database, checkContent } = options;
+  const { id, modality, caller } = submission;
+  const context = admitContext(options, submission, model);
+  const request = submission.request ?? (await modality.admit(submission.body, context));
+  await checkContent(submission, modality.promptsOf?.(request) ?? []);
+  const job = await draftJob(options, submission, { model, request });
+  const accepted = { id, model: model.id, request, quote: job.quote };
+  if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(job)) };
+  return await database.kysely.transaction().execute(async (trx) => {
+    const earlierId = await findEarlier(trx, submission);
+    if (earlierId !== undefined) return { ...accepted, id: earlierId, createdAtMs: 0 };
+    await reserveSpending(trx, caller.project, job.quote.amountNanoUsd);
+    return { ...accepted, ...(await insertOne(trx, job)) };
+  });
+}
+
+/** Whether one statement is enough: no earlier request to find, and no limit to keep to. */
+function standsAlone({ modality, caller, idempotencyKey }: Submission): boolean {
+  const isPolled = modality.endpoint.delivery === "poll";
+  return !isPolled && idempotencyKey === null && caller.project.monthlyLimitMicroUsd === null;
+}
+
+function admitContext(
+  { database, store }: SubmitOptions,
+  { id, path, caller, modality }: Submission,
+  model: ModelInfo,
+): AdmitContext {
+  const scope = { projectId: caller.project.id, modality: modality.name };
+  return {
+    model,
+    path,
+    saveInput: inputSaver(store, id),
+    async findEarlier(earlierId) {
+      const earlier = await findJob(database.kysely, scope, earlierId);
+      if (earlier === undefined || !earlier.kept || earlier.state !== "completed") return undefined;
+      const output = await readOutput(store, earlier);
+      return output === undefined ? undefined : { request: earlier.request, output };
+    },
+  };
+}
+
+/** Waits for the broker; a job it did not confirm is taken back unless a worker has it already. */
+async function isWithdrawn(
+  { database, outbox }: SubmitOptions,
+  { outgoing }: Accepted,
+): Promise<boolean> {
+  if (outgoing === undefined) return false;
+  return await outbox.publish(outgoing).then(
+    () => false,
+    async () => await withdrawJob(database.kysely, outgoing.id),
+  );
+}
+
+/** The job that this request repeats. Requests with the same key or body take turns here. */
+async function findEarlier(
+  trx: Transaction<Tables>,
+  { caller, modality, bodyHash, idempotencyKey, repeated }: Submission,
+): Promise<string | undefined> {
+  const subject = `${caller.project.id} ${idempotencyKey ?? bodyHash}`;
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${subject}, 0))`.execute(trx);
+  if (idempotencyKey !== null) {
+    const { rows } = await sql<{ id: string; body_hash: string }>`SELECT id, body_hash FROM jobs
+      WHERE project_id = ${caller.project.id} AND idempotency_key = ${idempotencyKey}`.execute(trx);
+    if (rows[0] !== undefined && rows[0].body_hash !== bodyHash)
+      throw conflict("its first request had another body");
+    return rows[0]?.id;
+  }
+  if (!repeated || modality.endpoint.delivery !== "poll") return undefined;
+  const { rows } = await sql<{ id: string }>`SELECT id FROM jobs
+    WHERE api_key_id = ${caller.apiKeyId} AND modality = ${modality.name}
+      AND body_hash = ${bodyHash} AND created_at > now() - interval '10 minutes'
+      AND kept AND deleted_at IS NULL
+    ORDER BY seq DESC LIMIT 1`.execute(trx);
+  return rows[0]?.id;
+}
+
+function inputSaver(store: ArtifactStore, jobId: string): AdmitContext["saveInput"] {
+  let saved = 0;
+  return async (bytes, mediaType) => {
+    saved += 1;
+    const id = `${sentFolder(jobId)}input-${saved}.${mediaType.replace(/^.*\//, "").replace(/\W/g, "")}`;
+    return await store.putBytes({ id, variant: "input", mediaType }, bytes);
+  };
+}
+
+function queueUnavailable(): JobError {
+  return new JobError("service_unavailable", "The queue takes no jobs at the moment.", {
+    retryAfterSeconds: OUTAGE_RETRY_SECONDS,
+  });
+}
+
+function conflict(reason: string): JobError {
+  return new JobError("idempotency_conflict", `This Idempotency-Key was used before: ${reason}.`);
+}

@@ -1,0 +1,63 @@
+import { sql, type Kysely } from "kysely";
+import type { Logger } from "pino";
+import type { Tables } from "./database/tables.js";
+
+/** Who operates, and from where. */
+export interface Actor {
+  /** Name of the admin key; `cli:` and the system's user where the command line works on the database. */
+  readonly name: string;
+  /** Network address of the caller; null at the command line. */
+  readonly address: string | null;
+}
+
+/** One change that somebody asked for. Never holds a key, a secret or a prompt. */
+export interface AdminAction {
+  readonly actor: string;
+  readonly address: string | null;
+  /** `keys.create`, for example. */
+  readonly action: string;
+  /** Id or name of what was changed. */
+  readonly target: string | null;
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** `done`, `unchanged`, or the code of the error. */
+  readonly outcome: string;
+}
+
+export interface RecordedAction extends AdminAction {
+  readonly id: number;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+export interface ActionsQuery {
+  readonly limit: number;
+  /** ISO 8601. */
+  readonly since?: string;
+  readonly actor?: string;
+}
+
+/** Into the table, and as a line of the log. */
+export async function recordAction(
+  db: Kysely<Tables>,
+  action: AdminAction,
+  log?: Pick<Logger, "info">,
+): Promise<void> {
+  log?.info({ admin: action }, "admin action");
+  await db
+    .insertInto("admin_actions")
+    .values({ ...action, detail: JSON.stringify(action.detail) })
+    .execute();
+}
+
+/** Newest first. */
+export async function listActions(
+  db: Kysely<Tables>,
+  { limit, since, actor }: ActionsQuery,
+): Promise<RecordedAction[]> {
+  const { rows } = await sql<RecordedAction>`
+    SELECT id, to_json(at) AS at, actor, address, action, target, detail, outcome FROM admin_actions
+    WHERE ${since === undefined ? sql`true` : sql`at >= ${since}::timestamptz`}
+      AND ${actor === undefined ? sql`true` : sql`actor = ${actor}`}
+    ORDER BY id DESC LIMIT ${limit}`.execute(db);
+  return rows;
+}

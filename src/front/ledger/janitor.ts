@@ -1,0 +1,255 @@
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import type { Logger } from "pino";
+import { attemptFolder, sentFolder } from "../../core/artifact.js";
+import type { Broker } from "../../queue/broker.js";
+import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { Database } from "./database/database.js";
+import { abandonGone, forgetFronts } from "./fronts.js";
+import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";
+import type { Outbox } from "./outbox.js";
+import { startRepeating, type Repeating } from "../../core/async/repeating.js";
+import type { Tables } from "./database/tables.js";
+import { eraseProjects } from "./erasure.js";
+import { rollUpUsage } from "./usage-rollup.js";
+import { rollUpTotals } from "./totals.js";
+import { forgetWorkers } from "./workers.js";
+
+export interface JanitorOptions {
+  readonly database: Database;
+  readonly broker: Broker;
+  readonly store: ArtifactStore;
+  readonly outbox: Outbox;
+  readonly log: Logger;
+  /** The broker forgets its messages with the process: publish every open job at the start. */
+  readonly republishAll: boolean;
+  /** Names of all modalities. */
+  readonly modalities: readonly string[];
+  /** Days after its end in which a job that can be read again is forgotten. */
+  readonly retentionDays: number;
+  /** Whether the silence of another front means that it has gone. */
+  readonly maySayGone: () => boolean;
+}
+
+const INTERVAL_MS = 5_000;
+/** After its start a front waits this long for reports of work that was finished while it was away. */
+const QUIET_MS = 10_000;
+const BATCH = 200;
+/** After its job's end a worker stores nothing any more: its lease is over, and what was on its way has come. */
+const LATEST_FILE_MS = LEASE_MS + 60_000;
+
+/** Keeps what is outside the ledger in step with it: messages, files, deadlines. Safe on every replica. */
+export async function startJanitor(options: JanitorOptions): Promise<Repeating> {
+  const { database, log } = options;
+  const db = database.kysely;
+  // Callers who waited at this address before this front started.
+  await abandonReplies(db, [options.outbox.reportTo]);
+  if (options.republishAll) {
+    // With PGlite and an in-process queue the workers, too, ended with the last process.
+    if (database.engine === "pglite") {
+      await sql`UPDATE jobs SET lease_until = now() WHERE lease_until > now()`.execute(db);
+    }
+    await sql`INSERT INTO outbox (job_id)
+      SELECT id FROM jobs WHERE state IN ('queued', 'in_progress') AND released_at IS NOT NULL
+      ORDER BY seq
+      ON CONFLICT (job_id) DO UPDATE SET locked_until = now()`.execute(db);
+    options.outbox.wake();
+  }
+  const quietUntil = performance.now() + QUIET_MS;
+  return startRepeating({
+    intervalMs: INTERVAL_MS,
+    run: async () => {
+      if (options.maySayGone()) await endAbandoned(options);
+      await failOverdueJobs(db);
+      if (performance.now() > quietUntil) await republishLost(options);
+      await removeFiles(options);
+      await removeLeftovers(options);
+      await forgetReplies(options);
+      await deleteOldRows(db);
+      await forgetKept(options);
+      await forgetWorkers(db);
+      await rollUpTotals(db);
+      await forgetFronts(db);
+      await rollUpUsage(db);
+      await eraseProjects(db, options.store);
+    },
+    onError: (error) => {
+      const message = error instanceof Error ? error.message : String(error);
+      log.warn({ message }, "housekeeping failed, trying again");
+    },
+  });
+}
+
+/** A front that is killed says nothing; its callers are gone with it. */
+async function endAbandoned({ database, log }: JanitorOptions): Promise<void> {
+  const { addresses, jobs } = await abandonGone(database.kysely);
+  if (jobs > 0) log.warn({ addresses, jobs }, "a front has gone, its callers' jobs were ended");
+}
+
+interface Waiting {
+  readonly modality: string;
+  readonly model: string;
+  /** Open jobs nobody holds. */
+  readonly unleased: number;
+  /** Those that should have been taken by now. */
+  readonly overdue: number;
+}
+
+/** A job is lost to the queue when the queue holds fewer messages than the ledger holds jobs. */
+async function republishLost({ database, broker, outbox }: JanitorOptions): Promise<void> {
+  const { rows } = await sql<Waiting>`
+    SELECT modality, model, count(*)::int AS unleased,
+      count(*) FILTER (WHERE republish_after <= now())::int AS overdue
+    FROM jobs WHERE state IN ('queued', 'in_progress') AND released_at IS NOT NULL
+      AND (lease_until IS NULL OR lease_until <= now())
+    GROUP BY modality, model`.execute(database.kysely);
+  for (const { modality, model, unleased, overdue } of rows) {
+    if (overdue === 0) continue;
+    const ready = await broker.depth(`${modality}.${model}`).then(
+      (depth) => depth.ready,
+      // A queue that cannot be asked may be gone with its messages.
+      () => 0,
+    );
+    if (ready < unleased) await requeue(database.kysely, modality, model);
+  }
+  outbox.wake();
+}
+
+async function requeue(db: Kysely<Tables>, modality: string, model: string): Promise<void> {
+  await sql`
+    WITH lost AS (
+      UPDATE jobs SET republish_after = now() + interval '60 seconds' WHERE id IN (
+        SELECT id FROM jobs WHERE state IN ('queued', 'in_progress')
+          AND modality = ${modality} AND model = ${model} AND republish_after <= now()
+          AND released_at IS NOT NULL
+          AND (lease_until IS NULL OR lease_until <= now())
+        ORDER BY seq LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+      RETURNING id
+    )
+    INSERT INTO outbox (job_id) SELECT id FROM lost ON CONFLICT (job_id) DO NOTHING`.execute(db);
+}
+
+/** When an ended job's files go, as its index has it. */
+const REMOVED_FROM = sql`(CASE WHEN state = 'failed' OR deleted_at IS NOT NULL THEN ended_at
+  ELSE expires_at END)`;
+
+/** Files go 24 h after completion, at once after a failure, and with a deleted job. */
+async function removeFiles({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+  const next = sql<{ id: string }>`
+    SELECT id FROM jobs WHERE NOT files_removed AND ended_at IS NOT NULL
+      AND ${REMOVED_FROM} <= now()
+    ORDER BY ${REMOVED_FROM} LIMIT ${BATCH}`;
+  await inBatches(kysely, next, async (rows) => {
+    await Promise.all(rows.map(({ id }) => store.removeAll(`${id}/`)));
+    await kysely
+      .updateTable("jobs")
+      .set({ files_removed: true, has_leftovers: sql<boolean>`attempts > 0` })
+      .where("id", "in", idsOf(rows))
+      .execute();
+  });
+}
+
+interface Leftover {
+  readonly id: string;
+  readonly token: number;
+  readonly is_gone: boolean;
+}
+
+/**
+ * Files and checkpoints of attempts before the one that completed: those were killed, or handed over.
+ * Of a job that failed or was deleted, what its worker stored before it heard of that.
+ */
+async function removeLeftovers({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+  const next = sql<Leftover>`
+    SELECT id, token, state = 'failed' OR deleted_at IS NOT NULL AS is_gone FROM jobs
+    WHERE has_leftovers AND (state = 'completed' AND deleted_at IS NULL
+      OR greatest(ended_at, deleted_at) <= now() - ${LATEST_FILE_MS} * interval '1 millisecond')
+    ORDER BY ended_at LIMIT ${BATCH}`;
+  await inBatches(kysely, next, async (rows) => {
+    const folders = rows.flatMap(({ id, token, is_gone: isGone }) =>
+      isGone
+        ? [`${id}/`]
+        : Array.from({ length: token - 1 }, (_, index) => attemptFolder(id, index + 1)),
+    );
+    await Promise.all(folders.map((folder) => store.removeAll(folder)));
+    await kysely
+      .updateTable("jobs")
+      .set({ has_leftovers: false })
+      .where("id", "in", idsOf(rows))
+      .execute();
+  });
+}
+
+/**
+ * What was asked and answered is forgotten minutes after the answer, what the caller sent along with
+ * it. Files that were made stay as long as their links.
+ */
+async function forgetReplies({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+  const next = sql<{ id: string; has_made_files: boolean }>`
+    SELECT id, artifacts <> '[]'::jsonb AS has_made_files FROM jobs
+    WHERE NOT kept AND request <> '{}'::jsonb AND ended_at <= now() - interval '5 minutes'
+    ORDER BY ended_at LIMIT ${BATCH}`;
+  await inBatches(kysely, next, async (rows) => {
+    await Promise.all(
+      rows.map(({ id, has_made_files: hasMade }) =>
+        store.removeAll(hasMade ? sentFolder(id) : `${id}/`),
+      ),
+    );
+    await kysely
+      .updateTable("jobs")
+      .set({
+        request: "{}",
+        output: sql<string>`NULL`,
+        files_removed: sql<boolean>`files_removed OR artifacts = '[]'::jsonb`,
+      })
+      .where("id", "in", idsOf(rows))
+      .execute();
+  });
+}
+
+/** Works through a query's rows, which `work` takes out of its result. */
+async function inBatches<Row>(
+  db: Kysely<Tables>,
+  next: RawBuilder<Row>,
+  work: (rows: readonly Row[]) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const { rows } = await next.execute(db);
+    if (rows.length > 0) await work(rows);
+    if (rows.length < BATCH) return;
+  }
+}
+
+function idsOf(rows: readonly { readonly id: string }[]): string[] {
+  return rows.map(({ id }) => id);
+}
+
+/** Batches of one round: a ledger whose retention was made shorter is caught up with in many. */
+const MOST_BATCHES = 20;
+
+/** Polled and stored jobs with what was asked and answered, once their retention is over. */
+async function forgetKept({
+  database: { kysely },
+  modalities,
+  retentionDays,
+}: JanitorOptions): Promise<void> {
+  for (let batch = 0; batch < MOST_BATCHES; batch += 1) {
+    const { rows } = await sql`DELETE FROM jobs WHERE id IN (
+      SELECT id FROM jobs WHERE kept AND files_removed AND modality = ANY(${modalities}::text[])
+        AND ended_at < now() - ${retentionDays}::int * interval '1 day'
+      LIMIT ${BATCH}) RETURNING id`.execute(kysely);
+    if (rows.length < BATCH) return;
+  }
+}
+
+/** Rows go when nothing of them is shown any more; charges and attempts stay. */
+async function deleteOldRows(db: Kysely<Tables>): Promise<void> {
+  await sql`DELETE FROM jobs WHERE files_removed AND deleted_at < now() - interval '24 hours'`.execute(
+    db,
+  );
+  await sql`DELETE FROM jobs WHERE NOT kept AND files_removed
+    AND ended_at < now() - interval '24 hours'`.execute(db);
+  await sql`UPDATE jobs SET idempotency_key = NULL
+    WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'`.execute(db);
+  await sql`DELETE FROM rate_limits
+    WHERE expire < (extract(epoch FROM now()) * 1000)::bigint - 3600000`.execute(db);
+}

@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import type { Logger } from "pino";
+import type { Artifact } from "../../core/artifact.js";
+import type { Job } from "../../core/job.js";
+import type { Broker } from "../../queue/broker.js";
+import type { Database } from "./database/database.js";
+import { startRepeating } from "../../core/async/repeating.js";
+import { together } from "../../core/async/together.js";
+import { listWaitingLanes, releaseNext, roomOf } from "./turns.js";
+
+/** What the queue needs of an accepted job. */
+export interface OutgoingJob {
+  readonly id: string;
+  readonly modality: string;
+  readonly model: string;
+  readonly request: unknown;
+  readonly request_file: Artifact | null;
+  /** The replica whose caller waits; null = any. */
+  readonly report_to: string | null;
+  readonly expires_at_ms: number;
+  readonly traceparent: string | null;
+  readonly project_id: string;
+}
+
+/** Brings accepted jobs to the broker: confirmed, then forgotten. */
+export interface Outbox {
+  /**
+   * Publishes a job that this replica has just committed. Rejects with `service_unavailable` when
+   * the broker does not confirm it in time.
+   */
+  readonly publish: (job: OutgoingJob) => Promise<void>;
+  /** gRPC address of this replica. */
+  readonly reportTo: string;
+  /** Publishes what lies in the table, now. */
+  readonly wake: () => void;
+  readonly close: () => Promise<void>;
+}
+
+export interface OutboxOptions {
+  readonly database: Database;
+  readonly broker: Broker;
+  /** gRPC address workers are told to report to. */
+  readonly reportTo: string;
+  /** Jobs that a model runs at once. */
+  readonly concurrencyOf: (model: string) => number;
+  readonly log: Logger;
+}
+
+/** A caller is told "not now" within 2 s. */
+const CONFIRM_MS = 1_500;
+const INTERVAL_MS = 1_000;
+const BATCH = 50;
+
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { database, broker, reportTo, log } = options;
+  const send = async (job: OutgoingJob): Promise<void> =>
+    await broker.publish(`${job.modality}.${job.model}`, toMessage(job, reportTo), {
+      signal: AbortSignal.timeout(CONFIRM_MS),
+    });
+  const forget = together(async (ids: readonly string[]) => {
+    await sql`DELETE FROM outbox WHERE job_id = ANY(${ids}::text[])`.execute(database.kysely);
+    return ids;
+  }, BATCH);
+  const onError = (error: unknown): void => {
+    const message = error instanceof Error ? error.message : String(error);
+    log.warn({ message }, "outbox not emptied, trying again");
+  };
+  const forgetting = new Set<Promise<unknown>>();
+  const repeating = startRepeating({
+    intervalMs: INTERVAL_MS,
+    onError,
+    run: async () => {
+      await releaseWaiting(options);
+      const jobs = await takeBatch(database);
+      const sent = await Promise.allSettled(
+        jobs.map(async (job) => {
+          await send(job);
+          await forget(job.id);
+        }),
+      );
+      const failed = sent.find(({ status }) => status === "rejected");
+      if (failed?.status === "rejected") onError(failed.reason);
+      else if (jobs.length === BATCH) repeating.wake();
+    },
+  });
+  return {
+    reportTo,
+    async publish(job) {
+      await send(job);
+      // A row left behind is published once more and claimed in vain: no reason to keep the caller.
+      const done = forget(job.id)
+        .catch(onError)
+        .finally(() => forgetting.delete(done));
+      forgetting.add(done);
+    },
+    wake: repeating.wake,
+    async close() {
+      await repeating.stop();
+      await Promise.all(forgetting);
+    },
+  };
+}
+
+/** Fills the queues from the ledger, each project in its turn. */
+async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promise<void> {
+  for (const lane of await listWaitingLanes(database.kysely))
+    await releaseNext(database.kysely, { ...lane, room: roomOf(concurrencyOf(lane.model)) });
+}
+
+/**
+ * Locks rows for longer than publishing takes, without holding a transaction open meanwhile. The oldest
+ * go first by the outbox alone: beside a small one the jobs would be walked through from the first.
+ */
+async function takeBatch({ kysely }: Database): Promise<OutgoingJob[]> {
+  const { rows } = await sql<OutgoingJob>`
+    WITH taken AS (
+      UPDATE outbox SET locked_until = now() + interval '5 seconds' WHERE job_id IN (
+        SELECT job_id FROM outbox WHERE locked_until <= now()
+        ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+      RETURNING job_id
+    )
+    SELECT id, modality, model, request, request_file, report_to, traceparent, project_id,
+      (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms
+    FROM jobs JOIN taken ON taken.job_id = jobs.id ORDER BY seq`.execute(kysely);
+  return rows;
+}
+
+/** A worker learns which jobs are of one project, and not of which. */
+function tenantOf(projectId: string): string {
+  return createHash("sha256").update(`tenant ${projectId}`).digest("hex").slice(0, 32);
+}
+
+function toMessage(job: OutgoingJob, reportTo: string): Job {
+  return {
+    id: job.id,
+    modality: job.modality,
+    model: job.model,
+    request: job.request_file === null ? job.request : null,
+    expiresAtMs: job.expires_at_ms,
+    reportTo: job.report_to ?? reportTo,
+    tenant: tenantOf(job.project_id),
+    ...(job.request_file !== null && { requestFile: job.request_file }),
+    ...(job.traceparent !== null && { traceparent: job.traceparent }),
+  };
+}

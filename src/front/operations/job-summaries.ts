@@ -1,0 +1,191 @@
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import { JobError } from "../../core/errors.js";
+import type { JobFailure, JobState } from "../../core/job.js";
+import type { Prices, Units } from "../../core/usage.js";
+import { inMicroUsd, nanoUsdOf } from "../ledger/amounts.js";
+import { isProject } from "../ledger/ledger.js";
+import type { Tables } from "../ledger/database/tables.js";
+
+/** A job as its operator sees it: no prompt, but attempts and money. */
+export interface JobSummary {
+  readonly id: string;
+  readonly projectId: string;
+  readonly project: string;
+  readonly modality: string;
+  readonly model: string;
+  /** Row of the price table within the modality; empty where it has but one. */
+  readonly tier: string;
+  readonly state: JobState;
+  /** 0 to 100. */
+  readonly progress: number;
+  /** What its worker does now; null while nobody holds it. */
+  readonly stage: string | null;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly preemptions: number;
+  readonly workerId: string | null;
+  readonly prices: Prices;
+  /** Units it may use at most; those it used once it has completed. */
+  readonly units: Units;
+  readonly quotedMicroUsd: number;
+  /** Null until the job has ended; 0 when it failed. */
+  readonly chargedMicroUsd: number | null;
+  /** Wall time of all attempts. */
+  readonly gpuMs: number;
+  readonly failureCode: string | null;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+}
+
+/** One run of a job on one worker. */
+export interface AttemptSummary {
+  /** Fencing token: counted from 1. */
+  readonly token: number;
+  readonly workerId: string;
+  /** `completed`, `preempted`, a failure's code, or null where nothing was heard of its end. */
+  readonly outcome: string | null;
+  readonly gpuMs: number;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+}
+
+export interface JobDetail extends JobSummary {
+  readonly apiKeyId: string;
+  readonly failure: JobFailure | null;
+  readonly runs: readonly AttemptSummary[];
+  /** Whether it waits in the ledger for its project's turn. */
+  readonly waitsForTurn: boolean;
+  /** ISO 8601: it must not start after this. */
+  readonly deadlineAt: string;
+  /** ISO 8601: end of the download period. */
+  readonly expiresAt: string | null;
+}
+
+/** Which jobs to list, newest first. */
+export interface JobsQuery {
+  readonly limit: number;
+  /** Id of the last job of the page before. */
+  readonly after?: string;
+  readonly state?: JobState;
+  readonly modality?: string;
+  readonly model?: string;
+  /** Id or name. */
+  readonly project?: string;
+  /** ISO 8601: accepted then or later. */
+  readonly since?: string;
+}
+
+/** A page that is shorter than its limit is the last. Throws `not_found` where `after` is no job. */
+export async function listJobSummaries(
+  db: Kysely<Tables>,
+  query: JobsQuery,
+): Promise<JobSummary[]> {
+  const { after, state, modality, model, project, since } = query;
+  const conditions = [
+    sql`jobs.deleted_at IS NULL`,
+    ...(after === undefined ? [] : [sql`jobs.seq < ${await seqOf(db, after)}`]),
+    ...(state === undefined ? [] : [sql`jobs.state = ${state}`]),
+    ...(modality === undefined ? [] : [sql`jobs.modality = ${modality}`]),
+    ...(model === undefined ? [] : [sql`jobs.model = ${model}`]),
+    ...(project === undefined ? [] : [isProject(project)]),
+    ...(since === undefined ? [] : [sql`jobs.created_at >= ${since}::timestamptz`]),
+  ];
+  const page = sql`${sql.join(conditions, sql` AND `)} ORDER BY jobs.seq DESC LIMIT ${query.limit}`;
+  return (await selectSummaries(page).execute(db)).rows.map(withTimes);
+}
+
+/** Throws `not_found`. */
+export async function getJobDetail(db: Kysely<Tables>, id: string): Promise<JobDetail> {
+  const [job, runs] = await Promise.all([
+    selectSummaries<DetailRow>(sql`jobs.id = ${id}`, DETAILS).execute(db),
+    sql<RunRow>`SELECT token, worker_id, outcome, gpu_ms, started_at, ended_at FROM attempts
+      WHERE job_id = ${id} ORDER BY token`.execute(db),
+  ]);
+  const [row] = job.rows;
+  if (row === undefined) throw unknownJob(id);
+  return {
+    ...withTimes(row),
+    runs: runs.rows.map(toRun),
+    deadlineAt: row.deadlineAt.toISOString(),
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+  };
+}
+
+export function unknownJob(id: string): JobError {
+  return new JobError("not_found", `no job has the id ${id}`);
+}
+
+async function seqOf(db: Kysely<Tables>, id: string): Promise<number> {
+  const row = await db.selectFrom("jobs").select("seq").where("id", "=", id).executeTakeFirst();
+  if (row === undefined) throw unknownJob(id);
+  return row.seq;
+}
+
+/** What the ledger says in an operator's words, but for its times. */
+interface SummaryRow extends Omit<JobSummary, "createdAt" | "startedAt" | "endedAt"> {
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+}
+
+interface DetailRow extends SummaryRow, Pick<JobDetail, "apiKeyId" | "failure" | "waitsForTurn"> {
+  readonly deadlineAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+const DETAILS = sql`, jobs.api_key_id AS "apiKeyId", jobs.failure,
+  jobs.state = 'queued' AND jobs.released_at IS NULL AS "waitsForTurn",
+  jobs.deadline_at AS "deadlineAt", jobs.expires_at AS "expiresAt"`;
+
+/** `more`: further columns, each behind a comma. */
+function selectSummaries<Row extends SummaryRow>(
+  restriction: RawBuilder<unknown>,
+  more = sql``,
+): RawBuilder<Row> {
+  return sql<Row>`
+    SELECT jobs.id, jobs.project_id AS "projectId", projects.name AS project, jobs.modality,
+      jobs.model, jobs.tier, jobs.state, jobs.progress,
+      CASE WHEN jobs.state = 'in_progress' AND jobs.worker_id IS NOT NULL THEN jobs.stage END AS stage,
+      jobs.attempts, jobs.crashes, jobs.preemptions, jobs.worker_id AS "workerId", jobs.prices,
+      coalesce(charges.counted_units, jobs.quoted_units) AS units,
+      ${inMicroUsd(nanoUsdOf("jobs"))} AS "quotedMicroUsd",
+      coalesce(${inMicroUsd(nanoUsdOf("charges"))}, CASE WHEN jobs.ended_at IS NOT NULL THEN 0 END)
+        AS "chargedMicroUsd",
+      (SELECT coalesce(sum(gpu_ms), 0)::bigint FROM attempts
+        WHERE attempts.job_id = jobs.id) AS "gpuMs",
+      jobs.failure->>'code' AS "failureCode", jobs.created_at AS "createdAt",
+      jobs.started_at AS "startedAt", jobs.ended_at AS "endedAt"${more}
+    FROM jobs JOIN projects ON projects.id = jobs.project_id
+      LEFT JOIN charges ON charges.job_id = jobs.id
+    WHERE ${restriction}`;
+}
+
+function withTimes<Row extends SummaryRow>(row: Row) {
+  return {
+    ...row,
+    createdAt: row.createdAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    endedAt: row.endedAt?.toISOString() ?? null,
+  };
+}
+
+interface RunRow {
+  readonly token: number;
+  readonly worker_id: string;
+  readonly outcome: string | null;
+  readonly gpu_ms: number;
+  readonly started_at: Date;
+  readonly ended_at: Date | null;
+}
+
+function toRun(row: RunRow): AttemptSummary {
+  return {
+    token: row.token,
+    workerId: row.worker_id,
+    outcome: row.outcome,
+    gpuMs: row.gpu_ms,
+    startedAt: row.started_at.toISOString(),
+    endedAt: row.ended_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,195 @@
+import { randomBytes } from "node:crypto";
+import type { Logger } from "pino";
+import { JobError } from "../../core/errors.js";
+import type { DeadLetters } from "../../queue/dead-letters.js";
+import {
+  type ActionsQuery,
+  type AdminAction,
+  type Actor,
+  listActions,
+  recordAction,
+  type RecordedAction,
+} from "../ledger/audit.js";
+import type { Database } from "../ledger/database/database.js";
+import { askErasure, type Erasure, findErasure } from "../ledger/erasure.js";
+import { createEstimates } from "../jobs/estimates.js";
+import { type InvoicesQuery, type MonthlyInvoices, readInvoices } from "./invoices.js";
+import {
+  getJobDetail,
+  type JobDetail,
+  type JobsQuery,
+  type JobSummary,
+  listJobSummaries,
+} from "./job-summaries.js";
+import { cancelJob } from "../ledger/jobs.js";
+import type { ApiKey, Keys, Project, ProjectLimits } from "../ledger/keys.js";
+import { createOverview, type Overview } from "./overview.js";
+import { type QueueSummary, summariseQueues } from "./queue-summaries.js";
+import { type RetriedJob, retryJob } from "./retry-job.js";
+import { summariseUsage, type UsageQuery, type UsageSummary } from "./usage-summaries.js";
+import { type FrontSummary, listFronts } from "../ledger/fronts.js";
+import { listWorkers, setDrain, type WorkerSummary } from "../ledger/workers.js";
+
+export interface NewKey {
+  readonly id: string;
+  readonly key: string;
+  readonly projectId: string;
+}
+
+/** What an operator may do, by command line or over the admin routes. */
+export interface Operations {
+  /** Newest first; a page that is shorter than its limit is the last. */
+  listJobs(query: JobsQuery): Promise<JobSummary[]>;
+  getJob(id: string): Promise<JobDetail>;
+  /** Ends an open job of any project; false where it had ended. */
+  cancelJob(id: string): Promise<boolean>;
+  /** A failed job's request as a job of its own. */
+  retryJob(id: string): Promise<RetriedJob>;
+  /** Jobs of each model now, and within the last minutes. */
+  listQueues(): Promise<QueueSummary[]>;
+  summariseUsage(query: UsageQuery): Promise<UsageSummary[]>;
+  /** What projects owe for a month (UTC). */
+  readInvoices(query: InvoicesQuery): Promise<MonthlyInvoices>;
+  /** Messages that the broker has put aside. */
+  readonly deadLetters: DeadLetters;
+  listKeys(): Promise<ApiKey[]>;
+  /** Makes the project (by name) where there is none. */
+  createKey(project: string, name: string): Promise<NewKey>;
+  revokeKey(keyId: string): Promise<boolean>;
+  listProjects(): Promise<Project[]>;
+  /** Makes the project (by name) where there is none. */
+  setProject(name: string, limits: Partial<ProjectLimits>): Promise<Project>;
+  /** The secret that signs the project's webhooks; `renew`: another than before. */
+  webhookSecret(name: string, renew: boolean): Promise<string>;
+  /** Queues, throughput, waits, failures and money. */
+  readOverview(): Promise<Overview>;
+  /** What erasing a project (id or name) removes, or has still to remove. */
+  findErasure(project: string): Promise<Erasure>;
+  /** Begins to erase a project: nothing of it comes back. Fronts go on with it. */
+  eraseProject(projectId: string): Promise<Erasure>;
+  /** Changes that were asked for here and at the command line, newest first. */
+  listActions(query: ActionsQuery): Promise<RecordedAction[]>;
+  /** Those that were heard of within the last hour. */
+  listFronts(): Promise<FrontSummary[]>;
+  /** Those that were heard of within the last 15 s. */
+  listWorkers(): Promise<WorkerSummary[]>;
+  /** `drain`: it finishes its jobs and takes no more, until it is told otherwise. */
+  drainWorker(workerId: string, drain: boolean): Promise<void>;
+}
+
+/** Operations on the ledger itself. */
+export interface LocalOperations extends Operations {
+  /** The same as somebody does them: what they change is noted. */
+  as(actor: Actor): Operations;
+}
+
+/** `deadLetters` of the broker, where there is one at hand. */
+export function createOperations(
+  { kysely }: Database,
+  keys: Keys,
+  deadLetters: DeadLetters = NO_DEAD_LETTERS,
+  log?: Pick<Logger, "info">,
+): LocalOperations {
+  const ensureProject = async (name: string): Promise<Project> =>
+    (await keys.listProjects()).find((known) => known.name === name) ??
+    (await keys.createProject(name));
+  const estimates = createEstimates({ kysely, now: () => performance.now() });
+  const operations: Operations = {
+    readOverview: createOverview(kysely, estimates),
+    deadLetters,
+    listJobs: (query) => listJobSummaries(kysely, query),
+    getJob: (id) => getJobDetail(kysely, id),
+    async cancelJob(id) {
+      const { projectId } = await getJobDetail(kysely, id);
+      return await cancelJob(kysely, id, projectId);
+    },
+    retryJob: (id) => retryJob(kysely, id, randomBytes),
+    listQueues: () => summariseQueues(kysely),
+    summariseUsage: (query) => summariseUsage(kysely, query),
+    readInvoices: (query) => readInvoices(kysely, query),
+    listKeys: () => keys.listKeys(),
+    async createKey(project, name) {
+      const { id: projectId } = await ensureProject(project);
+      return { ...(await keys.createKey(projectId, name)), projectId };
+    },
+    revokeKey: (keyId) => keys.revokeKey(keyId),
+    listProjects: () => keys.listProjects(),
+    setProject: async (name, limits) =>
+      await keys.setLimits((await ensureProject(name)).id, limits),
+    webhookSecret: async (name, renew) =>
+      await keys.webhookSecret((await ensureProject(name)).id, renew),
+    listFronts: () => listFronts(kysely),
+    listWorkers: () => listWorkers(kysely),
+    drainWorker: (workerId, drain) => setDrain(kysely, workerId, drain),
+    findErasure: (project) => findErasure(kysely, project),
+    eraseProject: (projectId) => askErasure(kysely, projectId),
+    listActions: (query) => listActions(kysely, query),
+  };
+  return {
+    ...operations,
+    as: (actor) =>
+      auditedOperations(operations, actor, async (action) => recordAction(kysely, action, log)),
+  };
+}
+
+const refuse = async (): Promise<never> => {
+  throw new JobError("service_unavailable", "no broker is at hand");
+};
+const NO_DEAD_LETTERS: DeadLetters = { list: refuse, replay: refuse, drop: refuse };
+
+type Note = (action: AdminAction) => Promise<void>;
+
+/** The same operations, of which those that change anything, or tell a secret, are noted with their outcome. */
+function auditedOperations(operations: Operations, actor: Actor, note: Note): Operations {
+  const audited = async <T>(
+    action: string,
+    { target, detail = {} }: { readonly target: string; readonly detail?: AdminAction["detail"] },
+    run: () => Promise<T>,
+  ): Promise<T> => {
+    const base = { actor: actor.name, address: actor.address, action, target, detail };
+    try {
+      const result = await run();
+      await note({ ...base, outcome: result === false ? "unchanged" : "done" });
+      return result;
+    } catch (thrown) {
+      const outcome = thrown instanceof JobError ? thrown.code : "server_error";
+      await note({ ...base, outcome });
+      throw thrown;
+    }
+  };
+  const { deadLetters } = operations;
+  return {
+    ...operations,
+    cancelJob: (id) =>
+      audited("jobs.cancel", { target: id }, async () => await operations.cancelJob(id)),
+    retryJob: (id) =>
+      audited("jobs.retry", { target: id }, async () => await operations.retryJob(id)),
+    deadLetters: {
+      list: (limit) => deadLetters.list(limit),
+      replay: (id) =>
+        audited("dead-letters.replay", { target: id }, async () => await deadLetters.replay(id)),
+      drop: (id) =>
+        audited("dead-letters.drop", { target: id }, async () => await deadLetters.drop(id)),
+    },
+    createKey: (project, name) =>
+      audited("keys.create", { target: project, detail: { name } }, async () => {
+        return await operations.createKey(project, name);
+      }),
+    revokeKey: (id) =>
+      audited("keys.revoke", { target: id }, async () => await operations.revokeKey(id)),
+    setProject: (name, limits) =>
+      audited("projects.set", { target: name, detail: { ...limits } }, async () => {
+        return await operations.setProject(name, limits);
+      }),
+    webhookSecret: (name, renew) =>
+      audited("projects.webhook-secret", { target: name, detail: { renew } }, async () => {
+        return await operations.webhookSecret(name, renew);
+      }),
+    eraseProject: (id) =>
+      audited("projects.erase", { target: id }, async () => await operations.eraseProject(id)),
+    drainWorker: (id, drain) =>
+      audited("workers.drain", { target: id, detail: { drain } }, async () => {
+        await operations.drainWorker(id, drain);
+      }),
+  };
+}

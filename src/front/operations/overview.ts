@@ -1,0 +1,200 @@
+import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
+import { inMicroUsd, nanoUsdOf } from "../ledger/amounts.js";
+import { endedJobs } from "../ledger/ended-jobs.js";
+import type { Estimates } from "../jobs/estimates.js";
+import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "../ledger/job-moves.js";
+import { MONTH_START } from "../ledger/ledger.js";
+import { remembering } from "../../core/async/remembering.js";
+import type { Tables } from "../ledger/database/tables.js";
+import { ROLLED_UNTIL } from "../ledger/usage-rollup.js";
+
+/** One model's jobs that have not ended. */
+export interface OpenQueue {
+  readonly modality: string;
+  readonly model: string;
+  readonly queued: number;
+  readonly running: number;
+  /** How long the oldest queued job has waited; null where none waits. */
+  readonly oldestSeconds: number | null;
+  /** Compute-seconds that its jobs still need, as far as their kind was measured. */
+  readonly outstandingSeconds: number;
+}
+
+/** Jobs of one model that ended within the last hour. Times in seconds, of completed jobs. */
+export interface PaceSummary {
+  readonly modality: string;
+  readonly model: string;
+  readonly completed: number;
+  /** Cancelled ones are not among them. */
+  readonly failed: number;
+  readonly waitMedian: number | null;
+  readonly wait95: number | null;
+  readonly runMedian: number | null;
+  readonly run95: number | null;
+}
+
+export interface FailureSummary {
+  readonly code: string;
+  readonly model: string;
+  readonly jobs: number;
+  /** ISO 8601. */
+  readonly latestAt: string;
+}
+
+/** Money in micro-dollars; days and months are UTC. */
+export interface SpendingSummary {
+  readonly projectId: string;
+  readonly name: string;
+  readonly todayMicroUsd: number;
+  readonly monthMicroUsd: number;
+  /** Most that its open jobs may cost. */
+  readonly reservedMicroUsd: number;
+  readonly monthlyLimitMicroUsd: number | null;
+  readonly jobsThisMonth: number;
+}
+
+/** How the service does, from the ledger: every replica says the same. */
+export interface Overview {
+  /** ISO 8601. */
+  readonly at: string;
+  readonly queues: readonly OpenQueue[];
+  readonly paces: readonly PaceSummary[];
+  /** The last 60 minutes, oldest first; the last one is not over. */
+  readonly minutes: readonly { readonly completed: number; readonly failed: number }[];
+  readonly failures: readonly FailureSummary[];
+  /** The projects that spent most this month. */
+  readonly spending: readonly SpendingSummary[];
+}
+
+/** Whoever cancels a job is not let down by it. */
+const HAS_FAILED = sql`state = 'failed' AND NOT ${CANCELLED}`;
+const MOST_PROJECTS = 100;
+const MOST_FAILURES = 20;
+/** What is told of the last hour is read anew after this long: it takes a while where jobs are many. */
+const FRESH_MS = 5_000;
+
+type Past = Pick<Overview, "paces" | "minutes" | "failures" | "spending">;
+
+/** Reads the overview; dashboards that ask at once share one reading of the last hour. */
+export function createOverview(
+  kysely: Kysely<Tables>,
+  { outstandingByModel }: Pick<Estimates, "outstandingByModel">,
+): () => Promise<Overview> {
+  const recent = remembering(FRESH_MS, async () => await readHistory(kysely, readPast));
+  return async () => {
+    const [open, work, earlier] = await Promise.all([
+      readQueues(kysely),
+      outstandingByModel(),
+      recent(),
+    ]);
+    const queues = open.map((queue) =>
+      Object.assign({ outstandingSeconds: work.get(queue.model)?.seconds ?? 0 }, queue),
+    );
+    return { at: new Date().toISOString(), queues, ...earlier };
+  };
+}
+
+/**
+ * Reads what takes many rows together. The statements of requests look rows up by their indexes, and
+ * their sessions forbid anything else; for a sum of a month that is the wrong plan.
+ */
+async function readHistory<T>(
+  kysely: Kysely<Tables>,
+  read: (trx: Transaction<Tables>) => Promise<T>,
+): Promise<T> {
+  return await kysely.transaction().execute(async (trx) => {
+    await sql`SET LOCAL enable_seqscan = on`.execute(trx);
+    return await read(trx);
+  });
+}
+
+async function readQueues(
+  kysely: Kysely<Tables>,
+): Promise<Omit<OpenQueue, "outstandingSeconds">[]> {
+  const { rows } = await sql<Omit<OpenQueue, "outstandingSeconds">>`
+    SELECT modality, model, count(*) FILTER (WHERE state = 'queued')::int AS queued,
+      ${RUNNING_COUNT} AS running, ${OLDEST_SECONDS} AS "oldestSeconds"
+    FROM jobs WHERE ${OPEN}
+    GROUP BY modality, model ORDER BY queued DESC, model`.execute(kysely);
+  return rows;
+}
+
+async function readPast(kysely: Kysely<Tables>): Promise<Past> {
+  const [paces, minutes, failures, spending] = await Promise.all([
+    readPaces(kysely),
+    readMinutes(kysely),
+    readFailures(kysely),
+    readSpending(kysely),
+  ]);
+  return { paces, minutes, failures, spending };
+}
+
+function endedWithinAnHour(): RawBuilder<unknown> {
+  return sql`${endedJobs(sql`now() - interval '1 hour'`)} ended`;
+}
+
+async function readPaces(kysely: Kysely<Tables>): Promise<PaceSummary[]> {
+  const share = (fraction: number, interval: string) => sql`
+    (percentile_cont(${sql.lit(fraction)}::double precision) WITHIN GROUP
+      (ORDER BY extract(epoch FROM ${sql.raw(interval)})::double precision)
+      FILTER (WHERE state = 'completed'))`;
+  const { rows } = await sql<PaceSummary>`
+    SELECT modality, model, count(*) FILTER (WHERE state = 'completed')::int AS completed,
+      count(*) FILTER (WHERE ${HAS_FAILED})::int AS failed,
+      ${share(0.5, "started_at - created_at")} AS "waitMedian",
+      ${share(0.95, "started_at - created_at")} AS "wait95",
+      ${share(0.5, "ended_at - started_at")} AS "runMedian",
+      ${share(0.95, "ended_at - started_at")} AS "run95"
+    FROM ${endedWithinAnHour()} GROUP BY modality, model ORDER BY completed DESC, model`.execute(
+    kysely,
+  );
+  return rows;
+}
+
+async function readMinutes(kysely: Kysely<Tables>): Promise<Overview["minutes"]> {
+  const { rows } = await sql<{ completed: number; failed: number }>`
+    SELECT count(*) FILTER (WHERE state = 'completed')::int AS completed,
+      count(*) FILTER (WHERE ${HAS_FAILED})::int AS failed
+    FROM generate_series(59, 0, -1) AS ago
+    LEFT JOIN ${endedWithinAnHour()}
+      ON floor(extract(epoch FROM now() - ended.ended_at) / 60) = ago
+    GROUP BY ago ORDER BY ago DESC`.execute(kysely);
+  return rows;
+}
+
+async function readFailures(kysely: Kysely<Tables>): Promise<FailureSummary[]> {
+  const { rows } = await sql<Omit<FailureSummary, "latestAt"> & { latest_at: Date }>`
+    SELECT failure->>'code' AS code, model, count(*)::int AS jobs, max(ended_at) AS latest_at
+    FROM ${endedWithinAnHour()} WHERE state = 'failed'
+    GROUP BY 1, model ORDER BY jobs DESC LIMIT ${MOST_FAILURES}`.execute(kysely);
+  return rows.map(({ latest_at: latest, code, model, jobs }) => ({
+    code,
+    model,
+    jobs,
+    latestAt: latest.toISOString(),
+  }));
+}
+
+/** The first moment of the day (UTC), as SQL. */
+const DAY_START = sql`(date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+
+async function readSpending(kysely: Kysely<Tables>): Promise<SpendingSummary[]> {
+  const { rows } = await sql<SpendingSummary>`
+    SELECT projects.id AS "projectId", name, monthly_limit_micro_usd AS "monthlyLimitMicroUsd",
+      ${inMicroUsd(sql`month.amount`)} AS "monthMicroUsd",
+      ${inMicroUsd(sql`month.today`)} AS "todayMicroUsd", month.jobs AS "jobsThisMonth",
+      ${inMicroUsd(sql`(SELECT coalesce(sum(${nanoUsdOf("jobs")}), 0) FROM jobs
+        WHERE project_id = projects.id AND ${OPEN})`)} AS "reservedMicroUsd"
+    FROM projects, LATERAL (
+      SELECT coalesce(sum(amount), 0) AS amount, coalesce(sum(jobs), 0)::int AS jobs,
+        coalesce(sum(amount) FILTER (WHERE at >= ${DAY_START}), 0) AS today
+      FROM (
+        SELECT day AS at, jobs, amount_nano_usd AS amount FROM usage_days
+        WHERE project_id = projects.id AND day >= ${MONTH_START}
+        UNION ALL
+        SELECT created_at, 1, ${nanoUsdOf("charges")} FROM charges
+        WHERE project_id = projects.id AND created_at >= greatest(${MONTH_START}, ${ROLLED_UNTIL})
+      ) spent
+    ) month ORDER BY month.amount DESC, name LIMIT ${MOST_PROJECTS}`.execute(kysely);
+  return rows;
+}

@@ -1,0 +1,136 @@
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import { UNIT_NAMES, type Units } from "../../core/usage.js";
+import { inMicroUsd } from "../ledger/amounts.js";
+import { isProject, MONTH_START } from "../ledger/ledger.js";
+import type { Tables } from "../ledger/database/tables.js";
+import type { UsageGroup } from "./usage-groups.js";
+import {
+  CHARGE_GROUP,
+  CHARGE_SUMS,
+  CHARGES_WITH_JOBS,
+  dayOf,
+  hourOf,
+  ROLLED_UNTIL,
+  unitColumn,
+} from "../ledger/usage-rollup.js";
+
+const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
+
+/** What was spent within one group; what it is not summed by is absent. */
+export interface UsageSummary {
+  /** `2026-11-30`, UTC. */
+  readonly day?: string;
+  readonly projectId?: string;
+  readonly project?: string;
+  /** Null for charges that were made before keys were noted with them. */
+  readonly keyId?: string | null;
+  /** Null for one that is gone. */
+  readonly key?: string | null;
+  /** Null for charges that were made before models were noted with them. */
+  readonly modality?: string | null;
+  readonly model?: string | null;
+  /** Row of the price table within the modality; empty where it has but one. */
+  readonly tier?: string;
+  /** Charged jobs, those that were free included. */
+  readonly jobs: number;
+  readonly units: Units;
+  /** With the fraction: nothing is rounded before the invoice. */
+  readonly chargedMicroUsd: number;
+  readonly chargedNanoUsd: number;
+  /** Wall time of the attempts that were charged, in milliseconds. */
+  readonly gpuMs: number;
+}
+
+export interface UsageQuery {
+  /** Id or name; all where absent. */
+  readonly project?: string;
+  /** ISO 8601; from the start of this month (UTC) where absent. */
+  readonly since?: string;
+  /** ISO 8601, not included; until now where absent. */
+  readonly until?: string;
+  /** By project, model and tier where absent. */
+  readonly by?: readonly UsageGroup[];
+}
+
+/** Units that were used at all, with their sums. */
+const UNIT_SUMS = sql.join(
+  UNIT_NAMES.flatMap((name) => [sql.lit(name), sql`nullif(sum(${unitColumn(name)}), 0)`]),
+);
+
+/** Columns of the answer, and what they are grouped by. */
+const GROUP_COLUMNS: Readonly<Record<UsageGroup, Readonly<Record<string, RawBuilder<unknown>>>>> = {
+  day: { day: sql`to_char(used.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')` },
+  project: { projectId: sql`used.project_id`, project: sql`projects.name` },
+  key: { keyId: sql`nullif(used.api_key_id, '')`, key: sql`api_keys.name` },
+  model: { modality: sql`nullif(used.modality, '')`, model: sql`nullif(used.model, '')` },
+  tier: { tier: sql`used.tier` },
+};
+
+/** Charges by group: by day where they are grouped by it, then the dearest first. */
+export async function summariseUsage(
+  db: Kysely<Tables>,
+  { project, since, until, by = USUAL_GROUPS }: UsageQuery,
+): Promise<UsageSummary[]> {
+  const groups = by.flatMap((group) => Object.entries(GROUP_COLUMNS[group]));
+  const columns = groups.map(([name, value]) => sql`${value} AS ${sql.ref(name)}`);
+  const from = since === undefined ? MONTH_START : sql`${since}::timestamptz`;
+  const to = until === undefined ? sql`'infinity'::timestamptz` : sql`${until}::timestamptz`;
+  const { rows } = await sql<UsageSummary>`
+    ${usedWithin(from, to)}
+    SELECT ${sql.join([...columns, sql`sum(used.jobs)::int AS jobs`])},
+      jsonb_strip_nulls(jsonb_build_object(${UNIT_SUMS})) AS units,
+      ${inMicroUsd(sql`sum(used.amount_nano_usd)`)} AS "chargedMicroUsd",
+      sum(used.amount_nano_usd)::bigint AS "chargedNanoUsd", sum(used.gpu_ms)::bigint AS "gpuMs"
+    FROM used JOIN projects ON projects.id = used.project_id
+      LEFT JOIN api_keys ON api_keys.id = used.api_key_id
+    WHERE ${project === undefined ? sql`true` : isProject(project)}
+    ${groups.length === 0 ? sql`HAVING count(*) > 0` : sql`GROUP BY ${sql.join(groups.map(([, value]) => value))}`}
+    ORDER BY ${sql.join([
+      ...groups.flatMap(([name, value]) => (name === "day" ? [value] : [])),
+      sql`sum(used.amount_nano_usd) DESC`,
+      ...groups.map(([, value]) => value),
+    ])}`.execute(db);
+  return rows;
+}
+
+/**
+ * `used`: what was charged from one moment to another, as sums of whole days and hours where there are
+ * such, and as the charges of the hours that the two cut, and of the time that is not summed yet.
+ */
+function usedWithin(since: RawBuilder<unknown>, until: RawBuilder<unknown>): RawBuilder<unknown> {
+  const units = sql.join(UNIT_NAMES.map(unitColumn));
+  const sumsOf = (
+    table: "usage_days" | "usage_hours",
+    at: "day" | "hour",
+    { from, to }: { readonly from: string; readonly to: string },
+  ) => sql`
+    SELECT ${sql.ref(at)} AS at, project_id, api_key_id, modality, model, tier, jobs, amount_nano_usd,
+      gpu_ms, ${units}
+    FROM ${sql.table(table)}
+    WHERE ${sql.ref(at)} >= (SELECT ${sql.ref(from)} FROM bounds)
+      AND ${sql.ref(at)} < (SELECT ${sql.ref(to)} FROM bounds)`;
+  const chargesOf = (from: RawBuilder<unknown>, to: RawBuilder<unknown>) => sql`
+    SELECT charges.created_at AS at, ${CHARGE_GROUP}, 1 AS jobs, ${CHARGE_SUMS}
+    FROM ${CHARGES_WITH_JOBS}
+    WHERE charges.created_at >= (SELECT ${from} FROM bounds)
+      AND charges.created_at < (SELECT ${to} FROM bounds)`;
+  return sql`WITH asked AS (
+      SELECT ${since} AS since, ${until} AS until
+    ), whole AS (
+      SELECT since, until, ${hourOf(sql`(since + interval '1 hour' - interval '1 microsecond')`)} AS first_hour,
+        ${hourOf(sql`until`)} AS end_hour,
+        ${dayOf(sql`(since + interval '1 day' - interval '1 microsecond')`)} AS first_day,
+        ${dayOf(sql`until`)} AS end_day FROM asked
+    ), bounds AS MATERIALIZED (
+      SELECT since, until, first_hour, end_hour, first_day, end_day,
+        least(first_day, end_hour) AS before_days, greatest(first_day, end_day) AS after_days,
+        least(first_hour, until) AS summed_from,
+        greatest(first_hour, least(end_hour, ${ROLLED_UNTIL})) AS summed_until FROM whole
+    ), used AS (
+      ${sumsOf("usage_days", "day", { from: "first_day", to: "end_day" })}
+      UNION ALL ${sumsOf("usage_hours", "hour", { from: "first_hour", to: "before_days" })}
+      UNION ALL ${sumsOf("usage_hours", "hour", { from: "after_days", to: "end_hour" })}
+      UNION ALL ${chargesOf(sql`since`, sql`summed_from`)}
+      UNION ALL ${chargesOf(sql`summed_until`, sql`until`)}
+    )`;
+}

@@ -1,0 +1,226 @@
+import { randomInt } from "node:crypto";
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { ModelInfo } from "../../core/modality.js";
+import type { Units } from "../../core/usage.js";
+import type {
+  AnswerFormat,
+  ConversationMessage,
+  FunctionTool,
+  GenerationOutput,
+  GenerationRequest,
+  ToolChoice,
+} from "../../models/decoder/request/generation-request.js";
+import { atMost, describe, metadataField, MOST_CHARACTERS_PER_TOKEN } from "./request-body.js";
+
+/** Fields and rules that the bodies of chat and responses share. */
+
+const MAX_TOOLS = 128;
+/** Messages, or items, of one request. */
+export const MAX_MESSAGES = 2_048;
+/** Words of a list of options. */
+export const MAX_WORDS = 16;
+const MAX_SEED = 2 ** 47;
+/** Where a package does not say how long its context is. */
+const DEFAULT_CONTEXT_TOKENS = 4_096;
+
+/** A number within bounds, or null for the default. */
+export function boundedNumber(minimum: number, maximum: number) {
+  const error = (issue: { readonly input?: unknown }) =>
+    `must be a number from ${minimum} to ${maximum}`.concat(
+      typeof issue.input === "number" ? "" : " or null",
+    );
+  return z.number({ error }).min(minimum, { error }).max(maximum, { error }).nullish();
+}
+
+/** A whole number within bounds, or null for the default. */
+export function boundedInteger(minimum: number, maximum: number) {
+  const error = `must be a whole number from ${minimum} to ${maximum}`;
+  return z.int({ error }).min(minimum, { error }).max(maximum, { error }).nullish();
+}
+
+const hint = z.unknown().optional();
+
+/** What both endpoints accept in the same words. */
+export const sharedFields = {
+  model: z.string().min(1),
+  temperature: boundedNumber(0, 2),
+  top_p: boundedNumber(0, 1),
+  top_logprobs: boundedInteger(0, 20),
+  top_k: boundedInteger(-1, 1_000_000).describe(
+    "Keeps this many of the likeliest tokens; 0 keeps all",
+  ),
+  min_p: boundedNumber(0, 1).describe("Keeps tokens this many times as likely as the likeliest"),
+  stream: z.boolean({ error: "must be true or false" }).nullish(),
+  store: z.boolean({ error: "must be true or false" }).nullish(),
+  parallel_tool_calls: z.boolean({ error: "must be true or false" }).nullish(),
+  metadata: metadataField.nullish(),
+  user: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  service_tier: hint,
+  prompt_cache_key: hint,
+  prompt_cache_retention: hint,
+};
+
+const functionName = z
+  .string()
+  .regex(/^[\w-]{1,64}$/, "must be 1 to 64 letters, digits, underscores or hyphens");
+
+export const jsonSchema = z.record(z.string(), z.unknown(), {
+  error: "must be a JSON schema object",
+});
+
+/** The fields of a function that a tool describes. */
+export const functionFields = {
+  name: functionName,
+  description: z.string().nullish(),
+  parameters: jsonSchema.nullish(),
+  strict: z.boolean().nullish(),
+};
+
+export const toolType = z.literal("function", {
+  error: "must be function: other tools are not offered",
+});
+
+/** A list of tools, each of this shape. */
+export function toolList<Tool extends z.ZodType>(tool: Tool) {
+  const list = z.array(tool, { error: "must be an array of tools" }).max(MAX_TOOLS);
+  return atMost(MAX_TOOLS, "tools", list).nullish();
+}
+
+export const toolChoiceWord = z.enum(["none", "auto", "required"]);
+
+/** The fields of a response format that asks for a schema. */
+export const schemaFormatFields = {
+  name: functionName,
+  description: z.string().nullish(),
+  strict: z.boolean().nullish(),
+};
+
+interface FunctionBody {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly parameters?: Record<string, unknown> | null | undefined;
+  readonly strict?: boolean | null | undefined;
+}
+
+export function toFunctionTool(body: FunctionBody): FunctionTool {
+  return {
+    name: body.name,
+    description: body.description ?? null,
+    parameters: body.parameters ?? null,
+    strict: body.strict ?? false,
+  };
+}
+
+/** Refuses a choice that the tools do not have, and two tools of one name. */
+export function checkTools(tools: readonly FunctionTool[], choice: ToolChoice): void {
+  const names = new Set(tools.map(({ name }) => name));
+  if (names.size < tools.length) {
+    throw new JobError("invalid_value", "tools must have different names", { param: "tools" });
+  }
+  const missing = typeof choice === "object" && !names.has(choice.name);
+  if (missing || (choice === "required" && tools.length === 0)) {
+    const wanted = typeof choice === "object" ? choice.name : choice;
+    const message = `tool_choice ${describe(wanted)} needs a function of tools, which has ${tools.length}`;
+    throw new JobError("invalid_value", message, { param: "tool_choice" });
+  }
+}
+
+/**
+ * Refuses schemas that no answer could be held to: the answer's own, and those of the functions where
+ * a call is forced.
+ */
+export async function checkSchemas(
+  { format, tools, toolChoice }: Pick<GenerationRequest, "format" | "tools" | "toolChoice">,
+  formatParam: string,
+): Promise<void> {
+  const forced = toolChoice === "required" || typeof toolChoice === "object";
+  if (format.type !== "json_schema" && !forced) return;
+  const answers = format.type === "json_schema" ? [format.schema] : [];
+  const calls = forced ? tools.map(({ parameters }) => parameters ?? {}) : [];
+  const { checkSchemas: check } = await import("../../models/decoder/grammar/schema-check.js");
+  await check([
+    ...answers.map((schema) => ({ schema, param: formatParam })),
+    ...calls.map((schema) => ({ schema, param: "tools" })),
+  ]);
+}
+
+/** Refuses by its characters what cannot fit the model, before anything counts its tokens. */
+export function checkPromptLength(
+  { messages, truncate }: Pick<GenerationRequest, "messages" | "truncate">,
+  { contextTokens }: ModelInfo,
+  param: string,
+): void {
+  if (contextTokens === undefined || truncate) return;
+  const characters = messages.reduce((sum, message) => sum + charactersOf(message), 0);
+  if (characters <= contextTokens * MOST_CHARACTERS_PER_TOKEN) return;
+  const message = `This model's maximum context length is ${contextTokens} tokens. However, the messages have ${characters} characters, more than so many tokens can hold`;
+  throw new JobError("context_length_exceeded", message, { param });
+}
+
+function charactersOf(message: ConversationMessage): number {
+  const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
+  return calls.reduce((sum, call) => sum + call.arguments.length, message.content.length);
+}
+
+/** The format with its schema; without one, any object of JSON. */
+export function toSchemaFormat(body: {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly schema?: Record<string, unknown> | undefined;
+  readonly strict?: boolean | null | undefined;
+}): AnswerFormat {
+  return {
+    type: "json_schema",
+    name: body.name,
+    description: body.description ?? null,
+    schema: body.schema ?? { type: "object" },
+    strict: body.strict ?? false,
+  };
+}
+
+interface SharedBody {
+  readonly model: string;
+  readonly temperature?: number | null | undefined;
+  readonly top_p?: number | null | undefined;
+  readonly top_k?: number | null | undefined;
+  readonly min_p?: number | null | undefined;
+  readonly stream?: boolean | null | undefined;
+  readonly parallel_tool_calls?: boolean | null | undefined;
+  readonly metadata?: Record<string, string> | null | undefined;
+}
+
+/** The parts of a request that both bodies say alike. The defaults are those of the OpenAI API. */
+export function sharedRequest(body: SharedBody, seed?: number | null) {
+  return {
+    model: body.model,
+    parallelToolCalls: body.parallel_tool_calls ?? true,
+    temperature: body.temperature ?? 1,
+    topP: body.top_p ?? 1,
+    topK: Math.max(0, body.top_k ?? 0),
+    minP: body.min_p ?? 0,
+    // Drawn here and not by the worker: a second attempt must write the same text.
+    seed: seed ?? randomInt(MAX_SEED),
+    stream: body.stream ?? false,
+    metadata: body.metadata ?? null,
+  } as const;
+}
+
+/** Most tokens that a request can take: the whole context in, and its limit out, for each choice. */
+export function mostTokens(request: GenerationRequest, model: ModelInfo): Units {
+  const context = model.contextTokens ?? DEFAULT_CONTEXT_TOKENS;
+  const answer = Math.min(request.maxTokens ?? context, context);
+  return { inputTokens: context, outputTokens: request.n * answer };
+}
+
+export function countTokens(_request: GenerationRequest, { usage }: GenerationOutput): Units {
+  return { inputTokens: usage.promptTokens, outputTokens: usage.completionTokens };
+}
+
+/** What people wrote, for moderation. */
+export function promptTexts({ messages }: GenerationRequest): string[] {
+  return messages
+    .filter(({ role, content }) => role !== "assistant" && role !== "tool" && content !== "")
+    .map(({ content }) => content);
+}

@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+
+/** More characters than any one token stands for: vocabularies end at 128 spaces. */
+export const MOST_CHARACTERS_PER_TOKEN = 128;
+
+/** Parses a request body; the first problem becomes a `JobError` that names its parameter. */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw new JobError("invalid_value", `the body must be an object, got ${describe(body)}`);
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  if (issue === undefined) throw new JobError("invalid_value", "the body is not usable");
+  throw issueError(issue, body);
+}
+
+/** A whole number, or its digits as a string, as multipart forms send it. */
+export function wholeNumber(param: string, minimum: number, maximum: number) {
+  const error = (issue: { readonly input?: unknown }) =>
+    issue.input === undefined
+      ? `${param} is required`
+      : `${param} must be a whole number from ${minimum} to ${maximum}, got ${describe(issue.input)}`;
+  return z
+    .union([z.number(), z.string().regex(/^\d{1,16}$/)], { error })
+    .transform(Number)
+    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, { error });
+}
+
+/** A text of at most so many characters (UTF-16 units). */
+export function boundedText(param: string, maximum: number) {
+  return z
+    .string({ error: (issue) => `${param} must be a string, got ${describe(issue.input)}` })
+    .max(maximum, {
+      error: (issue) =>
+        `${param} must be at most ${maximum} characters, got ${typeof issue.input === "string" ? issue.input.length : 0}`,
+    });
+}
+
+/** A caller's own words beside a job. */
+export const metadataField = atMost(
+  16,
+  "entries",
+  z.record(z.string().max(64), z.string().max(512), { error: "must be an object of strings" }),
+);
+
+/** Refuses a list or an object of too many before what is in it is looked at. */
+export function atMost<Schema extends z.ZodType>(most: number, things: string, schema: Schema) {
+  return z.preprocess((value, context) => {
+    const count = typeof value === "object" && value !== null ? Object.keys(value).length : 0;
+    if (count <= most) return value;
+    context.addIssue(`must have at most ${most} ${things}, got ${count}`);
+    return z.NEVER;
+  }, schema);
+}
+
+/** A boolean, or the word, as multipart forms send it. */
+export function booleanWord(param: string) {
+  return z
+    .union([z.boolean(), z.enum(["true", "false"])], {
+      error: (issue) => `${param} must be true or false, got ${describe(issue.input)}`,
+    })
+    .transform((value) => value === true || value === "true");
+}
+
+/** A short, safe rendering of a refused value for an error message. */
+export function describe(value: unknown): string {
+  if (typeof value === "string") {
+    return value.length > 40 ? `a string of ${value.length} characters` : JSON.stringify(value);
+  }
+  if (value === null || typeof value === "number" || typeof value === "boolean") return `${value}`;
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  return value instanceof Uint8Array ? "bytes" : typeof value;
+}
+
+function issueError(issue: z.core.$ZodIssue, body: object): JobError {
+  if (issue.code === "unrecognized_keys") {
+    const param = [...issue.path, issue.keys[0]].join(".");
+    return new JobError("unknown_parameter", `unknown parameter: ${param}`, { param });
+  }
+  const param = issue.path.join(".");
+  const value = issue.path.reduce<unknown>(child, body);
+  if (value === undefined) {
+    return new JobError("missing_required_parameter", `${param} is required`, { param });
+  }
+  const named = issue.message.startsWith(param) ? issue.message : `${param}: ${issue.message}`;
+  const isWhole = named === issue.message || named.includes(", got ");
+  const message = isWhole ? named : `${named}, got ${describe(value)}`;
+  return new JobError("invalid_value", message, { param });
+}
+
+function child(parent: unknown, key: PropertyKey): unknown {
+  return typeof parent === "object" && parent !== null ? Reflect.get(parent, key) : undefined;
+}

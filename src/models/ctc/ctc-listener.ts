@@ -1,0 +1,24 @@
+import type { PipelineSetup } from "../../core/modality.js";
+import { openCtc } from "./ctc-model.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { createLogMel } from "../../media/mel.js";
+import type { Listener } from "../speech-recognition/listener.js";
+import { transcribePhones } from "./transcribe-phones.js";
+
+/** A model that spells phones, read with its lexicon and language model. */
+export async function openCtcListener(
+  model: ModelPackage,
+  { threads, onRun }: PipelineSetup,
+): Promise<Listener> {
+  const opened = await openCtc(model, { threads, ...(onRun && { onRun }) });
+  const logMel = createLogMel(opened.settings.melBins);
+  return {
+    modelId: model.id,
+    languages: [opened.settings.language],
+    whyNoWordTimes: undefined,
+    maxSeconds: model.limits.maxSeconds,
+    listen: ({ voiceDetection, ...sound }) =>
+      transcribePhones({ ...sound, model: opened, logMel, detection: voiceDetection ?? {} }),
+    close: () => opened.close(),
+  };
+}

@@ -1,0 +1,121 @@
+import type { Decoder } from "./decoder.js";
+import { closeCache, type KvCache, mergeRows, openCache } from "./kv-cache.js";
+import type { Alignment } from "./request/request.js";
+
+/** How a graph takes rows of different lengths, and whether it reads a prompt in parts. */
+export interface BatchAbilities {
+  readonly alignment: Alignment;
+  readonly readsInParts: boolean;
+}
+
+/** Greatest difference to a lone run, in standard deviations of the logits, that counts as the same. */
+const SAME_DEVIATIONS = 0.1;
+const SHORT_TOKENS = 2;
+const LONG_TOKENS = 7;
+
+/**
+ * Asks the graph itself: neither its inputs nor its names tell on which side it wants short rows. Two
+ * rows of unlike length are continued together, each way, and compared with lone runs.
+ */
+export async function findBatchAbilities(
+  decoder: Decoder,
+  vocabSize: number,
+): Promise<BatchAbilities> {
+  const trial = createTrial(decoder, vocabSize);
+  try {
+    const short = await trial.read(SHORT_TOKENS);
+    const long = await trial.read(LONG_TOKENS);
+    const alignment = await findAlignment(trial, [short, long]);
+    return { alignment, readsInParts: await trial.readsInParts(long.logits) };
+  } finally {
+    trial.close();
+  }
+}
+
+interface ReadPrompt {
+  readonly cache: KvCache;
+  /** After the prompt. */
+  readonly logits: Float32Array;
+}
+
+type Trial = ReturnType<typeof createTrial>;
+
+/** The better of the two, where even that is the same as a lone run. */
+async function findAlignment(trial: Trial, prompts: readonly ReadPrompt[]): Promise<Alignment> {
+  if (!trial.hasMask) return "equal";
+  const caches = prompts.map(({ cache }) => cache);
+  const lone: Float32Array[] = [];
+  for (const cache of caches) lone.push(await trial.continue([cache], "equal"));
+  let best: Alignment = "equal";
+  let least = SAME_DEVIATIONS;
+  for (const alignment of ["end", "start"] as const) {
+    const together = await trial.continue(caches, alignment).catch(() => undefined);
+    const deviations = lone.map((logits, row) => {
+      const from = row * logits.length;
+      return together ? deviation(together.subarray(from, from + logits.length), logits) : Infinity;
+    });
+    if (Math.max(...deviations) >= least) continue;
+    least = Math.max(...deviations);
+    best = alignment;
+  }
+  return best;
+}
+
+function createTrial(decoder: Decoder, vocabSize: number) {
+  const { graphs, layout } = decoder;
+  const opened: KvCache[] = [];
+  const tokens = Array.from({ length: LONG_TOKENS }, (_, index) => (37 * index + 11) % vocabSize);
+  const open = () => {
+    const cache = openCache(graphs, layout.caches, 1);
+    opened.push(cache);
+    return cache;
+  };
+  const read = (cache: KvCache, part: readonly number[]) =>
+    decoder.forward({
+      cache,
+      tokens: part,
+      width: part.length,
+      alignment: "equal",
+      wantsLogits: true,
+      isTrial: true,
+    });
+  return {
+    hasMask: layout.attentionMask !== undefined,
+    read: (count: number): Promise<ReadPrompt> => read(open(), tokens.slice(0, count)),
+    /** Logits [rows, vocabSize] after one more token; the caches stay as they are. */
+    async continue(caches: readonly KvCache[], alignment: Alignment): Promise<Float32Array> {
+      const rows = caches.map((cache) => ({ cache, row: 0 }));
+      const cache = await mergeRows(graphs, layout.caches, { rows, alignment });
+      opened.push(cache);
+      const next = caches.map(() => tokens[0] ?? 0);
+      const input = { cache, tokens: next, width: 1, alignment, wantsLogits: true, isTrial: true };
+      return (await decoder.forward(input)).logits;
+    },
+    async readsInParts(whole: Float32Array): Promise<boolean> {
+      try {
+        const { cache } = await read(open(), tokens.slice(0, 3));
+        const { logits } = await read(cache, tokens.slice(3));
+        return deviation(logits, whole) < SAME_DEVIATIONS;
+      } catch {
+        return false;
+      }
+    },
+    close() {
+      for (const cache of opened) closeCache(graphs, layout.caches, cache);
+    },
+  };
+}
+
+/** Greatest difference in standard deviations of the second; infinite where one is not a number. */
+function deviation(logits: Float32Array, reference: Float32Array): number {
+  const mean = reference.reduce((sum, value) => sum + value, 0) / reference.length;
+  const variance =
+    reference.reduce((sum, value) => sum + (value - mean) ** 2, 0) / reference.length;
+  let greatest = 0;
+  for (let index = 0; index < reference.length; index += 1) {
+    const difference = Math.abs((logits[index] ?? 0) - (reference[index] ?? 0));
+    if (Number.isNaN(difference)) return Infinity;
+    greatest = Math.max(greatest, difference);
+  }
+  return greatest / Math.sqrt(variance + Number.MIN_VALUE);
+}

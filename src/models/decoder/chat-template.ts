@@ -1,0 +1,213 @@
+import { Template } from "@huggingface/jinja";
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
+import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
+import type { AddedToken } from "../tokenizer/text-tokenizer.js";
+import { createTextMarker } from "./tools/callers-texts.js";
+import { detectFormat, syntaxOf } from "./tools/tool-call-formats.js";
+import type { ToolCallFormat } from "./request/tool-call-spec.js";
+
+export interface ChatPrompt {
+  readonly text: string;
+  /** Whether the tokenizer adds its own tokens: a template writes them itself. */
+  readonly addSpecialTokens: boolean;
+  /** Stands within what a caller's text has of the tokens of structure, and is no part of it. */
+  readonly mark: string;
+}
+
+/** Turns a conversation into the text that the model was trained on. */
+export interface ChatTemplate {
+  /** How calls are written, by the model's own template where it knows any. */
+  readonly toolFormat: ToolCallFormat;
+  /** Throws `invalid_value` with the template's own sentence where it refuses the messages. */
+  render(messages: readonly ConversationMessage[], tools: readonly FunctionTool[]): ChatPrompt;
+}
+
+const token = z
+  .union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)])
+  .nullish();
+const templates = z.union([
+  z.string(),
+  z
+    .array(z.object({ name: z.string(), template: z.string() }))
+    .transform((list) => Object.fromEntries(list.map((one) => [one.name, one.template]))),
+  z.record(z.string(), z.string()),
+]);
+const tokenizerConfig = z.object({
+  chat_template: templates.nullish(),
+  bos_token: token,
+  eos_token: token,
+  unk_token: token,
+  pad_token: token,
+});
+
+/** The template of a package: its own file, or what its tokenizer's configuration holds. */
+export async function openChatTemplate(
+  model: ModelPackage,
+  addedTokens: readonly AddedToken[],
+): Promise<ChatTemplate> {
+  const config: unknown = model.files["tokenizer-config"]
+    ? JSON.parse(await readModelText(model, "tokenizer-config"))
+    : {};
+  if (!model.files["chat-template"]) return createChatTemplate(config, { addedTokens });
+  const text = await readModelText(model, "chat-template");
+  const isJson = model.files["chat-template"].path.endsWith(".json");
+  const template = isJson ? chatTemplateJson.parse(JSON.parse(text)) : text;
+  return createChatTemplate(config, { template, addedTokens });
+}
+
+const chatTemplateJson = z
+  .object({ chat_template: z.string() })
+  .transform((file) => file.chat_template);
+
+export interface ChatTemplateOptions {
+  /** Stands in place of the configuration's own. */
+  readonly template?: string;
+  /** Of the model's tokenizer: callers' texts cannot write them. */
+  readonly addedTokens?: readonly AddedToken[];
+}
+
+export function createChatTemplate(
+  config: unknown,
+  { template, addedTokens = [] }: ChatTemplateOptions = {},
+): ChatTemplate {
+  const { chat_template: own, ...tokens } = tokenizerConfig.parse(config);
+  const source = template ?? own;
+  if (source === null || source === undefined) return createPlainTemplate(addedTokens);
+  const named = typeof source === "string" ? { default: source } : source;
+  const text = named["default"] ?? Object.values(named)[0] ?? "";
+  const plain = { source: text, parsed: new Template(text) };
+  const toolText = named["tool_use"];
+  const forTools =
+    toolText === undefined ? plain : { source: toolText, parsed: new Template(toolText) };
+  const knowsTools = /\btools\b/.test(forTools.source);
+  const toolFormat = detectFormat(forTools.source) ?? "hermes";
+  const markTexts = createTextMarker(addedTokens, {
+    template: `${text}${toolText ?? ""}`,
+    callMarkers: markersOf(toolFormat),
+  });
+  return {
+    toolFormat,
+    render(sentMessages, sentTools) {
+      const { messages, tools, mark } = markTexts(sentMessages, sentTools);
+      const { source: chosen, parsed } = tools.length > 0 ? forTools : plain;
+      const told = tools.length === 0 || knowsTools ? messages : tellTools(messages, tools);
+      const items = {
+        ...tokens,
+        messages: told.map((message) => toTemplateMessage(message, messages, chosen)),
+        ...(tools.length > 0 && knowsTools && { tools: tools.map(toTemplateTool) }),
+        add_generation_prompt: true,
+      };
+      return { text: render(parsed, items), addSpecialTokens: false, mark };
+    },
+  };
+}
+
+/** A model that was trained on no conversations continues their texts. */
+function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
+  const toolFormat = "hermes";
+  const callMarkers = markersOf(toolFormat);
+  const markTexts = createTextMarker(addedTokens, { template: "", callMarkers });
+  return {
+    toolFormat,
+    render(sentMessages, sentTools) {
+      const { messages, tools, mark } = markTexts(sentMessages, sentTools);
+      const told = tools.length === 0 ? messages : tellTools(messages, tools);
+      const text = told.map(({ content }) => content).filter((content) => content !== "");
+      return { text: text.join("\n"), addSpecialTokens: true, mark };
+    },
+  };
+}
+
+function markersOf(format: ToolCallFormat): string[] {
+  const { begins, end, nameEnd } = syntaxOf(format);
+  return [...begins, end, nameEnd].filter((marker) => marker !== null);
+}
+
+function render(template: Template, items: Record<string, unknown>): string {
+  try {
+    return template.render(items);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `the model's chat template refuses these messages: ${reason}`;
+    throw new JobError("invalid_value", message, { param: "messages", cause });
+  }
+}
+
+/** The shape that Hugging Face's templates read; arguments are objects where they are JSON. */
+function toTemplateMessage(
+  message: ConversationMessage,
+  all: readonly ConversationMessage[],
+  source: string,
+): Record<string, unknown> {
+  if (message.role === "tool") {
+    const { content, toolCallId } = message;
+    const name = callName(all, toolCallId);
+    return { role: "tool", content, tool_call_id: toolCallId, ...(name !== undefined && { name }) };
+  }
+  const { content, name } = message;
+  const developer = message.role === "developer" && !source.includes("developer");
+  const role = developer ? "system" : message.role;
+  const plain = { role, content, ...(name !== undefined && { name }) };
+  if (message.role !== "assistant" || message.toolCalls === undefined) return plain;
+  const calls = message.toolCalls.map((call) => ({
+    id: call.id,
+    type: "function",
+    function: { name: call.name, arguments: parseArguments(call.arguments) },
+  }));
+  return { ...plain, tool_calls: calls };
+}
+
+function callName(messages: readonly ConversationMessage[], id: string): string | undefined {
+  const calls = messages.flatMap((message) =>
+    message.role === "assistant" ? (message.toolCalls ?? []) : [],
+  );
+  return calls.findLast((call) => call.id === id)?.name;
+}
+
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function toTemplateTool({ name, description, parameters }: FunctionTool) {
+  const empty = { type: "object", properties: {} };
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(description !== null && { description }),
+      parameters: parameters ?? empty,
+    },
+  };
+}
+
+/** Tells the tools in words, and writes past calls as text, for a template that has no place for them. */
+function tellTools(
+  messages: readonly ConversationMessage[],
+  tools: readonly FunctionTool[],
+): ConversationMessage[] {
+  const list = tools.map((tool) => JSON.stringify(toTemplateTool(tool).function)).join("\n");
+  const words = `You may call these functions:\n${list}\nTo call one, answer with <tool_call>{"name": …, "arguments": {…}}</tool_call>.`;
+  const first = messages[0];
+  const isSystem = first?.role === "system" || first?.role === "developer";
+  const system = isSystem ? `${first.content}\n\n${words}` : words;
+  const rest = (isSystem ? messages.slice(1) : messages).map(toPlainMessage);
+  return [{ role: "system", content: system }, ...rest];
+}
+
+function toPlainMessage(message: ConversationMessage): ConversationMessage {
+  if (message.role === "tool")
+    return { role: "user", content: `<tool_response>${message.content}</tool_response>` };
+  if (message.role !== "assistant" || message.toolCalls === undefined) return message;
+  const calls = message.toolCalls.map(
+    (call) =>
+      `<tool_call>{"name": ${JSON.stringify(call.name)}, "arguments": ${call.arguments}}</tool_call>`,
+  );
+  const content = [message.content, ...calls].filter((part) => part !== "").join("\n");
+  return { role: "assistant", content };
+}

@@ -1,0 +1,137 @@
+import { z } from "zod";
+import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
+import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
+
+/** What an engine must know of a model beside its graph. */
+export interface DecoderConfig {
+  /** Tokens that end an answer. */
+  readonly stopTokenIds: readonly number[];
+  /** Tokens of prompt and answer together. */
+  readonly contextTokens: number;
+  readonly repetitionPenalty: number;
+  /** Position of the first token. */
+  readonly firstPosition: 0 | 1;
+  /** The graph's own names of tensors, where the configuration gives them. */
+  readonly names: TensorNames;
+}
+
+/** Names of inputs and outputs; cache names hold `%d` for the layer. */
+export interface TensorNames {
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+const tokenIds = z
+  .union([z.int(), z.array(z.int())])
+  .nullish()
+  .transform((ids) => [ids ?? []].flat());
+
+const sizes = z.object({
+  max_position_embeddings: z.number().nullish(),
+  n_positions: z.number().nullish(),
+  max_sequence_length: z.number().nullish(),
+  seq_length: z.number().nullish(),
+});
+
+/** transformers' config.json; multimodal models keep the decoder's part under `text_config`. */
+const modelConfig = sizes.extend({
+  model_type: z.string().default(""),
+  eos_token_id: tokenIds,
+  text_config: sizes.extend({ eos_token_id: tokenIds }).optional(),
+});
+
+const generationConfig = z.object({
+  eos_token_id: tokenIds,
+  repetition_penalty: z.number().positive().nullish(),
+});
+
+/** genai_config.json of ONNX Runtime GenAI. */
+const genaiConfig = z.object({
+  model: z.object({
+    type: z.string().default(""),
+    context_length: z.number().optional(),
+    eos_token_id: tokenIds,
+    decoder: z.object({
+      inputs: z.record(z.string(), z.string()).default({}),
+      outputs: z.record(z.string(), z.string()).default({}),
+    }),
+  }),
+  search: z.object({ repetition_penalty: z.number().positive().optional() }).default({}),
+});
+
+/** Where a model says nothing of its length. */
+const DEFAULT_CONTEXT_TOKENS = 2_048;
+
+/** transformers.js starts these at 1, as their reference implementations do. */
+const COUNT_FROM_ONE = new Set(["paligemma", "gemma3", "gemma3_text"]);
+
+/** Reads the package's configuration files. Throws a sentence that names the file at fault. */
+export async function readDecoderConfig(
+  model: ModelPackage,
+  tokenizer: TextTokenizer,
+): Promise<DecoderConfig> {
+  const file = await readJson(model, "config", z.record(z.string(), z.unknown()));
+  const generation = await readGenerationConfig(model);
+  const config =
+    "model" in file
+      ? fromGenai(await readJson(model, "config", genaiConfig))
+      : fromTransformers(await readJson(model, "config", modelConfig));
+  const declared = generation.eos_token_id.length > 0 ? generation.eos_token_id : config.eos;
+  const { eos } = tokenizer.special;
+  return {
+    stopTokenIds: [...new Set([...declared, ...(eos === undefined ? [] : [eos])])],
+    contextTokens: model.limits.contextTokens ?? config.contextTokens ?? DEFAULT_CONTEXT_TOKENS,
+    repetitionPenalty: generation.repetition_penalty ?? config.repetitionPenalty ?? 1,
+    firstPosition: COUNT_FROM_ONE.has(config.type) ? 1 : 0,
+    names: config.names,
+  };
+}
+
+async function readJson<T>(model: ModelPackage, role: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = jsonText.pipe(schema).safeParse(await readModelText(model, role));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = [`${model.path}/${model.files[role]?.path}`, issue?.path.join(".")];
+  throw new Error(`${where.filter(Boolean).join(": ")} ${issue?.message}`);
+}
+
+const jsonText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "is not JSON" });
+    return z.NEVER;
+  }
+});
+
+function readGenerationConfig(model: ModelPackage): Promise<z.infer<typeof generationConfig>> {
+  const isThere = model.files["generation-config"] !== undefined;
+  if (isThere) return readJson(model, "generation-config", generationConfig);
+  return Promise.resolve(generationConfig.parse({}));
+}
+
+function fromGenai({ model, search }: z.infer<typeof genaiConfig>) {
+  return {
+    type: model.type,
+    eos: model.eos_token_id,
+    contextTokens: model.context_length,
+    repetitionPenalty: search.repetition_penalty,
+    names: model.decoder,
+  };
+}
+
+function fromTransformers(config: z.infer<typeof modelConfig>) {
+  const { text_config: text } = config;
+  return {
+    type: config.model_type,
+    eos: config.eos_token_id.length > 0 ? config.eos_token_id : (text?.eos_token_id ?? []),
+    contextTokens: lengthOf(config) ?? (text && lengthOf(text)),
+    repetitionPenalty: undefined,
+    names: { inputs: {}, outputs: {} },
+  };
+}
+
+function lengthOf(config: z.infer<typeof sizes>): number | undefined {
+  const { max_position_embeddings: positions, n_positions: older } = config;
+  return positions ?? older ?? config.max_sequence_length ?? config.seq_length ?? undefined;
+}

@@ -1,0 +1,99 @@
+import { randomInt } from "node:crypto";
+import { JobError } from "../../core/errors.js";
+import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { Choice } from "./sampling/choice.js";
+import type { DecoderConfig } from "./decoder-config.js";
+import { randomStream } from "./sampling/random.js";
+import type { TextJob, TextUsage } from "./request/request.js";
+import type { TokenSampler } from "./sampling/sampling.js";
+import type { MaskFactory } from "./request/token-mask.js";
+
+/** One request in the engine: its prompt as ids and its answers. */
+export interface Generation {
+  readonly id: number;
+  readonly promptTokens: readonly number[];
+  readonly choices: readonly Choice[];
+  /** Whose earlier prompts may serve this one. */
+  readonly cacheScope: string | undefined;
+  /** Tokens of the prompt that were known from earlier ones. */
+  cachedTokens: number;
+  /** Failed or cancelled: what it left in memory serves no other. */
+  isBroken: boolean;
+}
+
+export interface GenerationTools {
+  readonly tokenizer: TextTokenizer;
+  readonly config: DecoderConfig;
+  readonly sampler: TokenSampler;
+  /** Opens what follows grammars; loaded when a request first needs it. */
+  readonly loadMasks: () => Promise<MaskFactory>;
+}
+
+/** Throws `context_length_exceeded` where not even one token of an answer fits. */
+export async function createGeneration(
+  id: number,
+  job: TextJob,
+  tools: GenerationTools,
+): Promise<Generation> {
+  const { tokenizer, config, sampler } = tools;
+  const { contextTokens, repetitionPenalty } = config;
+  checkCharacters(job.prompt, tokenizer, contextTokens);
+  const promptTokens = encodePrompt(job, tools);
+  if (promptTokens.length + 1 > contextTokens) {
+    const message = `the model's context is ${contextTokens} tokens, the prompt has ${promptTokens.length} and the answer needs at least one more`;
+    throw new JobError("context_length_exceeded", message, { param: "messages" });
+  }
+  const room = contextTokens - promptTokens.length;
+  const seed = job.seed ?? randomInt(2 ** 47);
+  const masks = job.mask === null ? undefined : await tools.loadMasks();
+  const shared = {
+    job,
+    promptTokens,
+    tokenizer,
+    sampler,
+    edits: {
+      frequencyPenalty: job.frequencyPenalty,
+      presencePenalty: job.presencePenalty,
+      repetitionPenalty,
+      bias: new Map(Object.entries(job.logitBias).map(([token, bias]) => [Number(token), bias])),
+    },
+    promptSet: new Set(repetitionPenalty === 1 ? [] : promptTokens),
+    stopTokenIds: new Set([...config.stopTokenIds, ...(job.stopTokenIds ?? [])]),
+    limit: Math.min(job.maxTokens ?? room, room),
+  };
+  const choices = Array.from({ length: job.n }, (_, index) => {
+    const mask = job.mask === null ? null : (masks?.(job.mask) ?? null);
+    return new Choice({ ...shared, index, mask, random: randomStream(seed, index) });
+  });
+  const { cacheScope } = job;
+  return { id, promptTokens, choices, cacheScope, cachedTokens: 0, isBroken: false };
+}
+
+/** Refuses what cannot fit before its tokens are counted, which takes longer than anything else may wait. */
+function checkCharacters(
+  prompt: string,
+  { longestToken }: TextTokenizer,
+  contextTokens: number,
+): void {
+  if (prompt.length <= contextTokens * longestToken) return;
+  const message = `the model's context is ${contextTokens} tokens of at most ${longestToken} characters, the prompt has ${prompt.length} characters`;
+  throw new JobError("context_length_exceeded", message, { param: "messages" });
+}
+
+/** A model cannot start from nothing: an empty prompt becomes its first token. */
+function encodePrompt(job: TextJob, { tokenizer }: GenerationTools): readonly number[] {
+  const { prompt, promptTokens, addSpecialTokens, mark } = job;
+  const options = { addSpecialTokens, ...(mark !== undefined && { mark }) };
+  const ids = promptTokens ?? tokenizer.encode(prompt, options).ids;
+  if (ids.length > 0) return ids;
+  const first = tokenizer.special.bos ?? tokenizer.special.eos;
+  if (first !== undefined) return [first];
+  throw new JobError("invalid_value", "the prompt must have at least one token", {
+    param: "messages",
+  });
+}
+
+export function usageOf({ promptTokens, choices, cachedTokens }: Generation): TextUsage {
+  const completionTokens = choices.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
+  return { promptTokens: promptTokens.length, completionTokens, cachedTokens };
+}

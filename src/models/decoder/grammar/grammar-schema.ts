@@ -1,0 +1,194 @@
+import { JobError } from "../../../core/errors.js";
+import { jsonRules, VALUE } from "./grammar-json.js";
+import {
+  choice,
+  type Grammar,
+  optional,
+  reference,
+  type Rule,
+  sequence,
+  text,
+} from "./grammar-rules.js";
+import { arrayRule } from "./grammar-schema-array.js";
+import { isSchema, type Schema } from "./grammar-schema-merge.js";
+import { objectRule } from "./grammar-schema-object.js";
+import { isBare, readReference, resolveParts } from "./grammar-schema-parts.js";
+import type { SchemaReader } from "./grammar-schema-reader.js";
+import { numberRule, stringRule } from "./grammar-schema-scalar.js";
+
+/** Any object of JSON. */
+export const JSON_OBJECT: Grammar = {
+  root: sequence(optional(text(" ")), reference("object")),
+  rules: jsonRules(),
+};
+
+/** Schemas that are read or merged, with their keywords, members, values and characters: some 50 ms of work. */
+const MAX_PARTS = 25_000;
+/** Of all schemas of a request. */
+const MAX_REQUEST_PARTS = 100_000;
+
+/** What the schemas of one request have taken of its budget so far. */
+export interface Spent {
+  parts: number;
+  /** Where less than the usual budget is to be spent. */
+  readonly most?: number;
+}
+
+/** Keywords that would go unchecked: better refused than ignored. */
+const UNSUPPORTED = [
+  "not",
+  "if",
+  "then",
+  "else",
+  "contains",
+  "minContains",
+  "maxContains",
+  "patternProperties",
+  "propertyNames",
+  "dependentRequired",
+  "dependentSchemas",
+  "dependencies",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+  "$dynamicRef",
+  "$recursiveRef",
+];
+
+/**
+ * The JSON texts that a schema admits: members in the order of `properties`, numbers without exponents.
+ * Every text of the grammar is valid (of `oneOf`, at least one schema is met). Throws `invalid_value`
+ * with `param` for a schema that cannot be held to.
+ */
+export function grammarOfSchema(schema: unknown, param: string, spent?: Spent): Grammar {
+  const reader = createSchemaReader(schema, param, spent);
+  return { root: sequence(optional(text(" ")), reader.read(schema, "#")), rules: reader.rules };
+}
+
+/** Reads the schemas of a document, whose refusals name `param`. */
+export function createSchemaReader(
+  document: unknown,
+  param: string,
+  spent: Spent = { parts: 0 },
+): SchemaReader {
+  const rules = jsonRules();
+  let names = 0;
+  let parts = 0;
+  const reader: SchemaReader = {
+    document,
+    rules,
+    merged: new WeakMap(),
+    spend(units, path) {
+      parts += units;
+      spent.parts += units;
+      if (parts > MAX_PARTS) reader.refuse(path, `has more than ${MAX_PARTS} parts`);
+      const { most = MAX_REQUEST_PARTS } = spent;
+      if (spent.parts > most)
+        reader.refuse(path, `is one of several with more than ${most} parts together`);
+    },
+    newName: () => `rule-${(names += 1)}`,
+    refuse(path, what) {
+      throw new JobError("invalid_value", `${param}: the schema ${what} at ${path}`, { param });
+    },
+    read(schema, path) {
+      reader.spend(1, path);
+      if (schema === true) return VALUE;
+      if (!isSchema(schema)) return reader.refuse(path, "must be an object or true");
+      if (typeof schema["$ref"] === "string" && isBare(schema))
+        return readReference(reader, schema["$ref"], path);
+      return readSchema(reader, resolveParts(reader, schema, path), path);
+    },
+  };
+  return reader;
+}
+
+function readSchema(reader: SchemaReader, schema: Schema, path: string): Rule {
+  const unsupported = UNSUPPORTED.find((key) => schema[key] !== undefined);
+  if (unsupported !== undefined)
+    return reader.refuse(path, `has ${unsupported}, which is not supported,`);
+  if (schema["const"] !== undefined) return text(JSON.stringify(schema["const"]));
+  if (schema["enum"] !== undefined) return readEnum(reader, schema, path);
+  for (const key of ["anyOf", "oneOf"] as const)
+    if (schema[key] !== undefined) return readAlternatives(reader, schema, { key, path });
+  const { type = impliedType(schema) } = schema;
+  if (Array.isArray(type)) {
+    if (new Set<unknown>(type).size < type.length) reader.refuse(path, "must have each type once,");
+    const options = type.map((one: unknown) => {
+      reader.spend(Object.keys(schema).length, path);
+      return readSchema(reader, { ...schema, type: one }, path);
+    });
+    return options.length > 0 ? choice(...options) : reader.refuse(path, "must have a type");
+  }
+  const rule = readType(reader, { ...schema, type }, path);
+  return schema["nullable"] === true ? choice(rule, text("null")) : rule;
+}
+
+/** A schema without a type means the one that its keywords are about. */
+function impliedType(schema: Schema): string | undefined {
+  const has = (...keys: string[]) => keys.some((key) => schema[key] !== undefined);
+  if (has("properties", "required", "additionalProperties", "minProperties", "maxProperties"))
+    return "object";
+  if (has("items", "prefixItems", "minItems", "maxItems")) return "array";
+  if (has("pattern", "minLength", "maxLength", "format")) return "string";
+  const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+  return has(...bounds) ? "number" : undefined;
+}
+
+function readType(reader: SchemaReader, schema: Schema, path: string): Rule {
+  switch (schema["type"]) {
+    case undefined:
+      return VALUE;
+    case "object":
+      return objectRule(reader, schema, path);
+    case "array":
+      return arrayRule(reader, schema, path);
+    case "string":
+      return stringRule(reader, schema, path);
+    case "number":
+    case "integer":
+      return numberRule(reader, schema, path);
+    case "boolean":
+      return choice(text("true"), text("false"));
+    case "null":
+      return text("null");
+    default:
+      return reader.refuse(path, "has a type that JSON does not have,");
+  }
+}
+
+function readEnum(reader: SchemaReader, schema: Schema, path: string): Rule {
+  const values: unknown = schema["enum"];
+  if (!Array.isArray(values) || values.length === 0)
+    return reader.refuse(path, "must have at least one value in enum");
+  reader.spend(values.length, path);
+  const types = [schema["type"] ?? []].flat();
+  const fitting = values.filter(
+    (value) => types.length === 0 || types.some((type) => isOfType(value, type)),
+  );
+  if (fitting.length === 0) return reader.refuse(path, "has no value of its type in enum,");
+  return choice(...fitting.map((value) => text(JSON.stringify(value))));
+}
+
+function isOfType(value: unknown, type: unknown): boolean {
+  if (value === null) return type === "null";
+  if (Array.isArray(value)) return type === "array";
+  if (typeof value === "number")
+    return type === "number" || (type === "integer" && Number.isInteger(value));
+  return typeof value === type;
+}
+
+function readAlternatives(
+  reader: SchemaReader,
+  schema: Schema,
+  { key, path }: { readonly key: "anyOf" | "oneOf"; readonly path: string },
+): Rule {
+  const { [key]: options, ...base } = schema;
+  if (!Array.isArray(options) || options.length === 0)
+    return reader.refuse(path, `must have at least one schema in ${key}`);
+  // Equal ones would be followed side by side, each with all that comes after it.
+  const distinct = new Map(options.map((option: unknown) => [JSON.stringify(option), option]));
+  const rules = [...distinct.values()].map((option, index) => {
+    const at = `${path}/${key}/${index}`;
+    return reader.read(isBare(base) ? option : { ...base, allOf: [option] }, at);
+  });
+  return choice(...rules);
+}

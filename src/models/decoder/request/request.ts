@@ -1,0 +1,145 @@
+import type { FailureCode } from "../../../core/errors.js";
+import type { ModelPackage } from "../../../runtime/packages/model-package.js";
+import type { AddedToken } from "../../tokenizer/text-tokenizer.js";
+import type { MaskSpec } from "./token-mask.js";
+
+/** What to write and how to choose its tokens. Plain data: crosses to the engine's thread. */
+export interface TextJob {
+  /** Ready prompt ids, in place of `prompt`. */
+  readonly promptTokens?: readonly number[];
+  readonly prompt: string;
+  /** Whether the tokenizer adds its own, e.g. `<s>`; false for a chat template that writes them. */
+  readonly addSpecialTokens: boolean;
+  /** Breaks up in the prompt what only reads like a token of structure; without it all is text. */
+  readonly mark?: string;
+  /** Most tokens of one choice; null for what the context leaves. */
+  readonly maxTokens: number | null;
+  /** Choices from one prompt, 1 or more. */
+  readonly n: number;
+  /** 0 takes the likeliest token. */
+  readonly temperature: number;
+  /** Keeps the likeliest tokens that together have this probability, (0, 1]. */
+  readonly topP: number;
+  /** Keeps this many of the likeliest tokens; 0 keeps all. */
+  readonly topK: number;
+  /** Keeps tokens at least this many times as likely as the likeliest, [0, 1]. */
+  readonly minP: number;
+  /** Taken off a token's logit for each time, and once where it, stands in the answer, −2 to 2. */
+  readonly frequencyPenalty: number;
+  readonly presencePenalty: number;
+  /** Choice `i` draws from stream `i` of the seed; null draws a seed. */
+  readonly seed: number | null;
+  /** Texts that end the answer and are not part of it. */
+  readonly stop: readonly string[];
+  /** Token id → what is added to its logit, −100 to 100. */
+  readonly logitBias: Readonly<Record<string, number>>;
+  /** Likeliest tokens to tell beside each chosen one, 0 to 20; null tells no probabilities. */
+  readonly logprobs: number | null;
+  readonly mask: MaskSpec | null;
+  /** Further tokens that end the answer, beside the model's own. */
+  readonly stopTokenIds?: readonly number[];
+  /** Special tokens to write out, e.g. those that enclose a tool call. */
+  readonly keepSpecialTokens?: boolean;
+  /** Whose earlier prompts may serve this one, and later ones it; a prompt without is read alone. */
+  readonly cacheScope?: string | undefined;
+}
+
+export interface TokenLogprob {
+  readonly id: number;
+  /** Its text; U+FFFD where it is a part of a character. */
+  readonly token: string;
+  /** Natural logarithm of its probability, before temperature and selection. */
+  readonly logprob: number;
+  /** UTF-8 of the token, a part of a character perhaps. */
+  readonly bytes: readonly number[];
+}
+
+export interface ChosenLogprob extends TokenLogprob {
+  /** Likeliest first. */
+  readonly top: readonly TokenLogprob[];
+}
+
+export type FinishReason = "stop" | "length";
+
+export interface TextUsage {
+  readonly promptTokens: number;
+  /** Tokens of all choices, stop tokens included. */
+  readonly completionTokens: number;
+  /** Tokens of the prompt that were not read again: earlier ones began alike. */
+  readonly cachedTokens: number;
+}
+
+export type TextEvent =
+  | {
+      readonly type: "text";
+      readonly choice: number;
+      /** What became certain in this step; may be empty while a character or a stop text is pending. */
+      readonly text: string;
+      readonly tokenIds: readonly number[];
+      /** Tokens of the choice so far, those included whose text still waits. */
+      readonly tokenCount: number;
+      readonly promptTokenCount: number;
+      readonly logprobs?: readonly ChosenLogprob[];
+      /** With the last event of a choice. */
+      readonly finishReason?: FinishReason;
+      /** The stop text that ended it. */
+      readonly stopText?: string;
+    }
+  | { readonly type: "end"; readonly usage: TextUsage };
+
+/** A `JobError` as it crosses from the engine's thread. */
+export interface TextFailure {
+  readonly code: FailureCode;
+  readonly message: string;
+  readonly param?: string;
+}
+
+/** What the engine's thread is started with. */
+export interface EngineSetup {
+  readonly model: ModelPackage;
+  readonly threads: number;
+  readonly maxCacheBytes?: number;
+  readonly promptCacheBytes?: number | undefined;
+}
+
+/** To the engine's thread. */
+export type EngineRequest =
+  | { readonly type: "generate"; readonly id: number; readonly job: TextJob }
+  | { readonly type: "cancel"; readonly id: number }
+  | { readonly type: "close" };
+
+/** From the engine's thread: all that one step made goes in one message. */
+export type EngineReply =
+  | { readonly type: "ready"; readonly info: TextModelInfo }
+  | { readonly type: "open-failed"; readonly message: string }
+  | {
+      readonly type: "step";
+      readonly items: readonly StepItem[];
+      readonly runs: readonly StepRun[];
+    };
+
+export type StepItem =
+  | { readonly id: number; readonly events: readonly TextEvent[] }
+  | { readonly id: number; readonly failure: TextFailure };
+
+/** Unix milliseconds with fractions. */
+export interface StepRun {
+  readonly role: string;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+}
+
+/**
+ * On which side a row that is shorter than the batch has its tokens. `end`: rows end together and the
+ * attention mask hides what stands before. `start`: rows start together, as graphs want that count the
+ * mask's ones (GroupQueryAttention). `equal`: the graph hides nothing, so rows must be of one length.
+ */
+export type Alignment = "end" | "start" | "equal";
+
+export interface TextModelInfo {
+  readonly vocabSize: number;
+  readonly contextTokens: number;
+  /** How rows of different lengths share a run, as the graph was found to take them. */
+  readonly alignment: Alignment;
+  readonly addedTokens: readonly AddedToken[];
+}

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { JobError } from "../../core/errors.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { findOutput, findPorts } from "./graph-ports.js";
+
+const autoencoderConfig = z.object({
+  scaling_factor: z.number().nullish(),
+  shift_factor: z.number().nullish(),
+  latents_mean: z.array(z.number()).nullish(),
+  latents_std: z.array(z.number()).nullish(),
+  block_out_channels: z.array(z.number()).min(1).nullish(),
+});
+
+/** How latents of a diffusion model and of its autoencoder go together. */
+export interface LatentScale {
+  /** Pixels of a picture's side for one latent. */
+  readonly factor: number;
+  readonly scaling: number;
+  readonly shift: number;
+  /** Mean and standard deviation of each channel, where the model was trained on normal ones. */
+  readonly channels?: { readonly mean: readonly number[]; readonly std: readonly number[] };
+}
+
+/** Reads vae_decoder/config.json; what it leaves out is as in Stable Diffusion 1. */
+export function parseLatentScale(json: unknown): LatentScale {
+  const config = autoencoderConfig.parse(json);
+  const { latents_mean: mean, latents_std: std } = config;
+  return {
+    factor: 2 ** ((config.block_out_channels?.length ?? 4) - 1),
+    scaling: config.scaling_factor ?? 0.18215,
+    shift: config.shift_factor ?? 0,
+    ...(mean && std && { channels: { mean, std } }),
+  };
+}
+
+/** A picture or its latents: [channels, height, width], float32. */
+export interface Planes {
+  readonly values: Float32Array;
+  readonly channels: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+/** Pixels. */
+export interface PictureSize {
+  readonly height: number;
+  readonly width: number;
+}
+
+export interface Autoencoder {
+  /** RGB in about [-1, 1] of a diffusion model's latents; of this size where the latents do not say. */
+  decode(latents: Planes, size?: PictureSize): Promise<Planes>;
+  /** The latents (the mean of their distribution) of RGB in [-1, 1]. Needs the role vae-encoder. */
+  encode(picture: Planes): Promise<Planes>;
+}
+
+const ROLES = {
+  latents: { names: ["latent_sample", "latent", "latents", "z"], ranks: [4] },
+  picture: { names: ["sample", "image", "images", "pixel_values"], ranks: [4] },
+};
+const PICTURE_OUTPUTS = ["sample", "image", "images"];
+const LATENT_OUTPUTS = ["latent_parameters", "latent_sample", "latent", "latents"];
+
+/** The graphs vae-decoder and vae-encoder of an open thread. */
+export function createAutoencoder(sessions: SessionThread, scale: LatentScale): Autoencoder {
+  return {
+    async decode(latents, size) {
+      const raw = { ...latents, values: unscale(latents, scale) };
+      const decoded = await run(sessions, "vae-decoder", raw, size);
+      if (decoded.values.every(Number.isFinite)) return decoded;
+      throw new JobError("invalid_output", "the decoder produced values that are not numbers");
+    },
+    async encode(picture) {
+      const encoded = await run(sessions, "vae-encoder", picture);
+      const channels = encoded.isDistribution ? encoded.channels / 2 : encoded.channels;
+      const values = encoded.values.slice(0, channels * encoded.height * encoded.width);
+      const mean = { ...encoded, channels, values };
+      return { ...mean, values: rescale(mean, scale) };
+    },
+  };
+}
+
+function findEnds(sessions: SessionThread, role: "vae-decoder" | "vae-encoder") {
+  const graph = sessions.info[role];
+  if (graph === undefined) throw new Error(`the model has no ${role}`);
+  const isDecoder = role === "vae-decoder";
+  const { latents, picture } = findPorts(graph, ROLES);
+  const port = isDecoder ? (latents ?? picture) : (picture ?? latents);
+  if (port === undefined) throw new Error(`the graph ${role} has no input that is known`);
+  return { port, output: findOutput(graph, isDecoder ? PICTURE_OUTPUTS : LATENT_OUTPUTS) };
+}
+
+async function run(
+  sessions: SessionThread,
+  role: "vae-decoder" | "vae-encoder",
+  input: Planes,
+  size?: PictureSize,
+) {
+  const { port, output } = findEnds(sessions, role);
+  const { values, channels, height, width } = input;
+  const feeds = {
+    [port.name]: float32(values, [1, channels, height, width]),
+    ...(size && { size: int64Of([size.height, size.width], [2]) }),
+  };
+  const outputs = await sessions.run(role, feeds, { fetch: [output] });
+  const [, depth = 0, rows = 0, columns = 0] = outputs[output]?.dims ?? [];
+  return {
+    values: floatsOf(outputs, output),
+    channels: depth,
+    height: rows,
+    width: columns,
+    isDistribution: output === "latent_parameters",
+  };
+}
+
+function unscale(latents: Planes, { scaling, shift, channels }: LatentScale): Float32Array {
+  const size = latents.height * latents.width;
+  return latents.values.map((value, index) => {
+    const channel = Math.floor(index / size);
+    const std = channels?.std[channel] ?? 1;
+    return (value * std) / scaling + (channels?.mean[channel] ?? shift);
+  });
+}
+
+function rescale(latents: Planes, { scaling, shift, channels }: LatentScale): Float32Array {
+  const size = latents.height * latents.width;
+  return latents.values.map((value, index) => {
+    const channel = Math.floor(index / size);
+    const std = channels?.std[channel] ?? 1;
+    return ((value - (channels?.mean[channel] ?? shift)) * scaling) / std;
+  });
+}

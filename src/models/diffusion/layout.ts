@@ -1,0 +1,64 @@
+import { component, findClassName, schedulerFile, tokenizer } from "./diffusers-folder.js";
+import { type Layout, present } from "../../runtime/packages/layout.js";
+import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+
+/** Pipelines of diffusers whose text-to-image loop is served; img2img classes share their graphs. */
+const SERVED =
+  /^(ORT|Onnx)?(StableDiffusion(XL|3)?|LatentConsistencyModel|Flux)(Img2Img|Inpaint)?Pipeline(Legacy)?$/;
+const VIDEO = /Wan|LTX|CogVideo|Hunyuan|Mochi|AnimateDiff|TextToVideo|Video|Cosmos/;
+
+const NUMBERED = ["", "-2", "-3"];
+
+/** Diffusers' folders as optimum exports them. */
+export const diffusionImage: Layout = {
+  lookedFor:
+    "model_index.json with text_encoder/, unet/ or transformer/ and vae_decoder/ (diffusers)",
+  async recognise(folder) {
+    const className = await findClassName(folder);
+    if (className === undefined) return undefined;
+    refuseOthers(folder, className);
+    const denoiser = folder.findGraph("unet/model") === undefined ? "transformer" : "unet";
+    const files = present({
+      "model-index": "model_index.json",
+      "scheduler-config": schedulerFile(folder),
+      ...textFiles(folder),
+      ...component(folder, "denoiser", denoiser),
+      ...component(folder, "vae-decoder", "vae_decoder"),
+      ...(folder.findGraph("vae_encoder/model") && component(folder, "vae-encoder", "vae_encoder")),
+    });
+    return {
+      modality: "image",
+      pipeline: "diffusion-image",
+      files,
+      concurrency: 1,
+      // Every side that the latents divide is served: no list of sizes bounds a convolution.
+      shapes: {},
+      limits: {},
+    };
+  },
+};
+
+function refuseOthers(folder: ModelFolder, className: string): void {
+  if (SERVED.test(className)) return;
+  const what = `${folder.name} is made for ${className}, whose layout is not served yet`;
+  if (VIDEO.test(className)) throw new Error(`${what}: of video models Wan is, from text to video`);
+  throw new Error(`${what}: Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM and Flux are`);
+}
+
+/** Text encoders with the tokenizer of the same number. */
+function textFiles(folder: ModelFolder): Readonly<Record<string, string | undefined>> {
+  const files: Record<string, string | undefined> = {};
+  for (const suffix of NUMBERED) {
+    const number = suffix.replace("-", "_");
+    const place = `text_encoder${number}`;
+    const isThere = folder.findGraph(`${place}/model`) !== undefined;
+    // The first one is required; SDXL and Flux have two, SD3 three or, to save memory, two.
+    if (!isThere && suffix !== "") continue;
+    Object.assign(
+      files,
+      component(folder, `text-encoder${suffix}`, place),
+      tokenizer(folder, suffix, `tokenizer${number}`),
+    );
+  }
+  return files;
+}

@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { findOutput } from "./graph-ports.js";
+import { promptTokens } from "./prompt-tokens.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
+import { float32, floatsOf, int64Of, type Tensor } from "../../runtime/tensor.js";
+import {
+  loadTextTokenizer,
+  type TextTokenizer,
+  type TokenizerFiles,
+} from "../tokenizer/text-tokenizer.js";
+
+export const ENCODER_ROLES = ["text-encoder", "text-encoder-2", "text-encoder-3"] as const;
+export type EncoderRole = (typeof ENCODER_ROLES)[number];
+
+/** Outputs of a text encoder: `last` and `penultimate` states [1, tokens, features], `pooled` [1, features]. */
+export type EncoderOutput = "last" | "penultimate" | "pooled";
+
+/** The text encoders of a package with their tokenizers. */
+export interface PromptEncoders {
+  has(role: EncoderRole): boolean;
+  /** States of a text cut or filled to so many tokens; to CLIP's own where absent. */
+  run<Output extends EncoderOutput>(
+    role: EncoderRole,
+    text: string,
+    outputs: readonly Output[],
+    tokens?: number,
+  ): Promise<Readonly<Record<Output, Tensor>>>;
+  /** Tokens of a text as the first tokenizer counts them, without special ones. */
+  count(text: string): number;
+  /** Most tokens that T5 reads of a prompt. */
+  readonly promptTokens: number;
+  /** Features of the text states that the denoiser takes; 0 where it does not say. */
+  readonly contextFeatures: number;
+}
+
+export interface PromptEncodersSetup {
+  readonly model: ModelPackage;
+  readonly sessions: SessionThread;
+  readonly promptTokens: number;
+  readonly contextFeatures: number;
+}
+
+/** CLIP reads this many tokens where its tokenizer does not say. */
+const CLIP_TOKENS = 77;
+
+export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<PromptEncoders> {
+  const { model, sessions } = setup;
+  const roles = ENCODER_ROLES.filter((role) => sessions.info[role] !== undefined);
+  const tokenizers = new Map<EncoderRole, TextTokenizer>();
+  for (const role of roles)
+    tokenizers.set(role, await loadTextTokenizer(tokenizerFiles(model, role)));
+  const tokenizerOf = (role: EncoderRole): TextTokenizer => {
+    const tokenizer = tokenizers.get(role);
+    if (tokenizer === undefined) throw new Error(`${model.path}/model.json has no ${role}`);
+    return tokenizer;
+  };
+  return {
+    promptTokens: setup.promptTokens,
+    contextFeatures: setup.contextFeatures,
+    has: (role) => tokenizers.has(role),
+    count: (text) =>
+      tokenizerOf("text-encoder").encode(text, { addSpecialTokens: false }).ids.length,
+    async run(role, text, outputs, tokens) {
+      const tokenizer = tokenizerOf(role);
+      const length = tokens ?? tokenizer.maxTokens ?? CLIP_TOKENS;
+      const { ids } = promptTokens(tokenizer, text, length);
+      return await runEncoder(sessions, role, { ids, outputs });
+    },
+  };
+}
+
+function tokenizerFiles({ path, files }: ModelPackage, role: EncoderRole): TokenizerFiles {
+  const suffix = role.slice("text-encoder".length);
+  const find = (part: string) => {
+    const file = files[`tokenizer${suffix}${part}`];
+    return file && join(path, file.path);
+  };
+  const config = find("-config");
+  const tokenizer = find("");
+  const [vocab, merges] = [find("-vocab"), find("-merges")];
+  if (tokenizer !== undefined) return { tokenizer, config };
+  if (vocab !== undefined && merges !== undefined) return { vocab, merges, config };
+  throw new Error(`${path}/model.json has no tokenizer${suffix}`);
+}
+
+async function runEncoder<Output extends EncoderOutput>(
+  sessions: SessionThread,
+  role: EncoderRole,
+  { ids, outputs }: { readonly ids: readonly number[]; readonly outputs: readonly Output[] },
+): Promise<Record<Output, Tensor>> {
+  const names = outputs.map((output) => [output, outputName(sessions, role, output)] as const);
+  const dims = [1, ids.length];
+  const feeds = {
+    input_ids: int64Of(ids, dims),
+    // The padding is seen: the models were trained so.
+    attention_mask: int64Of(
+      ids.map(() => 1),
+      dims,
+    ),
+  };
+  const results = await sessions.run(role, feeds, { fetch: names.map(([, name]) => name) });
+  const entries = names.map(([output, name]) => {
+    const shape = results[name]?.dims ?? [];
+    return [output, float32(floatsOf(results, name), shape)];
+  });
+  // One entry for each of `outputs`; fromEntries widens the keys.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(entries) as Record<Output, Tensor>;
+}
+
+/** Names of optimum's exports. `hidden_states.0` is the embedding, so the last but one is the penultimate. */
+function outputName(sessions: SessionThread, role: EncoderRole, output: EncoderOutput): string {
+  const graph = sessions.info[role] ?? { inputs: [], outputs: [] };
+  if (output === "last") return findOutput(graph, ["last_hidden_state", "text_embeddings"]);
+  if (output === "pooled") return findOutput(graph, ["text_embeds", "pooler_output"]);
+  const states = graph.outputs
+    .flatMap(({ name }) => /^hidden_states\.(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number);
+  if (states.length < 2)
+    throw new Error(`the graph ${role} has no outputs hidden_states.0 and so on`);
+  return `hidden_states.${Math.max(...states) - 1}`;
+}

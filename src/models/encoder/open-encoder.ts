@@ -1,0 +1,126 @@
+import type { PipelineSetup } from "../../core/modality.js";
+import { threadsFor } from "../../runtime/packages/graph-threads.js";
+import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
+import { openSessionLanes } from "../../runtime/ort/session-lanes.js";
+import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
+import {
+  type EncoderConfig,
+  maxPaddedTokens,
+  readEncoderConfig,
+  readMaxTokens,
+} from "./encoder-settings.js";
+import { openSequenceTokenizer, type SequenceTokenizer } from "../tokenizer/sequence-tokenizer.js";
+import { createTokenGraph, type TokenBatch } from "./token-graph.js";
+import type { TokenSequence } from "../tokenizer/token-template.js";
+import type { GraphInfo, Tensor, TensorInfo } from "../../runtime/tensor.js";
+
+/** What an encoder is opened with: threads, and who is told of its runs. */
+export type EncoderSetup = Pick<PipelineSetup, "threads" | "onRun">;
+
+/** A graph over tokens with its tokenizer; requests of many jobs share its batches. */
+export interface OpenEncoder {
+  readonly config: EncoderConfig;
+  readonly tokens: SequenceTokenizer;
+  /** Most tokens of a row, special ones included. */
+  readonly maxTokens: number;
+  /** Rows for the sequences, in their order. */
+  readonly run: BatchRunner<TokenSequence>["run"];
+  close(): Promise<void>;
+}
+
+/** Which output is read, and how the rows of a batch come out of it. */
+export interface RowReader {
+  readonly output: string;
+  readRows(tensor: Tensor, batch: TokenBatch, sequences: readonly TokenSequence[]): Float32Array[];
+}
+
+const ROLE = "encoder";
+
+/** Opens the roles `encoder`, `config` and `tokenizer` of a package. */
+export async function openEncoder(
+  model: ModelPackage,
+  { threads, onRun }: EncoderSetup,
+  chooseReader: (info: GraphInfo) => RowReader,
+): Promise<OpenEncoder> {
+  const { providers } = model.execution;
+  const each = threadsFor(model, ROLE, threads);
+  const lanes = Math.floor(threads / each);
+  const setup = { graphs: graphPaths(model, [ROLE]), threads: each, providers, plans: true };
+  // The graph opens in its threads while the tokenizer is read here.
+  const opening = openSessionLanes(setup, lanes, onRun);
+  opening.catch(() => {});
+  const reading = Promise.all([readEncoderConfig(model), openSequenceTokenizer(model)]);
+  reading.catch(() => {});
+  const session = await opening;
+  try {
+    const [config, tokens] = await reading;
+    return await createEncoder({ model, config, tokens, session, lanes, chooseReader });
+  } catch (thrown) {
+    await session.close();
+    throw thrown;
+  }
+}
+
+async function createEncoder(parts: {
+  readonly model: ModelPackage;
+  readonly config: EncoderConfig;
+  readonly tokens: SequenceTokenizer;
+  readonly session: Pick<SessionThread, "info" | "run" | "close">;
+  readonly lanes: number;
+  readonly chooseReader: (info: GraphInfo) => RowReader;
+}): Promise<OpenEncoder> {
+  const { model, config, tokens, session, lanes, chooseReader } = parts;
+  const info = session.info[ROLE] ?? { inputs: [], outputs: [] };
+  const padId = config.pad_token_id ?? tokens.padId;
+  const graph = createTokenGraph(info, { role: ROLE, padId, maxPadded: maxPaddedTokens(model) });
+  const reader = chooseReader(info);
+  const graphLength = graph.maxLength;
+  const maxTokens = await readMaxTokens(model, {
+    config,
+    tokenizer: tokens.tokenizer,
+    graphLength,
+  });
+  const runner = createBatchRunner<TokenSequence>({
+    limits: graph.limits,
+    lanes,
+    async runBatch(sequences) {
+      const batch = graph.pack(sequences);
+      const outputs = await session.run(ROLE, batch.feeds, { fetch: [reader.output] });
+      const tensor = outputs[reader.output];
+      if (tensor === undefined) throw new Error(`the graph ${ROLE} returned no ${reader.output}`);
+      return reader.readRows(tensor, batch, sequences);
+    },
+  });
+  return {
+    config,
+    tokens,
+    maxTokens,
+    run: runner.run,
+    async close() {
+      runner.close();
+      await session.close();
+    },
+  };
+}
+
+/** The output that the first of these names has, or the only one of this rank; undefined where none fits. */
+export function findOutput(
+  { outputs }: GraphInfo,
+  names: readonly string[],
+  rank: number,
+): TensorInfo | undefined {
+  const named = names
+    .map((name) => outputs.find((output) => output.name === name))
+    .find((output) => output !== undefined);
+  const ofRank = outputs.filter(({ dims }) => dims.length === rank);
+  return named ?? (ofRank.length === 1 ? ofRank[0] : undefined);
+}
+
+/** Row `index` of a tensor [rows, width]. */
+export function rowOf({ data, dims }: Tensor, index: number): Float32Array {
+  if (!(data instanceof Float32Array))
+    throw new TypeError("an encoder's output must be of a float type");
+  const width = dims.slice(1).reduce((product, side) => product * side, 1);
+  return data.slice(index * width, (index + 1) * width);
+}

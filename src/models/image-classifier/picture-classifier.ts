@@ -1,0 +1,168 @@
+import { z } from "zod";
+import { threadsFor } from "../../runtime/packages/graph-threads.js";
+import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { openSessions } from "../../runtime/ort/session.js";
+import { float32 } from "../../runtime/tensor.js";
+import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
+import {
+  type EncoderConfig,
+  readEncoderConfig,
+  readModelJson,
+} from "../encoder/encoder-settings.js";
+import type { Sized } from "../../runtime/batching/fair-queue.js";
+import { type EncoderSetup, findOutput, rowOf } from "../encoder/open-encoder.js";
+import { labelsOf } from "../encoder/text-classifier.js";
+
+/** Pixels of one picture as the graph wants them. */
+export interface PicturePixels extends Sized {
+  /** [3, height, width], float32, normalised. */
+  readonly planes: Float32Array;
+}
+
+/** How a picture becomes pixels, as preprocessor_config.json says it. */
+export interface PictureSettings {
+  /** The picture is stretched to this size, or scaled until its shorter side has it. */
+  readonly resize:
+    | { readonly width: number; readonly height: number }
+    | { readonly shortestEdge: number }
+    | null;
+  /** Cut from the middle after resizing. */
+  readonly crop: { readonly width: number; readonly height: number } | null;
+  /** PIL's resampling filters. */
+  readonly filter: "nearest" | "lanczos" | "bilinear" | "bicubic";
+  /** Value = byte × scale, then (value − mean) ÷ deviation for each of red, green and blue. */
+  readonly scale: number;
+  readonly mean: readonly number[];
+  readonly deviation: readonly number[];
+}
+
+export interface PictureClassifier {
+  readonly config: EncoderConfig;
+  readonly labels: readonly string[];
+  readonly settings: PictureSettings;
+  /** [width, height] of the pixels. */
+  readonly size: readonly [number, number];
+  /** One row of logits a picture. */
+  readonly run: BatchRunner<PicturePixels>["run"];
+  close(): Promise<void>;
+}
+
+const ROLE = "classifier";
+const MAX_PICTURES = 8;
+
+/** Opens a package of pipeline `image-classifier`: roles `classifier`, `config`, `preprocessor-config`. */
+export async function openPictureClassifier(
+  model: ModelPackage,
+  { threads, onRun }: EncoderSetup,
+): Promise<PictureClassifier> {
+  const config = await readEncoderConfig(model);
+  const settings = parsePictureSettings(await readModelJson(model, "preprocessor-config"));
+  const size = sizeOf(settings, model.path);
+  const { providers } = model.execution;
+  const session = await openSessions(
+    { graphs: graphPaths(model, [ROLE]), threads: threadsFor(model, ROLE, threads), providers },
+    onRun,
+  );
+  const info = session.info[ROLE] ?? { inputs: [], outputs: [] };
+  const [input] = info.inputs;
+  const output = findOutput(info, ["logits"], 2);
+  if (input === undefined || info.inputs.length !== 1 || output === undefined) {
+    await session.close();
+    throw new Error(`${model.path}: the graph ${ROLE} must take pixel_values and give logits`);
+  }
+  const fixedRows =
+    typeof input.dims[0] === "number" && input.dims[0] > 0 ? input.dims[0] : undefined;
+  const maxRows = fixedRows ?? MAX_PICTURES;
+  const runner = createBatchRunner<PicturePixels>({
+    limits: { maxPadded: maxRows, maxRows, worthwhile: 1, equalLengths: false },
+    async runBatch(pictures) {
+      const rows = fixedRows ?? pictures.length;
+      const [width, height] = size;
+      const values = new Float32Array(rows * 3 * width * height);
+      for (const [row, { planes }] of pictures.entries()) values.set(planes, row * planes.length);
+      const feeds = { [input.name]: float32(values, [rows, 3, height, width]) };
+      const { [output.name]: logits } = await session.run(ROLE, feeds, { fetch: [output.name] });
+      return pictures.map((_, row) =>
+        logits === undefined ? new Float32Array(0) : rowOf(logits, row),
+      );
+    },
+  });
+  return {
+    config,
+    labels: labelsOf(config.id2label ?? {}),
+    settings,
+    size,
+    run: runner.run,
+    async close() {
+      runner.close();
+      await session.close();
+    },
+  };
+}
+
+const side = z.int().positive().max(4_096);
+const sizeValue = z.union([
+  side.transform((edge) => ({ width: edge, height: edge })),
+  z.object({ width: side, height: side }),
+  z
+    .object({ shortest_edge: side })
+    .transform(({ shortest_edge: edge }) => ({ shortestEdge: edge })),
+]);
+const triple = z.array(z.number()).length(3);
+const preprocessor = z.object({
+  do_resize: z.boolean().default(true),
+  size: sizeValue.optional(),
+  resample: z.int().default(2),
+  do_center_crop: z.boolean().default(false),
+  crop_size: sizeValue.optional(),
+  do_rescale: z.boolean().default(true),
+  rescale_factor: z.number().default(1 / 255),
+  do_normalize: z.boolean().default(true),
+  image_mean: triple.default([0.5, 0.5, 0.5]),
+  image_std: triple.default([0.5, 0.5, 0.5]),
+});
+
+/** PIL.Image.Resampling. */
+const FILTERS: Readonly<Record<number, PictureSettings["filter"]>> = {
+  0: "nearest",
+  1: "lanczos",
+  2: "bilinear",
+  3: "bicubic",
+};
+
+/** What a transformers image processor does, from its file. */
+export function parsePictureSettings(file: unknown): PictureSettings {
+  const parsed = preprocessor.parse(file);
+  const { crop_size: cropSize, size } = parsed;
+  const crop = parsed.do_center_crop ? (cropSize ?? size) : undefined;
+  return {
+    resize: parsed.do_resize ? (size ?? { width: 224, height: 224 }) : null,
+    crop: crop !== undefined && "width" in crop ? crop : null,
+    filter: FILTERS[parsed.resample] ?? "bilinear",
+    scale: parsed.do_rescale ? parsed.rescale_factor : 1,
+    mean: parsed.do_normalize ? parsed.image_mean : [0, 0, 0],
+    deviation: parsed.do_normalize ? parsed.image_std : [1, 1, 1],
+  };
+}
+
+function sizeOf({ crop, resize }: PictureSettings, path: string): readonly [number, number] {
+  if (crop !== null) return [crop.width, crop.height];
+  if (resize !== null && "width" in resize) return [resize.width, resize.height];
+  throw new Error(`${path}: preprocessor_config.json must give a size or a crop_size`);
+}
+
+/** Planes from RGB bytes [height, width, 3]. */
+export function toPlanes(
+  rgb: Uint8Array,
+  { scale, mean, deviation }: PictureSettings,
+): PicturePixels {
+  const pixels = rgb.length / 3;
+  const planes = new Float32Array(rgb.length);
+  for (let channel = 0; channel < 3; channel += 1) {
+    const [centre = 0, spread = 1] = [mean[channel], deviation[channel]];
+    for (let pixel = 0; pixel < pixels; pixel += 1)
+      planes[channel * pixels + pixel] =
+        ((rgb[pixel * 3 + channel] ?? 0) * scale - centre) / spread;
+  }
+  return { planes, length: 1 };
+}

@@ -1,0 +1,107 @@
+import type { PipelineSetup } from "../core/modality.js";
+import { type Autoencoder, createAutoencoder, parseLatentScale } from "./diffusion/autoencoder.js";
+import {
+  DENOISER_INPUTS,
+  type DenoiserRole,
+  findPorts,
+  type Ports,
+} from "./diffusion/graph-ports.js";
+import { readSchedulerConfig, type SchedulerConfig } from "./diffusion/schedulers/config.js";
+import { createScheduler } from "./diffusion/schedulers/create-scheduler.js";
+import { graphPaths, loadModelPackage, readModelText } from "../runtime/packages/model-package.js";
+import { openSessions, type SessionThread } from "../runtime/ort/session.js";
+import type { FamilyTraits, ImageFamily } from "./diffusion/family.js";
+import { findFamily } from "./image-families.js";
+import { openHashedPrompts } from "./diffusion/hashed-prompts.js";
+import {
+  ENCODER_ROLES,
+  openPromptEncoders,
+  type PromptEncoders,
+} from "./diffusion/prompt-encoders.js";
+import { type PackageSettings, readSettings } from "./diffusion/settings.js";
+
+/** An open package of the pipeline `diffusion-image`. */
+export interface ImageModel {
+  readonly family: ImageFamily;
+  readonly traits: FamilyTraits;
+  readonly scheduler: SchedulerConfig;
+  readonly sessions: SessionThread;
+  readonly ports: Ports<DenoiserRole>;
+  readonly encoders: PromptEncoders;
+  readonly autoencoder: Autoencoder;
+  /** Pixels of a side for one latent. */
+  readonly factor: number;
+  /** Native size in pixels. */
+  readonly native: { readonly width: number; readonly height: number };
+  /** A negative prompt that is absent is zeros, not the states of an empty text. */
+  readonly zeroesEmptyPrompt: boolean;
+  close(): Promise<void>;
+}
+
+/** Opens the package. Throws a sentence that names what is missing, not known or does not load. */
+export async function openImageModel(setup: PipelineSetup): Promise<ImageModel> {
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const settings = await readSettings(model);
+  const family = findFamily(settings.index.className);
+  const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
+  const encoderRoles = ENCODER_ROLES.filter((role) => model.files[role] !== undefined);
+  const graphs = graphPaths(model, [...encoderRoles, "denoiser", "vae-decoder"]);
+  const { providers } = model.execution;
+  const sessions = await openSessions({ graphs, threads: setup.threads, providers }, setup.onRun);
+  try {
+    const { inputs, outputs } = sessions.info["denoiser"] ?? { inputs: [], outputs: [] };
+    const ports = findPorts({ inputs, outputs }, DENOISER_INPUTS);
+    const traits = settleTraits({ settings, family, scheduler, ports });
+    checkScheduler(scheduler, traits);
+    const { promptTokens } = traits;
+    const contextFeatures = settings.denoiser.joint_attention_dim ?? 0;
+    const scale = parseLatentScale(settings.autoencoder);
+    const [height, width] = settings.shapes.sizes?.[0] ?? [];
+    const side = traits.latentSide * scale.factor;
+    const prompts = { model, sessions, promptTokens, contextFeatures };
+    return {
+      family,
+      traits,
+      scheduler,
+      sessions,
+      ports,
+      encoders: openHashedPrompts(prompts) ?? (await openPromptEncoders(prompts)),
+      autoencoder: createAutoencoder(sessions, scale),
+      factor: scale.factor,
+      native: { width: width ?? side, height: height ?? side },
+      zeroesEmptyPrompt: settings.index.zeroesEmptyPrompt,
+      close: () => sessions.close(),
+    };
+  } catch (thrown) {
+    await sessions.close();
+    throw thrown;
+  }
+}
+
+interface TraitsInput {
+  readonly settings: PackageSettings;
+  readonly family: ImageFamily;
+  readonly scheduler: SchedulerConfig;
+  readonly ports: Ports<DenoiserRole>;
+}
+
+/** What the package says goes before what the family is known for. */
+function settleTraits({ settings, family, scheduler, ports }: TraitsInput): FamilyTraits {
+  const { denoiser, shapes, sampler } = settings;
+  const traits = family.traits({
+    denoiser,
+    ports,
+    scheduler: { className: scheduler.className, spacing: scheduler.timestep_spacing },
+  });
+  return {
+    ...traits,
+    promptTokens: shapes.promptTokens ?? traits.promptTokens,
+    steps: sampler.steps ?? traits.steps,
+    guidance: sampler.guidance ?? traits.guidance,
+  };
+}
+
+/** An unknown scheduler stops the start, not the first request. */
+function checkScheduler(scheduler: SchedulerConfig, { steps }: FamilyTraits): void {
+  createScheduler(scheduler, { steps, mu: 1 });
+}

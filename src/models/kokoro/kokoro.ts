@@ -1,0 +1,124 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import type { PipelineSetup } from "../../core/modality.js";
+import {
+  graphPaths,
+  type ModelPackage,
+  readModelText,
+} from "../../runtime/packages/model-package.js";
+import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { kokoroPhonemes } from "./kokoro-phonemes.js";
+import { cutPhonemes } from "../speech/phonemes.js";
+import type {
+  SpeechModel,
+  TextToSpeak,
+  Utterance,
+  UtteranceSettings,
+} from "../speech/speech-model.js";
+
+const SAMPLE_RATE_HZ = 24_000;
+const STYLE_SIZE = 256;
+/** Sounds and marks in one run; the model's context is 512 with a pad at either end. */
+const MAX_PHONEMES = 510;
+const PAD_ID = 0;
+const VOICE_ROLE = "voice-";
+
+type Vocabulary = ReadonlyMap<string, number>;
+
+/** Style tables by voice, float32 [rows, 1, 256]: row n is for n + 1 ids. */
+type Styles = ReadonlyMap<string, Float32Array>;
+
+/** Kokoro-82M and its kin (StyleTTS 2): phonemes, a style row and a speed to a 24 kHz waveform. */
+export async function openKokoro(model: ModelPackage, setup: PipelineSetup): Promise<SpeechModel> {
+  const { providers } = model.execution;
+  const [vocabulary, styles] = await Promise.all([readVocabulary(model), readStyles(model)]);
+  const graphs = graphPaths(model, ["model"]);
+  const session = await openSessions({ graphs, threads: setup.threads, providers }, setup.onRun);
+  const speed = session.info["model"]?.inputs.find(({ name }) => name === "speed");
+  const isWhole = speed?.type.startsWith("int") ?? false;
+  return {
+    sampleRateHz: SAMPLE_RATE_HZ,
+    voices: [...styles.keys()],
+    speeds: { slowest: isWhole ? 1 : 0.5, fastest: 2, isWhole },
+    prepare: (text) => prepare(text, vocabulary, setup.espeakPath),
+    synthesize: (utterance, settings) => synthesize(session, styles, utterance, settings),
+    close: () => session.close(),
+  };
+}
+
+async function prepare(
+  text: TextToSpeak,
+  vocabulary: Vocabulary,
+  espeakPath: string,
+): Promise<readonly Utterance[]> {
+  const phonemes = await kokoroPhonemes(text, espeakPath);
+  const known = Array.from(phonemes).filter((character) => vocabulary.has(character));
+  if (!known.some((character) => /\p{L}/u.test(character))) return [];
+  return cutPhonemes(known.join(""), MAX_PHONEMES).map((piece) => {
+    const ids = Array.from(piece, (character) => vocabulary.get(character) ?? PAD_ID);
+    return { ids: [PAD_ID, ...ids, PAD_ID], tokenCount: ids.length };
+  });
+}
+
+async function synthesize(
+  session: SessionThread,
+  styles: Styles,
+  { ids }: Utterance,
+  { voice, speed }: UtteranceSettings,
+): Promise<Float32Array> {
+  const table = styles.get(voice);
+  if (table === undefined) throw new Error(`the model has no style for the voice ${voice}`);
+  const inputs = int64Of(ids, [1, ids.length]);
+  const feeds = {
+    input_ids: inputs,
+    tokens: inputs,
+    style: float32(styleRow(table, ids.length), [1, STYLE_SIZE]),
+    speed: float32(Float32Array.of(speed), [1]),
+  };
+  const declared = session.info["model"]?.outputs.map(({ name }) => name) ?? [];
+  const output = declared.includes("audio") ? "audio" : "waveform";
+  return floatsOf(await session.run("model", feeds, { fetch: [output] }), output);
+}
+
+/** The style [256] for as many ids, pads included. Tables of 512 rows are read to row 509 too. */
+export function styleRow(table: Float32Array, idCount: number): Float32Array {
+  const rows = Math.min(MAX_PHONEMES, table.length / STYLE_SIZE);
+  const row = Math.max(0, Math.min(idCount - 2, rows - 1));
+  return table.slice(row * STYLE_SIZE, (row + 1) * STYLE_SIZE);
+}
+
+const vocabularies = z.union([
+  z.object({ model: z.object({ vocab: z.record(z.string(), z.int()) }) }),
+  z.object({ vocab: z.record(z.string(), z.int()) }),
+]);
+
+/** One id a character, from tokenizer.json or, as in hexgrad's exports, config.json. */
+async function readVocabulary(model: ModelPackage): Promise<Vocabulary> {
+  for (const role of ["tokenizer", "config"]) {
+    if (model.files[role] === undefined) continue;
+    const parsed = vocabularies.safeParse(JSON.parse(await readModelText(model, role)));
+    if (!parsed.success) continue;
+    const vocab = "model" in parsed.data ? parsed.data.model.vocab : parsed.data.vocab;
+    // The pad is no sound.
+    return new Map(Object.entries(vocab).filter(([, id]) => id !== PAD_ID));
+  }
+  throw new Error(`${model.path}: neither tokenizer.json nor config.json has a vocabulary`);
+}
+
+async function readStyles(model: ModelPackage): Promise<Styles> {
+  const roles = Object.keys(model.files).filter((role) => role.startsWith(VOICE_ROLE));
+  if (roles.length === 0) throw new Error(`${model.path} has no voice: add voices/<id>.bin`);
+  const paths = graphPaths(model, roles);
+  const styles = roles.map(async (role): Promise<[string, Float32Array]> => {
+    const bytes = await readFile(paths[role] ?? "");
+    const rowBytes = STYLE_SIZE * Float32Array.BYTES_PER_ELEMENT;
+    if (bytes.byteLength === 0 || bytes.byteLength % rowBytes !== 0) {
+      throw new Error(
+        `${paths[role]} must hold rows of ${rowBytes} bytes, has ${bytes.byteLength}`,
+      );
+    }
+    return [role.slice(VOICE_ROLE.length), new Float32Array(new Uint8Array(bytes).buffer)];
+  });
+  return new Map(await Promise.all(styles));
+}

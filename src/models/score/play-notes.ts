@@ -1,0 +1,76 @@
+import { JobError } from "../../core/errors.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { createNoise } from "./noise.js";
+import type { Note } from "./notes.js";
+import type { ScoreSettings } from "./settings.js";
+
+/** Notes played at once; of more, the latest are heard. */
+const MOST_NOTES = 48;
+
+export interface PlayTask {
+  readonly sessions: SessionThread;
+  readonly settings: ScoreSettings;
+  readonly notes: readonly Note[];
+  /** Samples of each channel. */
+  readonly length: number;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+/** The notes without a room [2, length], window by window; yields the share that is done. */
+export async function* playNotes(task: PlayTask): AsyncGenerator<number, Float32Array> {
+  const { settings, length, seed, signal } = task;
+  const { windowSamples, noiseContextSamples: contextSamples } = settings.synthesiser;
+  const noise = createNoise(seed, { windowSamples, contextSamples });
+  const dry = new Float32Array(2 * length);
+  for (let start = 0; start < length; start += windowSamples) {
+    signal.throwIfAborted();
+    const hiss = noise.next();
+    const window = await playWindow(task, start / settings.sampleRateHz, hiss);
+    const kept = Math.min(windowSamples, length - start);
+    for (const channel of [0, 1]) {
+      const own = window.subarray(channel * windowSamples, channel * windowSamples + kept);
+      dry.set(own, channel * length + start);
+    }
+    yield Math.min(1, (start + windowSamples) / length);
+  }
+  return dry;
+}
+
+/** Sound of one window [2, windowSamples]. */
+async function playWindow(
+  { sessions, settings, notes }: PlayTask,
+  from: number,
+  noise: Float32Array,
+): Promise<Float32Array> {
+  const { windowSamples } = settings.synthesiser;
+  const to = from + windowSamples / settings.sampleRateHz;
+  const endOf = ({ startSeconds, seconds, sound }: Note) =>
+    startSeconds + seconds + (settings.tailSeconds[sound] ?? 0);
+  const heard = notes
+    .filter((note) => note.startSeconds < to && endOf(note) > from)
+    .slice(-MOST_NOTES);
+  if (heard.length === 0) return new Float32Array(2 * windowSamples);
+  const row = (value: (note: Note) => number) =>
+    float32(Float32Array.from(heard, value), [heard.length]);
+  const outputs = await sessions.run("synthesiser", {
+    sound: int64Of(
+      heard.map(({ sound }) => sound),
+      [heard.length],
+    ),
+    pitch: row(({ pitch }) => pitch),
+    velocity: row(({ velocity }) => velocity),
+    age: row(({ startSeconds }) => from - startSeconds),
+    // A note that ends with the piece is told a length beyond it.
+    length: row(({ seconds }) => Math.min(seconds, MOST_SECONDS)),
+    pan: row(({ pan }) => pan),
+    noise: float32(noise, [2, noise.length / 2]),
+  });
+  const sound = floatsOf(outputs, "waveform");
+  if (sound.every(Number.isFinite)) return sound;
+  throw new JobError("invalid_output", "the synthesiser made samples that are not numbers");
+}
+
+/** Longer than any piece. */
+const MOST_SECONDS = 1_000;

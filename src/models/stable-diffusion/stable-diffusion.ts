@@ -1,0 +1,64 @@
+import { float32 } from "../../runtime/tensor.js";
+import type { FamilyInput, ImageFamily } from "../diffusion/family.js";
+
+/** Features of the guidance embedding of consistency models. */
+const GUIDANCE_FEATURES = 256;
+
+/** Stable Diffusion 1 and 2, their Turbo and latent consistency forms: one CLIP encoder. */
+export const stableDiffusion: ImageFamily = {
+  packing: "grid",
+  timestepScale: 1,
+  usesEvenSigmas: false,
+  traits: (input) => unetTraits(input, { latentSide: 64, steps: 30, guidance: 7.5 }),
+  async encode(encoders, text) {
+    const { last } = await encoders.run("text-encoder", text, ["last"]);
+    return { context: last };
+  },
+  constants: ({ guidance }) => ({ timestepCondition: guidanceEmbedding(guidance) }),
+};
+
+interface UnetDefaults {
+  readonly latentSide: number;
+  readonly steps: number;
+  readonly guidance: number;
+}
+
+/** What is common to the U-Net models, distilled ones included. */
+export function unetTraits(input: FamilyInput, defaults: UnetDefaults) {
+  const { denoiser, ports } = input;
+  return {
+    latentChannels: denoiser.in_channels,
+    latentMultiple: 2 ** ((denoiser.block_out_channels?.length ?? 4) - 1),
+    latentSide: denoiser.sample_size ?? defaults.latentSide,
+    usesNegativePrompt: ports.timestepCondition === undefined,
+    promptTokens: 77,
+    ...(distilledDefaults(input) ?? { steps: defaults.steps, guidance: defaults.guidance }),
+  };
+}
+
+/** Models that were taught to take few steps, told by the scheduler they are published with. */
+function distilledDefaults({ ports, scheduler }: FamilyInput) {
+  const { className, spacing } = scheduler;
+  if (ports.timestepCondition) return { steps: 4, guidance: 8.5 };
+  if (className === "LCMScheduler" || className === "TCDScheduler")
+    return { steps: 4, guidance: 0 };
+  // Turbo and Lightning are published with Euler steps from the last timestep down.
+  if (className.startsWith("Euler") && spacing === "trailing") return { steps: 4, guidance: 0 };
+  return undefined;
+}
+
+/**
+ * Sine and cosine features [1, 256] of the guidance that a consistency model was distilled with
+ * (Luo et al. 2023, section 4.1), as for timesteps in Vaswani et al. 2017.
+ */
+export function guidanceEmbedding(guidance: number) {
+  const half = GUIDANCE_FEATURES / 2;
+  const features = new Float32Array(GUIDANCE_FEATURES);
+  for (let index = 0; index < half; index += 1) {
+    const frequency = Math.exp((-Math.log(10_000) * index) / (half - 1));
+    const angle = (guidance - 1) * 1_000 * frequency;
+    features[index] = Math.sin(angle);
+    features[half + index] = Math.cos(angle);
+  }
+  return float32(features, [1, GUIDANCE_FEATURES]);
+}

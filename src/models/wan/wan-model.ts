@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import type { PipelineSetup } from "../../core/modality.js";
+import { readSchedulerConfig, type SchedulerConfig } from "../diffusion/schedulers/config.js";
+import { createLane, type Lane } from "../../core/async/lane.js";
+import {
+  graphPaths,
+  loadModelPackage,
+  type ModelPackage,
+  readModelText,
+} from "../../runtime/packages/model-package.js";
+import { openSessions } from "../../runtime/ort/session.js";
+import { loadTextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { planCourse } from "./course.js";
+import { createDenoiser, type Denoiser } from "./denoiser.js";
+import { openDecoder, type WanDecoder } from "./decoder.js";
+import { createPromptEncoder, type EncodePrompt } from "./encode-prompt.js";
+import { readSettings, type WanSettings } from "./settings.js";
+
+/** An open package of the pipeline `wan-video`. */
+export interface WanModel {
+  readonly id: string;
+  readonly settings: WanSettings;
+  readonly scheduler: SchedulerConfig;
+  readonly encodePrompt: EncodePrompt;
+  /** The one that works above the boundary of the noise schedule, then the one below; one alone does both. */
+  readonly denoisers: readonly [Denoiser, ...Denoiser[]];
+  readonly decoder: WanDecoder;
+  readonly decoding: Lane;
+  close(): Promise<void>;
+}
+
+/** Opens the package's graphs. Throws a sentence that names what is missing, not known or does not load. */
+export async function openWanModel(setup: PipelineSetup): Promise<WanModel> {
+  const { threads, onRun } = setup;
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const settings = await readSettings(model);
+  const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
+  // A scheduler that is not known stops the start, not the first request.
+  planCourse({ settings, scheduler });
+  const tokenizer = await loadTextTokenizer(tokenizerFiles(model));
+  const roles = ["denoiser", "denoiser-2"].filter((role) => model.files[role] !== undefined);
+  const { providers } = model.execution;
+  const open = (graphs: readonly string[]) =>
+    openSessions({ graphs: graphPaths(model, graphs), threads, providers }, onRun);
+  // Frames of one clip are decoded while the next one is denoised.
+  const [clip, frames] = await Promise.all([
+    open(["text-encoder", ...roles]),
+    open(["vae-decoder"]),
+  ]);
+  const close = async () => void (await Promise.all([clip.close(), frames.close()]));
+  try {
+    return {
+      id: model.id,
+      settings,
+      scheduler,
+      encodePrompt: createPromptEncoder(clip, tokenizer, settings.shapes.promptTokens),
+      denoisers: [
+        createDenoiser(clip, "denoiser"),
+        ...roles.slice(1).map((role) => createDenoiser(clip, role)),
+      ],
+      decoder: await openDecoder(frames, settings),
+      decoding: createLane(),
+      close,
+    };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+function tokenizerFiles({ path, files }: ModelPackage) {
+  const { tokenizer, "tokenizer-config": config } = files;
+  if (tokenizer === undefined) throw new Error(`${path}/model.json has no tokenizer`);
+  return { tokenizer: join(path, tokenizer.path), config: config && join(path, config.path) };
+}

@@ -1,0 +1,58 @@
+import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
+import { evenCover } from "../../media/rgb-frames.js";
+import type { Clip, ClipRequest, VideoModel } from "../video/family.js";
+import { latentDims, planCourse } from "./course.js";
+import { decodeWindows } from "./decode-windows.js";
+import { denoise } from "./denoise.js";
+import type { PromptStates } from "./encode-prompt.js";
+import { openWanModel, type WanModel } from "./wan-model.js";
+
+/** Not measured: of models of published size, nearly all of the time goes into their steps. */
+const DENOISED_FRACTION = 0.85;
+
+/** Wan 2.1 and 2.2 text to video, and models distilled from them: one denoiser, or two. */
+export async function openWan(setup: PipelineSetup): Promise<VideoModel> {
+  const model = await openWanModel(setup);
+  return {
+    decoding: model.decoding,
+    denoisedFraction: DENOISED_FRACTION,
+    openClip: (request, context) => openClip(model, request, context),
+    close: () => model.close(),
+  };
+}
+
+async function openClip(
+  model: WanModel,
+  request: ClipRequest,
+  { signal }: PipelineContext,
+): Promise<Clip> {
+  const { settings } = model;
+  const { native, frameRate } = settings.shapes;
+  const course = planCourse(model);
+  const dims = latentDims(settings, request);
+  const prompts = await encodePrompts(model, request);
+  const [height, width] = native;
+  const frameCount = request.seconds * frameRate;
+  const format = { ...evenCover({ width, height }, request), frameRate, frameCount };
+  return {
+    format,
+    checkpointKind: {
+      modelId: model.id,
+      steps: course.steps.length,
+      length: dims.reduce((product, size) => product * size, 1),
+    },
+    denoise: (start) =>
+      denoise({ model, course, dims, prompts, seed: request.seed, signal, start }),
+    paint: async (sample) => (onLaunched) =>
+      decodeWindows(model, { sample, dims, format, signal, onLaunched }),
+  };
+}
+
+async function encodePrompts(
+  { encodePrompt, settings }: WanModel,
+  { prompt, negativePrompt }: ClipRequest,
+): Promise<[PromptStates, ...PromptStates[]]> {
+  const isGuided = settings.sampler.guidance.some((guidance) => guidance > 1);
+  const states = await encodePrompt(prompt);
+  return isGuided ? [states, await encodePrompt(negativePrompt)] : [states];
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import {
+  type Layout,
+  present,
+  requireFile,
+  requireGraph,
+  tokenizerFiles,
+} from "../../runtime/packages/layout.js";
+import { readModelConfig } from "../../runtime/packages/model-config.js";
+import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+
+const preprocessor = z.object({
+  sampling_rate: z.int().default(16_000),
+  feature_size: z.int().default(80),
+});
+
+/** Optimum's Whisper: encoder and a merged decoder, or the pair that it is merged from. */
+export const whisper: Layout = {
+  lookedFor: 'config.json of model_type "whisper" with onnx/encoder_model.onnx',
+  async recognise(folder) {
+    const config = await readModelConfig(folder);
+    if (config?.model_type !== "whisper") return undefined;
+    const preprocessing = "preprocessor_config.json";
+    requireFile(folder, preprocessing, "it holds the settings of the mel spectrogram");
+    const settings = await folder.readJson(preprocessing, preprocessor);
+    const files = present({
+      encoder: requireGraph(folder, "encoder_model"),
+      ...decoderFiles(folder),
+      config: "config.json",
+      "generation-config": requireFile(folder, "generation_config.json", "it names the languages"),
+      "preprocessor-config": preprocessing,
+      ...tokenizerFiles(folder),
+      vad: folder.find("silero_vad.onnx") ?? folder.matching(/(^|\/)silero_vad[^/]*\.onnx$/)[0],
+    });
+    const shapes = { sampleRateHz: settings?.sampling_rate, melBins: settings?.feature_size };
+    return {
+      modality: "transcription",
+      pipeline: "whisper",
+      files,
+      concurrency: 1,
+      shapes,
+      limits: {},
+    };
+  },
+};
+
+/** Graphs of a decoder that caches: merged, or one for the first step and one for the others. */
+export function decoderFiles(folder: ModelFolder): Readonly<Record<string, string>> {
+  const merged = folder.findGraph("decoder_model_merged");
+  if (merged !== undefined) return { "decoder-merged": merged };
+  return {
+    decoder: requireGraph(folder, "decoder_model"),
+    "decoder-with-past": requireGraph(folder, "decoder_with_past_model"),
+  };
+}

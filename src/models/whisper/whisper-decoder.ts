@@ -1,0 +1,145 @@
+import type { Feed } from "../../runtime/ort/graphs.js";
+import {
+  bool,
+  float32,
+  floatsOf,
+  type GraphInfo,
+  int64Of,
+  type TensorInfo,
+  type Tensors,
+} from "../../runtime/tensor.js";
+import type { WhisperModel } from "./whisper-model.js";
+
+/** Logits over the vocabulary where a prompt leads: at one of its tokens, and after its last. */
+export interface PromptLogits {
+  readonly atMark: Float32Array;
+  readonly last: Float32Array;
+}
+
+/** Attention weights [heads, tokens, frames] of one layer, 50 frames a second. */
+export interface CrossAttention {
+  readonly weights: Float32Array;
+  readonly heads: number;
+  readonly frames: number;
+}
+
+/**
+ * Whisper's decoder over one window of sound at a time. Encoder states and caches stay in the session
+ * thread; only logits leave it.
+ */
+export interface WhisperDecoder {
+  /** Encodes features [melBins, 3000] for what follows. */
+  hear(features: Float32Array): Promise<void>;
+  /** Reads a prompt from nothing; `mark` is the position whose logits are wanted besides the last. */
+  start(prompt: readonly number[], mark: number): Promise<PromptLogits>;
+  /** Goes back to the end of the prompt. */
+  rewind(): void;
+  /** Reads one token more; logits over the vocabulary. */
+  step(token: number): Promise<Float32Array>;
+  /** Attention of each layer while all of `ids` are read; leaves caches alone. */
+  attend(ids: readonly number[]): Promise<CrossAttention[]>;
+  close(): void;
+}
+
+let lastKey = 0;
+
+const PAST = "past_key_values.";
+const PRESENT = "present.";
+
+export function createWhisperDecoder(model: WhisperModel): WhisperDecoder {
+  const { thread, promptRole, stepRole, settings } = model;
+  const key = `whisper-${++lastKey}`;
+  const states = `${key}.states`;
+  const started = (cache: string) => `${key}.start.${cache}`;
+  const stepped = (cache: string) => `${key}.past.${cache}`;
+  const caches = cacheNames(model);
+  const own = caches.filter((cache) => !cache.includes(".encoder."));
+  const emptyPasts = emptyPastsOf(model);
+  let hasStepped = false;
+  const feedsOf = (ids: readonly number[], isStep: boolean): Record<string, Feed> => ({
+    input_ids: int64Of(ids, [1, ids.length]),
+    encoder_hidden_states: { kept: states },
+    use_cache_branch: bool([isStep], [1]),
+  });
+  return {
+    async hear(features) {
+      const input = float32(features, [1, settings.melBins, features.length / settings.melBins]);
+      const keep = { [encoderOutput(model)]: states };
+      await thread.run("encoder", { input_features: input }, { keep, fetch: [] });
+    },
+    async start(prompt, mark) {
+      hasStepped = false;
+      const keep = renamed(caches, (cache) => [PRESENT + cache, started(cache)]);
+      const feeds = { ...emptyPasts, ...feedsOf(prompt, false) };
+      const outputs = await thread.run(promptRole, feeds, { keep, fetch: ["logits"] });
+      return promptLogits(floatsOf(outputs, "logits"), prompt.length, mark);
+    },
+    rewind() {
+      hasStepped = false;
+    },
+    async step(token) {
+      const kept = hasStepped ? new Set(own) : new Set<string>();
+      const pasts = caches.map((cache): [string, Feed] => {
+        return [PAST + cache, { kept: kept.has(cache) ? stepped(cache) : started(cache) }];
+      });
+      const feeds = { ...Object.fromEntries(pasts), ...feedsOf([token], true) };
+      const keep = renamed(own, (cache) => [PRESENT + cache, stepped(cache)]);
+      const outputs = await thread.run(stepRole, feeds, { keep, fetch: ["logits"] });
+      hasStepped = true;
+      return floatsOf(outputs, "logits");
+    },
+    async attend(ids) {
+      const fetch = [...model.crossAttentions];
+      const feeds = { ...emptyPasts, ...feedsOf(ids, false) };
+      return readAttentions(await thread.run(promptRole, feeds, { fetch }), fetch);
+    },
+    close: () => thread.drop([states, ...caches.map(started), ...own.map(stepped)]),
+  };
+}
+
+function encoderOutput({ thread }: WhisperModel): string {
+  return thread.info["encoder"]?.outputs[0]?.name ?? "last_hidden_state";
+}
+
+/** Two rows of the logits [tokens, vocabulary]. */
+function promptLogits(logits: Float32Array, tokens: number, mark: number): PromptLogits {
+  const width = logits.length / tokens;
+  const row = (at: number) => logits.slice(at * width, (at + 1) * width);
+  return { atMark: row(mark), last: row(tokens - 1) };
+}
+
+function readAttentions(outputs: Tensors, names: readonly string[]): CrossAttention[] {
+  return names.map((name) => {
+    const [, heads = 1, , frames = 1] = outputs[name]?.dims ?? [];
+    return { weights: floatsOf(outputs, name), heads, frames };
+  });
+}
+
+/** `0.decoder.key` and so on: what the step graph wants of the past. */
+function cacheNames({ thread, stepRole }: WhisperModel): string[] {
+  return pastInputs(thread.info[stepRole]).map(({ name }) => name.slice(PAST.length));
+}
+
+function emptyPastsOf({ thread, promptRole, settings }: WhisperModel): Record<string, Feed> {
+  const inputs = pastInputs(thread.info[promptRole]);
+  return Object.fromEntries(inputs.map((input) => [input.name, emptyPast(input, settings)]));
+}
+
+function pastInputs(graph: GraphInfo | undefined): TensorInfo[] {
+  return (graph?.inputs ?? []).filter(({ name }) => name.startsWith(PAST));
+}
+
+function renamed(
+  caches: readonly string[],
+  pair: (cache: string) => [string, string],
+): Record<string, string> {
+  return Object.fromEntries(caches.map(pair));
+}
+
+/** A cache of no tokens [1, heads, 0, headSize]. */
+function emptyPast({ dims }: TensorInfo, { heads, headSize }: WhisperModel["settings"]): Feed {
+  const sized = (dim: number | string | undefined, size: number) =>
+    typeof dim === "number" && dim > 0 ? dim : size;
+  const shape = [1, sized(dims[1], heads), 0, sized(dims[3], headSize)];
+  return float32(new Float32Array(0), shape);
+}

@@ -1,0 +1,83 @@
+import type { PipelineSetup } from "../../core/modality.js";
+import { uniformSource } from "../diffusion/noise.js";
+import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import { createWhisperDecoder } from "./whisper-decoder.js";
+import { openWhisper, type WhisperModel } from "./whisper-model.js";
+import { createLogMel, type LogMel } from "../../media/mel.js";
+import type { HeardWindow, ListenedSound, Listener } from "../speech-recognition/listener.js";
+import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./sound-regions.js";
+import { type SoundTask, transcribeSound } from "./transcribe-sound.js";
+
+/** Tried until one gives plausible text, where the caller left the temperature at 0. */
+const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1];
+
+const NO_CROSS_ATTENTIONS =
+  "the model was exported without the cross attentions that tell where words are";
+
+interface Whisper {
+  readonly model: WhisperModel;
+  readonly voice: SessionThread | undefined;
+  readonly logMel: LogMel;
+}
+
+/** Whisper, with its voice detector where the package has one. */
+export async function openWhisperListener(
+  model: ModelPackage,
+  { threads, onRun }: PipelineSetup,
+): Promise<Listener> {
+  const opened = await openWhisper(model, { threads, ...(onRun && { onRun }) });
+  const voice = model.files[VOICE_ROLE]
+    ? await openSessions(
+        { graphs: graphPaths(model, [VOICE_ROLE]), threads: 1, providers: ["cpu"] },
+        onRun,
+      )
+    : undefined;
+  const whisper = { model: opened, voice, logMel: createLogMel(opened.settings.melBins) };
+  const { languages } = opened.settings.tokens;
+  return {
+    modelId: model.id,
+    languages: languages.size === 0 ? ["en"] : [...languages.keys()],
+    whyNoWordTimes: opened.crossAttentions.length > 0 ? undefined : NO_CROSS_ATTENTIONS,
+    maxSeconds: model.limits.maxSeconds,
+    listen: (sound) => listen(whisper, sound),
+    async close() {
+      await Promise.all([opened.close(), voice?.close()]);
+    },
+  };
+}
+
+async function* listen(whisper: Whisper, sound: ListenedSound): AsyncGenerator<HeardWindow> {
+  const decoder = createWhisperDecoder(whisper.model);
+  try {
+    yield* transcribeSound({ ...soundTask(whisper, sound), decoder });
+  } finally {
+    decoder.close();
+  }
+}
+
+function soundTask(
+  { model, voice, logMel }: Whisper,
+  sound: ListenedSound,
+): Omit<SoundTask, "decoder"> {
+  const { pcm, prompt, temperature, withWords, signal } = sound;
+  const isLong = pcm.sampleCount > WINDOW_SAMPLES;
+  const detection = sound.voiceDetection ?? (isLong ? {} : null);
+  return {
+    model,
+    logMel,
+    pcm,
+    regions:
+      voice !== undefined && detection !== null
+        ? voiceRegions(pcm, { thread: voice, detection, signal })
+        : [{ start: 0, end: pcm.sampleCount }],
+    language: model.settings.tokens.languages.size === 0 ? null : sound.language,
+    prompt,
+    temperatures: temperature === 0 ? TEMPERATURES : [temperature],
+    withTimestamps: isLong || sound.withTimestamps,
+    withWords,
+    // The same sound gives the same text.
+    random: uniformSource(0),
+    signal,
+  };
+}

@@ -1,0 +1,185 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { parseSettings } from "./parse-settings.js";
+import type { ModelInfo } from "../../core/modality.js";
+import { TIER_NAMES } from "../../core/tiers.js";
+import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
+
+const file = z.object({
+  /** Inside the folder: external data beside a graph is found by name only. */
+  path: z
+    .string()
+    .regex(
+      /^(?!.*(^|\/)\.\.?(\/|$))[\w.+-]+(\/[\w.+-]+)*$/,
+      "must name a file of the model's own folder",
+    ),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"),
+  byteLength: z.int().positive(),
+});
+
+/** model.json: what a model is, where its graphs are and what its pipeline must know. */
+const manifest = z.object({
+  id: z.string().regex(/^[\w.-]+$/),
+  modality: z.string(),
+  pipeline: z.string(),
+  files: z.record(z.string(), file),
+  tokenizer: z.unknown().optional(),
+  execution: z
+    .object({
+      providers: z.array(z.string()).min(1),
+      /** Jobs the pipeline runs at once: 1, or as many as it batches. */
+      concurrency: z.int().positive().default(1),
+      /** Jobs taken beside each of those, whose first stages go along with its last ones. */
+      ahead: z.int().nonnegative().optional(),
+      /** `own`: a light model, whose jobs wait for no other model's. */
+      slot: z.enum(["shared", "own"]).optional(),
+    })
+    .loose(),
+  shapes: z.record(z.string(), z.unknown()),
+  sampler: z.unknown().optional(),
+  limits: z
+    .object({
+      minSeconds: z.number().optional(),
+      maxSeconds: z.number().optional(),
+      contextTokens: z.int().positive().optional(),
+    })
+    .loose(),
+  /** Bytes over those of an empty inference process: `resident` once loaded, else the peak of a case (`1280x720x4`). */
+  memory: z.record(z.string(), z.int().nonnegative()).nullish(),
+  licence: z.string(),
+  source: z.string(),
+  card: z.string(),
+});
+
+export type ModelManifest = z.infer<typeof manifest>;
+
+export interface ModelPackage extends ModelManifest {
+  /** The folder. */
+  readonly path: string;
+}
+
+/**
+ * Reads model.json of a folder; `providers` replace those that it names. Throws a sentence that names
+ * the file and the field.
+ */
+export async function loadModelPackage(
+  path: string,
+  providers?: readonly string[],
+): Promise<ModelPackage> {
+  const manifestPath = join(path, "model.json");
+  const json = parseJson(manifestPath, await readFile(manifestPath, "utf8"));
+  const stated = parseSettings(manifest, json, manifestPath);
+  const { execution } = stated;
+  const chosen = providers === undefined ? execution.providers : [...providers];
+  return { ...stated, execution: { ...execution, providers: chosen }, path };
+}
+
+function parseJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${path} is not JSON`, { cause });
+  }
+}
+
+/** The packages of every folder that has a model.json. */
+export async function listModelPackages(modelsDir: string): Promise<ModelPackage[]> {
+  const folders = await listModelFolders(modelsDir);
+  return Promise.all(folders.map((path) => loadModelPackage(path)));
+}
+
+/** Paths of the folders that have a model.json, read or not. */
+export async function listModelFolders(modelsDir: string): Promise<string[]> {
+  const folders = await readdir(modelsDir, { withFileTypes: true });
+  const paths = folders
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(modelsDir, name));
+  const found = await Promise.all(
+    paths.map((path) => stat(join(path, "model.json")).catch(() => null)),
+  );
+  return paths.filter((_, index) => found[index]);
+}
+
+/** Checks every file's length and SHA-256. Throws a sentence that names the first wrong file. */
+export async function verifyModelPackage(
+  model: ModelPackage,
+  checker?: FileChecker,
+): Promise<void> {
+  const reader = checker ?? (await createFileChecker());
+  for (const stated of statedFiles(model)) await reader.check(stated);
+}
+
+/** What model.json states of its files, in their real places. */
+export function statedFiles(model: ModelPackage): (StatedFile & { readonly role: string })[] {
+  return Object.entries(model.files).map(([role, { path, sha256, byteLength }]) => ({
+    role,
+    path: join(model.path, path),
+    sha256,
+    byteLength,
+  }));
+}
+
+/** What an unmeasured model holds, in lengths of its files: weights, a copy as the kernels want them, and work. */
+const UNMEASURED_SHARE = 3;
+
+/** Bytes that a package holds while it works, as measured, or guessed by its files. */
+export function workingBytes({ memory, files }: ModelPackage): {
+  readonly byteLength: number;
+  readonly isMeasured: boolean;
+} {
+  const measured = Object.values(memory ?? {});
+  if (measured.length > 0) return { byteLength: Math.max(...measured), isMeasured: true };
+  const total = Object.values(files).reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return { byteLength: UNMEASURED_SHARE * total, isMeasured: false };
+}
+
+/** Paths of the graphs with these roles. Throws where the package lacks one. */
+export function graphPaths(model: ModelPackage, roles: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    roles.map((role) => {
+      const entry = model.files[role];
+      if (entry === undefined) throw new Error(`${model.path}/model.json has no file for ${role}`);
+      return [role, join(model.path, entry.path)];
+    }),
+  );
+}
+
+const bounds = z.object({
+  sizes: z.array(z.tuple([z.int(), z.int()])).optional(),
+  voices: z.array(z.string()).optional(),
+  dimensions: z.int().positive().optional(),
+  lyrics: z.boolean().optional(),
+  reads: z.array(z.enum(["text", "image"])).optional(),
+  tiers: z.array(z.enum(TIER_NAMES)).min(1).optional(),
+});
+
+/** What the front needs of a package. */
+export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
+  const { mtimeMs } = await stat(join(model.path, "model.json"));
+  const { minSeconds, maxSeconds, contextTokens } = model.limits;
+  const { sizes, voices, dimensions, lyrics, reads, tiers } = bounds.parse(model.shapes);
+  return {
+    id: model.id,
+    modality: model.modality,
+    createdAtSeconds: Math.floor(mtimeMs / 1_000),
+    concurrency: model.execution.concurrency,
+    ...(model.execution.ahead !== undefined && { ahead: model.execution.ahead }),
+    ...(model.execution.slot === "own" && { hasOwnSlot: true }),
+    ...(minSeconds !== undefined && { minSeconds }),
+    ...(maxSeconds !== undefined && { maxSeconds }),
+    ...(contextTokens !== undefined && { contextTokens }),
+    ...(dimensions !== undefined && { dimensions }),
+    ...(voices && { voices }),
+    ...(reads && { reads }),
+    ...(tiers && { tiers }),
+    ...(lyrics !== undefined && { lyrics }),
+    ...(sizes && { sizes: sizes.map(([height, width]) => `${width}x${height}`) }),
+  };
+}
+
+/** Text of the file with this role. Throws where the package lacks it. */
+export async function readModelText(model: ModelPackage, role: string): Promise<string> {
+  const { [role]: path = "" } = graphPaths(model, [role]);
+  return await readFile(path, "utf8");
+}

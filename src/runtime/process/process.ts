@@ -1,0 +1,344 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { JobError, toJobError } from "../../core/errors.js";
+import type { Artifact } from "../../core/artifact.js";
+import type { PipelineEvent } from "../../core/events.js";
+import { fromFailure, toFailure } from "../../core/job.js";
+import { EventQueue } from "../../core/async/event-queue.js";
+import type { InferenceHost, InferenceJob } from "./host.js";
+import { memoryAllowance, residentBytes, watchMemory } from "./memory-watch.js";
+import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
+
+/** Pause before a new process, so that one that dies at once does not spin. */
+const RESTART_DELAY_MS = 200;
+/** Of what worker and inference process may hold, the models' part where nothing else is said. */
+const MODELS_SHARE = 0.75;
+
+export interface InferenceProcessOptions {
+  /** Path of the compiled `bin/inference-process.js`. */
+  readonly entryPath: string;
+  /** Words before Node's that tie the process to this one's life: hung, it would not notice its end. */
+  readonly prefix?: readonly string[];
+  readonly setup: InferenceSetup;
+  /** Silence after which a running job counts as hung, in milliseconds. */
+  readonly stallMs: number;
+  /** Time a cancelled job gets to end by itself before its process is killed, in milliseconds. */
+  readonly cancelMs: number;
+  /** Bytes that this process and the inference process may hold; `memoryAllowance()` where absent. */
+  readonly allowance?: number;
+  /** Told once when the device has failed three times in ten minutes: this machine is of no use. */
+  readonly onBroken?: () => void;
+  readonly log: {
+    info(fields: object, text: string): void;
+    error(fields: object, text: string): void;
+  };
+}
+
+interface LiveProcess {
+  readonly child: ChildProcess;
+  readonly ready: Promise<void>;
+  readonly tasks: Map<string, RunningTask>;
+  /** Empty until it is ready. */
+  readonly device: string;
+  /** Execution providers of its models, once they are loaded. */
+  providers?: readonly string[];
+  /** Told to die: takes no more jobs, though its exit was not seen yet. */
+  killed: boolean;
+}
+
+interface RunningTask {
+  readonly task: InferenceJob;
+  readonly events: EventQueue<PipelineEvent>;
+}
+
+/** Inference in a child process of its own group: a crash ends the process, never the worker. */
+export function createInferenceProcess(options: InferenceProcessOptions): InferenceHost {
+  let closed = false;
+  let restart: NodeJS.Timeout | undefined;
+  const faults = createFaultCount(options.onBroken);
+  let live: LiveProcess | undefined = start();
+  // Where this process ends without closing, and setpriv is not there to see to it.
+  const killLive = () => live !== undefined && killGroup(live.child);
+  process.once("exit", killLive);
+
+  function start(): LiveProcess {
+    const started = startProcess(options, faults);
+    started.child.once("exit", () => {
+      live = undefined;
+      if (!closed) restart = setTimeout(() => (live = start()), RESTART_DELAY_MS);
+    });
+    return started;
+  }
+  const present = async (): Promise<LiveProcess> => {
+    while ((live === undefined || live.killed) && !closed) await sleep(RESTART_DELAY_MS / 2);
+    const found = live;
+    if (found === undefined) throw new JobError("inference_crashed", "inference is closed");
+    try {
+      await found.ready;
+      return found;
+    } catch (thrown) {
+      if (!found.killed || closed) throw thrown;
+      return await present();
+    }
+  };
+  return {
+    async ready() {
+      await present();
+    },
+    get processId() {
+      return live?.child.pid;
+    },
+    get device() {
+      return live?.device ?? "";
+    },
+    memoryBytes: async () => await residentBytes(live?.child.pid ?? 0),
+    get providers() {
+      return live?.providers;
+    },
+    allowanceBytes: options.allowance ?? memoryAllowance(),
+    async *run(task, signal) {
+      yield* runTask({ live: await present(), task, signal, options });
+    },
+    async close() {
+      closed = true;
+      clearTimeout(restart);
+      const child = live?.child;
+      if (child?.pid === undefined || child.exitCode !== null) return;
+      const exited = once(child, "exit");
+      // One that still loads has nothing to finish, and would not hear of it for seconds.
+      if (live?.device === "") killGroup(child);
+      else if (child.connected) child.disconnect();
+      const timer = setTimeout(() => killGroup(child), options.cancelMs);
+      await exited;
+      clearTimeout(timer);
+      process.off("exit", killLive);
+    },
+  };
+}
+
+const MOST_FAULTS = 3;
+const FAULT_WINDOW_MS = 600_000;
+
+interface Faults {
+  /** Counts a fault of the device. */
+  note(): void;
+  /** Whether the device failed within the last ten minutes. */
+  readonly isSuspect: boolean;
+}
+
+/** Calls back at the third fault within ten minutes. */
+function createFaultCount(onBroken: (() => void) | undefined): Faults {
+  let times: readonly number[] = [];
+  const recent = () => times.filter((time) => performance.now() - time < FAULT_WINDOW_MS);
+  return {
+    note() {
+      times = [...recent(), performance.now()];
+      if (times.length === MOST_FAULTS) onBroken?.();
+    },
+    get isSuspect() {
+      return recent().length > 0;
+    },
+  };
+}
+
+function startProcess(options: InferenceProcessOptions, faults: Faults): LiveProcess {
+  const { entryPath, prefix = [], setup, log, allowance = memoryAllowance() } = options;
+  const [execPath, ...words] = [...prefix, process.execPath];
+  const child = fork(entryPath, {
+    execPath,
+    execArgv: [...words, ...process.execArgv],
+    detached: true,
+    serialization: "advanced",
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const proves = faults.isSuspect;
+  const tasks = new Map<string, RunningTask>();
+  let device = "";
+  const ready = awaitReady(child, log).then((name) => void (device = name));
+  // Whoever waits for readiness sees the rejection; a process nobody waits for is not an accident.
+  ready.catch(() => {});
+  const live: LiveProcess = {
+    child,
+    ready,
+    tasks,
+    killed: false,
+    get device() {
+      return device;
+    },
+  };
+  child.on("message", (reply: InferenceReply) => {
+    if (reply.type === "ready") live.providers = reply.providers;
+    if (reply.type === "job-error" && reply.failure.code === "device_lost") {
+      live.killed = true;
+      faults.note();
+    } else if (reply.type === "setup-failed" && proves) {
+      faults.note();
+      kill(live);
+    }
+    noteModels(child, reply, log);
+    deliver(child, tasks, reply);
+  });
+  const endWatch = watchMemory({
+    processId: child.pid ?? 0,
+    allowance,
+    onExceeded(bytes) {
+      log.error({ processId: child.pid, bytes, allowance }, "inference holds too much memory");
+      const sentence = `the inference process held ${bytes} bytes, ${Math.round(allowance)} are allowed`;
+      for (const { events } of tasks.values()) events.fail(new JobError("out_of_memory", sentence));
+      kill(live);
+    },
+  });
+  child.once("exit", (code, signal) => {
+    endWatch();
+    log.info({ processId: child.pid, code, signal }, "inference process ended");
+    const error = new JobError(
+      "inference_crashed",
+      `the inference process ended (${signal ?? code})`,
+    );
+    for (const { events } of tasks.values()) events.fail(error);
+  });
+  const { modelMemoryBytes = MODELS_SHARE * allowance } = setup;
+  post(child, { type: "setup", setup: { ...setup, modelMemoryBytes }, proves });
+  return live;
+}
+
+function noteModels(
+  { pid: processId }: ChildProcess,
+  reply: InferenceReply,
+  log: InferenceProcessOptions["log"],
+): void {
+  if (reply.type !== "model-loaded" && reply.type !== "model-unloaded") return;
+  const { type, model, processBytes } = reply;
+  const fields = { processId, model, processBytes };
+  if (type === "model-unloaded") log.info(fields, "model unloaded");
+  else log.info({ ...fields, loadMs: Math.round(reply.loadMs) }, "model loaded");
+}
+
+/** Resolves to the name of what it computes on. */
+function awaitReady(child: ChildProcess, log: InferenceProcessOptions["log"]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.on("message", (reply: InferenceReply) => {
+      if (reply.type === "ready") {
+        const { loadMs, providers, device } = reply;
+        log.info(
+          { processId: child.pid, loadMs: Math.round(loadMs), providers, device },
+          "models are loaded",
+        );
+        resolve(device);
+      } else if (reply.type === "setup-failed") {
+        log.error({ reason: reply.message }, "models do not load");
+        reject(new Error(reply.message));
+      }
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the inference process ended (${code})`)));
+  });
+}
+
+function deliver(
+  child: ChildProcess,
+  tasks: Map<string, RunningTask>,
+  reply: InferenceReply,
+): void {
+  if (!("jobId" in reply)) return;
+  const running = tasks.get(reply.jobId);
+  if (running === undefined) return;
+  if (reply.type === "event") running.events.push(reply.event);
+  else if (reply.type === "job-end") running.events.end();
+  else if (reply.type === "job-error") running.events.fail(fromFailure(reply.failure));
+  else void sendInput(child, running.task, reply.artifact);
+}
+
+async function sendInput(
+  child: ChildProcess,
+  task: InferenceJob,
+  artifact: Parameters<InferenceJob["readInput"]>[0],
+): Promise<void> {
+  const artifactId = artifact.id;
+  try {
+    post(child, { type: "input-ready", artifactId, bytes: await task.readInput(artifact) });
+  } catch (thrown) {
+    const failure = toFailure(toJobError(thrown));
+    post(child, { type: "input-failed", artifactId, failure });
+  }
+}
+
+interface TaskRun {
+  readonly live: LiveProcess;
+  readonly task: InferenceJob;
+  readonly signal: AbortSignal;
+  readonly options: InferenceProcessOptions;
+}
+
+async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
+  const { live, task, signal, options } = run;
+  const { child, tasks } = live;
+  const { job, scratchPath, preempted, checkpoint } = task;
+  const jobId = job.id;
+  const events = new EventQueue<PipelineEvent>();
+  let reading = 0;
+  let stallTimer: NodeJS.Timeout | undefined;
+  const watchSilence = () => {
+    clearTimeout(stallTimer);
+    stallTimer = setTimeout(stalled, options.stallMs);
+  };
+  const stalled = () => {
+    // Silence while its input is on the way is not the process's own.
+    if (reading > 0) return watchSilence();
+    events.fail(new JobError("inference_stalled", `no sign of life for ${options.stallMs} ms`));
+    kill(live);
+  };
+  let killTimer: NodeJS.Timeout | undefined;
+  const cancel = () => {
+    post(child, { type: "job-cancel", jobId });
+    killTimer = setTimeout(() => kill(live), options.cancelMs);
+  };
+  const preempt = () => post(child, { type: "job-preempt", jobId });
+  watchSilence();
+  const readInput = async (artifact: Artifact) => {
+    reading += 1;
+    return await task.readInput(artifact).finally(() => (reading -= 1));
+  };
+  tasks.set(jobId, { task: { ...task, readInput }, events });
+  signal.addEventListener("abort", cancel, { once: true });
+  preempted?.addEventListener("abort", preempt, { once: true });
+  try {
+    signal.throwIfAborted();
+    const saved = checkpoint === undefined ? {} : { checkpoint };
+    post(child, { type: "job-start", job, scratchPath, ...saved });
+    for await (const event of events) {
+      watchSilence();
+      yield event;
+    }
+  } catch (thrown) {
+    if (signal.aborted) throw new JobError("cancelled", "the job was stopped", { cause: thrown });
+    throw thrown;
+  } finally {
+    clearTimeout(stallTimer);
+    clearTimeout(killTimer);
+    signal.removeEventListener("abort", cancel);
+    preempted?.removeEventListener("abort", preempt);
+    tasks.delete(jobId);
+    if (!events.ended) post(child, { type: "job-cancel", jobId });
+  }
+}
+
+function post(child: ChildProcess, request: InferenceRequest): void {
+  // A process that died is noticed by `exit`; sending to it must not throw on the way.
+  if (child.connected) child.send(request, () => {});
+}
+
+function kill(live: LiveProcess): void {
+  live.killed = true;
+  killGroup(live.child);
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    child.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,180 @@
+/** The inference process's side of `process.ts`: loads the models, then runs jobs as they come. */
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import type { Artifact } from "../../core/artifact.js";
+import type { PipelineEvent } from "../../core/events.js";
+import { JobError, toJobError } from "../../core/errors.js";
+import { fromFailure, toFailure, type Job } from "../../core/job.js";
+import type { Modality, Pipeline } from "../../core/modality.js";
+import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../../core/tracing.js";
+import { deviceName } from "../ort/device-name.js";
+import { createDevicePlaces, type DevicePlaces } from "../ort/device-places.js";
+import { type FindModality, openModels, type OpenModels } from "./open-models.js";
+import type { InferenceReply, InferenceRequest } from "./protocol.js";
+import { endSpareThread, threadsStarted } from "../ort/session.js";
+import { takePlace } from "../ort/take-place.js";
+import { traceRun } from "../ort/trace-run.js";
+
+/** What jobs are run with. */
+interface Served extends Pick<OpenModels, "models"> {
+  readonly places: DevicePlaces;
+  /** How a job takes its place; undefined for jobs of models that batch, which run beside all others. */
+  readonly deliveryOf: (job: Job) => Delivery | undefined;
+}
+
+type Delivery = Modality["endpoint"]["delivery"];
+
+/** How often a job that waits for its model says so: far below any STALL_MS, in milliseconds. */
+const SIGN_OF_LIFE_MS = 10_000;
+
+interface InputWaiter {
+  readonly resolve: (bytes: Uint8Array) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface RunningJob {
+  readonly abort: AbortController;
+  readonly preempt: AbortController;
+}
+
+type JobStart = Extract<InferenceRequest, { readonly type: "job-start" }>;
+
+/** Serves the parent process until it disconnects. Called once, by `bin/inference-process.ts`. */
+export async function serveInference(
+  findModality: FindModality,
+  openTracing: (settings: TraceSettings) => Promise<Tracing>,
+): Promise<void> {
+  let served: Served | undefined;
+  let tracing: Tracing | undefined;
+  const running = new Map<string, RunningJob>();
+  const inputs = new Map<string, InputWaiter[]>();
+
+  const wantInput = (jobId: string, artifact: Artifact) =>
+    new Promise<Uint8Array>((resolve, reject) => {
+      inputs.set(artifact.id, [...(inputs.get(artifact.id) ?? []), { resolve, reject }]);
+      send({ type: "input-wanted", jobId, artifact });
+    });
+  const settleInput = (artifactId: string, settle: (waiter: InputWaiter) => void) => {
+    inputs.get(artifactId)?.forEach(settle);
+    inputs.delete(artifactId);
+  };
+  const start = async ({ job, scratchPath, checkpoint }: JobStart) => {
+    const [abort, preempt] = [new AbortController(), new AbortController()];
+    running.set(job.id, { abort, preempt });
+    const context = {
+      signal: abort.signal,
+      preempted: preempt.signal,
+      // Most jobs leave no file: their folder would cost more than the rest of their way.
+      get scratchPath() {
+        mkdirSync(scratchPath, { recursive: true, mode: 0o700 });
+        return scratchPath;
+      },
+      readInput: (artifact: Artifact) => wantInput(job.id, artifact),
+      ...(checkpoint !== undefined && { checkpoint }),
+      ...(job.tenant !== undefined && { tenant: job.tenant }),
+    };
+    await runJob({ job, served, tracer: tracing?.tracer ?? UNTRACED }, context);
+    running.delete(job.id);
+  };
+
+  const begin = async (request: Setup) => {
+    const { traces } = request.setup;
+    if (traces !== undefined) tracing = await openTracing(traces);
+    served = await setUp(request, findModality);
+  };
+
+  process.on("message", (request: InferenceRequest) => {
+    if (request.type === "setup") void begin(request);
+    else if (request.type === "job-start") void start(request);
+    else if (request.type === "job-cancel") running.get(request.jobId)?.abort.abort();
+    else if (request.type === "job-preempt") running.get(request.jobId)?.preempt.abort();
+    else if (request.type === "input-ready")
+      settleInput(request.artifactId, ({ resolve }) => resolve(request.bytes));
+    else settleInput(request.artifactId, ({ reject }) => reject(fromFailure(request.failure)));
+  });
+  await once(process, "disconnect");
+  for (const { abort } of running.values()) abort.abort();
+  await Promise.all([tracing?.close(), threadsStarted()]);
+}
+
+type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
+
+async function setUp(request: Setup, findModality: FindModality): Promise<Served | undefined> {
+  const startedAt = performance.now();
+  try {
+    const { setup, proves } = request;
+    const opened = await openModels({ setup, proves, findModality, send });
+    const { models, providers, packages } = opened;
+    const single = packages.filter(({ execution }) => execution.concurrency === 1);
+    const takesPlace = new Set(single.map(({ id }) => id));
+    const deliveryOf = ({ model, modality }: Job) =>
+      takesPlace.has(model) ? findModality(modality)?.endpoint.delivery : undefined;
+    const loadMs = performance.now() - startedAt;
+    send({ type: "ready", loadMs, providers, device: await deviceName(providers) });
+    void endLoading();
+    return { models, places: createDevicePlaces(setup.slots ?? 1), deliveryOf };
+  } catch (thrown) {
+    send({
+      type: "setup-failed",
+      message: thrown instanceof Error ? thrown.message : String(thrown),
+    });
+    return undefined;
+  }
+}
+
+/** What can wait until the models serve. Never rejects. */
+async function endLoading(): Promise<void> {
+  endSpareThread();
+  // Loaded here, too, ONNX Runtime stays: with the last thread that has it, Node would unload the library.
+  await import("onnxruntime-node").catch(() => {});
+}
+
+interface JobRun {
+  readonly job: Job;
+  readonly served: Served | undefined;
+  readonly tracer: Tracer;
+}
+
+type Context = Parameters<Pipeline<unknown, unknown>["run"]>[1];
+
+async function runJob({ job, served, tracer }: JobRun, context: Context): Promise<void> {
+  const trace = traceRun(tracer, job);
+  const tell = (event: PipelineEvent) => {
+    trace.follow(event);
+    send({ type: "event", jobId: job.id, event });
+  };
+  const waiting = () => tell({ type: "progress", fraction: 0, stage: "loading the model" });
+  const sign = setInterval(waiting, SIGN_OF_LIFE_MS);
+  try {
+    if (served === undefined)
+      throw new JobError("model_not_found", `this worker has no model ${job.model}`);
+    const { places, deliveryOf } = served;
+    const run = async (pipeline: Pipeline<unknown, unknown>) => {
+      clearInterval(sign);
+      trace.begin();
+      const events = pipeline.run(job.request, context);
+      const delivery = deliveryOf(job);
+      const inPlace =
+        delivery === undefined ? events : takePlace(events, { delivery, places, context });
+      for await (const event of inPlace) tell(event);
+    };
+    await served.models.use(job.model, run, context.signal);
+    send({ type: "job-end", jobId: job.id });
+  } catch (thrown) {
+    const error = context.signal.aborted
+      ? new JobError("cancelled", "the job was cancelled")
+      : toJobError(thrown);
+    trace.fail(error.code);
+    // A lost device poisons the process: the parent starts another.
+    const leave = error.code === "device_lost" ? () => process.exit(1) : undefined;
+    send({ type: "job-error", jobId: job.id, failure: toFailure(error) }, leave);
+  } finally {
+    clearInterval(sign);
+    trace.end();
+  }
+}
+
+function send(reply: InferenceReply, onSent: () => void = () => {}): void {
+  // A parent that went away is noticed by `disconnect`; nothing is owed to it here.
+  if (process.connected) process.send?.(reply, undefined, undefined, onSent);
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { startRepeating } from "#framemill/core/async/repeating.js";
+
+/** Only a broken test waits this long. */
+const SOON = { timeout: 60_000, interval: 5 };
+
+describe("startRepeating", () => {
+  it("never runs twice at once, and runs once more when woken meanwhile", async () => {
+    let [running, most, runs] = [0, 0, 0];
+    const repeating = startRepeating({
+      intervalMs: 1_000_000,
+      async run() {
+        runs += 1;
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise(setImmediate);
+        running -= 1;
+      },
+      onError: () => undefined,
+    });
+    for (let index = 0; index < 5; index += 1) repeating.wake();
+    await expect.poll(() => running, SOON).toBe(0);
+    await repeating.stop();
+    expect([most, runs]).toEqual([1, 2]);
+  });
+
+  it("goes on after a failed run", async () => {
+    const errors: unknown[] = [];
+    const repeating = startRepeating({
+      intervalMs: 1,
+      run: async () => await Promise.reject(new Error("no")),
+      onError: (error) => errors.push(error),
+    });
+    await expect.poll(() => errors.length, SOON).toBeGreaterThan(2);
+    await repeating.stop();
+  });
+});

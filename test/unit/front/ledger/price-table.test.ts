@@ -1,0 +1,65 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LIST_PRICES } from "#framemill/core/prices.js";
+import { readPriceTable } from "#framemill/front/ledger/price-table.js";
+
+describe("readPriceTable", () => {
+  let folder: string;
+  let path: string;
+  const read = async (content: object | string) => {
+    await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
+    return await readPriceTable(path);
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "framemill-prices-"));
+    path = join(folder, "prices.json");
+  });
+  afterAll(async () => await rm(folder, { recursive: true, force: true }));
+
+  it("gives the list prices without a file, and replaces whole rows with one", async () => {
+    expect(await readPriceTable(undefined)).toBe(LIST_PRICES);
+    const table = await read({ chat: { inputTokens: 1.5 }, "video/fast:m-1": { videoSeconds: 0 } });
+    expect(table).toEqual({
+      ...LIST_PRICES,
+      chat: { inputTokens: 1.5 },
+      "video/fast:m-1": { videoSeconds: 0 },
+    });
+  });
+
+  it("lets a row for a whole modality replace the list's rows for its tiers", async () => {
+    const table = await read({ video: { videoSeconds: 1 }, "video/high": { videoSeconds: 2 } });
+    const keys = Object.keys(table).filter((key) => key.startsWith("video"));
+    expect(keys.toSorted()).toEqual(["video", "video/high"]);
+    expect(table["image/low"]).toEqual(LIST_PRICES["image/low"]);
+  });
+
+  const refused: [name: string, content: object | string, sentence: RegExp][] = [
+    ["a negative price", { chat: { inputTokens: -1 } }, /chat\.inputTokens must be .* 0 or more/],
+    ["a price in words", { chat: { inputTokens: "1" } }, /chat\.inputTokens must be micro-dollars/],
+    ["an unknown unit", { chat: { tokens: 1 } }, /chat .*"tokens"/],
+    ["a key of another form", { "Chat GPT": {} }, /Chat GPT must be modality\[\/tier\]\[:model\]/],
+    ["an unknown modality", { vidoe: { videoSeconds: 1 } }, /vidoe names no modality; .*video/],
+    ["no JSON", "{", /cannot be read: .*JSON/],
+    ["a list", [], /expected record/],
+  ];
+  it.each(refused)(
+    "refuses %s in one sentence that names the file",
+    async (_name, content, rule) => {
+      const failure = await read(content).then(
+        () => "",
+        (error: unknown) => String(error),
+      );
+      expect(failure).toContain(`PRICES_FILE ${path}`);
+      expect(failure).toMatch(rule);
+      expect(failure).not.toContain("\n");
+    },
+  );
+
+  it("names a file that is not there", async () => {
+    const missing = join(folder, "missing.json");
+    await expect(readPriceTable(missing)).rejects.toThrow(`PRICES_FILE ${missing} cannot be read`);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { createChatTemplate } from "#framemill/models/decoder/chat-template.js";
+import type { ConversationMessage } from "#framemill/models/decoder/request/generation-request.js";
+import { HELLO, WEATHER, WITH_CALL } from "../../../support/conversations.js";
+
+/** Knows tools and calls, in the words of Hermes and Qwen. */
+const HERMES = `{%- if tools %}[tools]{{ tools | tojson }}{% endif -%}
+{%- for message in messages -%}
+  [{{ message.role }}{% if message.name %} {{ message.name }}{% endif %}]{{ message.content }}
+  {%- for call in message.tool_calls or [] -%}
+    <tool_call>{{ call.function | tojson }}</tool_call>
+  {%- endfor -%}
+{%- endfor -%}
+{%- if add_generation_prompt %}[assistant]{% endif -%}`;
+
+describe("a chat template", () => {
+  test("with a place for tools writes them, calls of them and their results", () => {
+    const template = createChatTemplate({ chat_template: HERMES });
+    expect(template.toolFormat).toBe("hermes");
+    expect(template.render(HELLO, [])).toMatchObject({
+      text: "[user]Hello[assistant]",
+      addSpecialTokens: false,
+    });
+    const { text } = template.render(WITH_CALL, [WEATHER]);
+    const parameters = '{"type": "object", "properties": {"city": {"type": "string"}}}';
+    const described = `{"name": "weather", "description": "Tells the weather", "parameters": ${parameters}}`;
+    const call = '{"name": "weather", "arguments": {"city": "Rome"}}';
+    expect(text).toBe(
+      `[tools][{"type": "function", "function": ${described}}][system]Be brief.[user]Weather?` +
+        `[assistant]<tool_call>${call}</tool_call>[tool weather]sunny[assistant]`,
+    );
+  });
+
+  test("in its own file stands in place of the configuration's", () => {
+    const config = { chat_template: "old", bos_token: { content: "<s>" } };
+    const template = createChatTemplate(config, {
+      template: "{{ bos_token }}{{ messages[0].content }}",
+    });
+    expect(template.render(HELLO, []).text).toBe("<s>Hello");
+  });
+
+  test("for tools is taken where there are tools", () => {
+    const chat_template = [
+      { name: "default", template: "plain" },
+      { name: "tool_use", template: "{% for tool in tools %}{{ tool.function.name }}{% endfor %}" },
+    ];
+    const template = createChatTemplate({ chat_template });
+    expect(template.render(HELLO, []).text).toBe("plain");
+    expect(template.render(HELLO, [WEATHER]).text).toBe("weather");
+  });
+
+  test("tells its own refusal", () => {
+    const template = createChatTemplate(
+      {},
+      { template: "{{ raise_exception('turns must alternate') }}" },
+    );
+    expect(() => template.render(HELLO, [])).toThrow(
+      expect.objectContaining({
+        code: "invalid_value",
+        param: "messages",
+        message: expect.stringContaining("turns must alternate"),
+      }),
+    );
+  });
+
+  test("reads a developer as the system, unless it knows developers", () => {
+    const messages: ConversationMessage[] = [{ role: "developer", content: "x" }];
+    const render = (source: string) =>
+      createChatTemplate({}, { template: source }).render(messages, []).text;
+    expect(render("{{ messages[0].role }}")).toBe("system");
+    expect(render("{{ messages[0].role }}{# developer #}")).toBe("developer");
+  });
+
+  test("without a place for tools has them in the system's message, with past calls as text", () => {
+    const source = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}";
+    const { text } = createChatTemplate({}, { template: source }).render(WITH_CALL, [WEATHER]);
+    expect(text).toContain("[system]Be brief.\n\nYou may call these functions:");
+    expect(text).toContain(
+      '[assistant]<tool_call>{"name": "weather", "arguments": {"city":"Rome"}}</tool_call>',
+    );
+    expect(text).toContain("[user]<tool_response>sunny</tool_response>");
+  });
+
+  test("that is missing lets a model continue the texts", () => {
+    const messages: ConversationMessage[] = [...HELLO, { role: "user", content: "again" }];
+    expect(createChatTemplate({}).render(messages, [])).toMatchObject({
+      text: "Hello\nagain",
+      addSpecialTokens: true,
+    });
+  });
+});

@@ -1,0 +1,202 @@
+import type { Graphs } from "#framemill/runtime/ort/graphs.js";
+import { TextBatch } from "#framemill/models/decoder/batch.js";
+import type { Decoder, DecoderInput } from "#framemill/models/decoder/decoder.js";
+import type { CacheTensor, DecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
+import { createGeneration } from "#framemill/models/decoder/generation.js";
+import { keptName } from "#framemill/models/decoder/kv-cache.js";
+import type { PromptQueueSetup } from "#framemill/models/decoder/prompt-queue.js";
+import type { Alignment, StepItem, TextJob } from "#framemill/models/decoder/request/request.js";
+import { TokenSampler } from "#framemill/models/decoder/sampling/sampling.js";
+import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";
+import type { Tensor, TensorData } from "#framemill/runtime/tensor.js";
+import { createTextTokenizer } from "#framemill/models/tokenizer/text-tokenizer.js";
+
+/** Ids are bytes; 0 is special and ends an answer. */
+export const tokenizer = createTextTokenizer({
+  added_tokens: [{ id: 0, content: "<end>", special: true }],
+  decoder: { type: "ByteLevel" },
+  model: {
+    type: "BPE",
+    vocab: Object.fromEntries(byteCharacters().map((token, id) => [token, id])),
+    merges: [],
+  },
+});
+const VOCABULARY = 256;
+
+const CACHE: CacheTensor = {
+  past: "past",
+  present: "present",
+  type: "float32",
+  dims: ["batch", 2, "length", 1],
+  batchAxis: 0,
+  lengthAxis: 2,
+};
+
+const LAYOUT: DecoderLayout = {
+  inputIds: { name: "ids", type: "int64", rank: 2 },
+  attentionMask: undefined,
+  positionIds: undefined,
+  tokenTypes: undefined,
+  logitsToKeep: undefined,
+  useCacheBranch: undefined,
+  logits: "logits",
+  vocabSize: VOCABULARY,
+  caches: [CACHE],
+};
+
+/** Token whose reading makes the logits NaN. */
+export const POISON = 255;
+
+/** Kept tensors of a decoder without graphs. */
+export function createKeptTensors(): Graphs & { readonly names: ReadonlyMap<string, Tensor> } {
+  const names = new Map<string, Tensor>();
+  const drop = (list: Iterable<string>) => {
+    for (const name of list) names.delete(name);
+  };
+  return {
+    names,
+    info: {},
+    run: () => Promise.reject(new Error("there is no graph")),
+    async kept(name) {
+      const tensor = names.get(name);
+      if (tensor === undefined) throw new Error(`nothing is kept as ${name}`);
+      return tensor;
+    },
+    put: (name, tensor) => void names.set(name, tensor),
+    drop,
+    free: drop,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A decoder whose next token depends on every token in its memory and on their order. */
+function createFakeDecoder() {
+  const graphs = createKeptTensors();
+  const runs: { readonly rows: number; readonly width: number }[] = [];
+  const forward: Decoder["forward"] = async (input) => {
+    const rows = input.cache.lengths.length;
+    runs.push({ rows, width: input.width });
+    const { data } = await graphs.kept(keptName(input.cache, CACHE));
+    const histories = input.cache.lengths.map((_, row) => readHistory(data, input, row));
+    writeHistories(graphs, input, histories);
+    const logits = new Float32Array(rows * VOCABULARY);
+    for (const [row, history] of histories.entries()) {
+      const next = history.reduce((hash, token) => (hash * 31 + token + 7) % 251, 1);
+      logits[row * VOCABULARY + 33 + (next % 90)] = 5;
+      if (history.includes(POISON))
+        logits.fill(Number.NaN, row * VOCABULARY).fill(0, (row + 1) * VOCABULARY);
+    }
+    const { id, lengths, span } = input.cache;
+    const cache = {
+      id,
+      lengths: lengths.map((one) => one + input.width),
+      span: span + input.width,
+    };
+    return {
+      cache,
+      logits: input.wantsLogits ? logits : new Float32Array(0),
+      vocabSize: VOCABULARY,
+    };
+  };
+  const decoder: Decoder = { graphs, layout: LAYOUT, forward };
+  return { decoder, runs, kept: graphs.names };
+}
+
+/** What a row has in memory, then what is fed to it. */
+function readHistory(data: TensorData, input: DecoderInput, row: number): number[] {
+  const { cache, alignment, tokens, width } = input;
+  const length = cache.lengths[row] ?? 0;
+  // The second of two heads, so that strides matter.
+  const start = (row * 2 + 1) * cache.span + (alignment === "start" ? 0 : cache.span - length);
+  const past = Array.from({ length }, (_, index) => Number(data[start + index]));
+  return [
+    ...past,
+    ...Array.from({ length: width }, (_, index) => tokens[row * width + index] ?? 0),
+  ];
+}
+
+function writeHistories(graphs: Graphs, input: DecoderInput, histories: readonly number[][]) {
+  const span = input.cache.span + input.width;
+  const data = new Float32Array(histories.length * 2 * span).fill(-1);
+  for (const [row, history] of histories.entries()) {
+    const skip = input.alignment === "start" ? 0 : span - history.length;
+    for (const head of [0, 1])
+      data.set(
+        history.map((token) => (head === 1 ? token : -token)),
+        (row * 2 + head) * span + skip,
+      );
+  }
+  const dims = [histories.length, 2, span, 1];
+  graphs.put(keptName(input.cache, CACHE), { type: "float32", data, dims });
+}
+
+const JOB: TextJob = {
+  prompt: "",
+  addSpecialTokens: false,
+  maxTokens: 8,
+  n: 1,
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  seed: 1,
+  stop: [],
+  logitBias: {},
+  logprobs: null,
+  mask: null,
+};
+
+export function createFakeBatch(alignment: Alignment, setup: Partial<PromptQueueSetup> = {}) {
+  const { decoder, runs, kept } = createFakeDecoder();
+  const batch = new TextBatch({
+    decoder,
+    abilities: { alignment, readsInParts: true },
+    maxRows: 32,
+    maxCacheBytes: 2 ** 30,
+    ...setup,
+  });
+  const config = {
+    stopTokenIds: [0],
+    contextTokens: 4_096,
+    repetitionPenalty: 1,
+    firstPosition: 0,
+    names: { inputs: {}, outputs: {} },
+  } as const;
+  const sampler = new TokenSampler(VOCABULARY);
+  const loadMasks = () => Promise.reject(new Error("no grammars here"));
+  return {
+    batch,
+    runs,
+    kept,
+    async add(id: number, job: Partial<TextJob>) {
+      const tools = { tokenizer, config, sampler, loadMasks };
+      batch.add(await createGeneration(id, { ...JOB, ...job }, tools));
+    },
+  };
+}
+
+/** Tokens and ends by request and choice, e.g. `3.0`. */
+export function createReader() {
+  const tokens: Record<string, number[]> = {};
+  const ended = new Map<number, string>();
+  const cachedTokens = new Map<number, number>();
+  return {
+    cachedTokens,
+    tokens,
+    ended,
+    read(items: readonly StepItem[]) {
+      for (const item of items) {
+        if ("failure" in item) ended.set(item.id, item.failure.code);
+        else
+          for (const event of item.events) {
+            if (event.type === "end") {
+              ended.set(item.id, "end");
+              cachedTokens.set(item.id, event.usage.cachedTokens);
+            } else (tokens[`${item.id}.${event.choice}`] ??= []).push(...event.tokenIds);
+          }
+      }
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import type { Feeds } from "#framemill/runtime/ort/graphs.js";
+import type { SessionThread } from "#framemill/runtime/ort/session.js";
+import { float32, type Tensor } from "#framemill/runtime/tensor.js";
+import { findFamily } from "#framemill/models/image-families.js";
+import { openHashedPrompts } from "#framemill/models/diffusion/hashed-prompts.js";
+import { modelManifest } from "../../../support/model-manifest.js";
+
+const tokenizer = { kind: "hashed-ngram", buckets: 8192, words: 4, idsPerWord: 10, gram: 4 };
+
+function open(settings: unknown) {
+  const fed: Feeds[] = [];
+  const sessions: SessionThread = {
+    info: {},
+    run: async (_role, feeds) => {
+      fed.push(feeds);
+      return { last_hidden_state: float32(new Float32Array(6), [1, 2, 3]) };
+    },
+    drop() {},
+    close: async () => {},
+  };
+  const manifest = { id: "scenes", modality: "image", pipeline: "diffusion-image" };
+  const model = { ...modelManifest({ ...manifest, tokenizer: settings }), path: "/models/scenes" };
+  return {
+    fed,
+    encoders: openHashedPrompts({ model, sessions, promptTokens: 77, contextFeatures: 3 }),
+  };
+}
+
+describe("prompts of hashed words", () => {
+  test("are read by the encoder as ids of each word", async () => {
+    const { fed, encoders } = open(tokenizer);
+    const states = await encoders?.run("text-encoder", "a red boat", ["last"]);
+    expect(states?.last.dims).toEqual([1, 2, 3]);
+    const ids = fed[0]?.["input_ids"] as Tensor;
+    expect(ids.dims).toEqual([1, 4, 10]);
+    const words = [0, 1, 2, 3].map((word) => Number(ids.data[word * 10]) > 0);
+    expect(words).toEqual([true, true, true, false]);
+  });
+
+  test("count their words, no more than are read", () => {
+    const { encoders } = open(tokenizer);
+    expect(encoders?.count("a red boat")).toBe(3);
+    expect(encoders?.count("one two three four five")).toBe(4);
+    expect(encoders?.count("")).toBe(0);
+    expect(encoders?.promptTokens).toBe(4);
+  });
+
+  test("have last states only, of one encoder", async () => {
+    const { encoders } = open(tokenizer);
+    await expect(encoders?.run("text-encoder", "a boat", ["pooled"])).rejects.toThrow(
+      "last states",
+    );
+    await expect(encoders?.run("text-encoder-2", "a boat", ["last"])).rejects.toThrow(
+      "last states",
+    );
+    expect(encoders?.has("text-encoder-2")).toBe(false);
+  });
+
+  test("are for packages that say so", () => {
+    expect(open(undefined).encoders).toBeUndefined();
+  });
+});
+
+describe("scenes as vectors", () => {
+  test("the denoiser hears the size of the picture as SDXL's does", () => {
+    const family = findFamily("VectorScenePipeline");
+    const given = { width: 1536, height: 1024, rows: 1, columns: 1, guidance: 2, contextTokens: 8 };
+    expect(family.constants(given).timeIds?.data).toEqual(
+      Float32Array.from([1024, 1536, 0, 0, 1024, 1536]),
+    );
+    expect(family.packing).toBe("vector");
+  });
+});

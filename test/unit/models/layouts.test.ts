@@ -1,0 +1,279 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { openModelFolder } from "#framemill/runtime/packages/model-folder.js";
+import { recognise } from "#framemill/models/layouts.js";
+import { findLicence } from "#framemill/runtime/packages/licence.js";
+import { CHAT_FILES, type Content, createModelFolders } from "../../support/model-folders.js";
+
+const folders = createModelFolders();
+afterAll(() => folders.remove());
+let count = 0;
+
+async function recognised(files: Readonly<Record<string, Content>>, modality?: string) {
+  const folder = await openModelFolder(folders.write(`model-${(count += 1)}`, files));
+  return recognise(folder, modality === undefined ? {} : { modality });
+}
+
+const tokenizer = { "tokenizer.json": {}, "tokenizer_config.json": { model_max_length: 1e30 } };
+const graph = (inputs: string[], outputs: string[]) => ({ graph: { inputs, outputs } });
+const classifier = graph(["input_ids", "attention_mask"], ["logits"]);
+const hidden = graph(["input_ids", "attention_mask"], ["last_hidden_state"]);
+
+function bert(architecture: string, config: object = {}, model: Content = classifier) {
+  const base = { model_type: "bert", architectures: [architecture], hidden_size: 48 };
+  const sizes = { max_position_embeddings: 512, ...config };
+  return { "config.json": { ...base, ...sizes }, ...tokenizer, "onnx/model.onnx": model };
+}
+
+describe("a text encoder", () => {
+  const labels = (...names: string[]) => ({
+    id2label: Object.fromEntries(names.map((name, id) => [String(id), name])),
+  });
+  const sequence = "BertForSequenceClassification";
+  test.each([
+    ["one score", bert(sequence, labels("LABEL_0")), "rerank"],
+    ["two nameless labels", bert(sequence, labels("LABEL_0", "LABEL_1")), "rerank"],
+    ["two named labels", bert(sequence, labels("neutral", "toxic")), "moderation"],
+    ["many labels", bert(sequence, labels("a", "b", "c")), "moderation"],
+    ["a bare model", bert("BertModel", {}, hidden), "embeddings"],
+    ["a masked model", bert("BertForMaskedLM", {}, hidden), "embeddings"],
+    [
+      "a causal model that ends before the vocabulary",
+      bert("Qwen3ForCausalLM", {}, hidden),
+      "embeddings",
+    ],
+  ])("with %s serves %s", async (_, files, modality) => {
+    expect(await recognised(files)).toMatchObject({
+      modality,
+      pipeline: "encoder",
+      limits: { contextTokens: 512 },
+    });
+  });
+
+  test("is what the caller says where the files leave it open", async () => {
+    const files = bert(sequence, labels("LABEL_0", "LABEL_1"));
+    expect(await recognised(files, "moderation")).toMatchObject({ modality: "moderation" });
+  });
+
+  test("loses two positions to RoBERTa's offset", async () => {
+    const config = { model_type: "xlm-roberta", max_position_embeddings: 514, pad_token_id: 1 };
+    const files = bert("XLMRobertaModel", config, hidden);
+    expect(await recognised(files)).toMatchObject({ limits: { contextTokens: 512 } });
+  });
+
+  test("without its fast tokenizer, or with a dense layer that the graph lacks, is refused", async () => {
+    const files = bert("BertModel", {}, hidden);
+    const { "tokenizer.json": _, ...slow } = { ...files, "vocab.txt": "[PAD]" };
+    await expect(recognised(slow)).rejects.toThrow("has no tokenizer.json: save the model with");
+    const modules = [{ path: "2_Dense", type: "sentence_transformers.models.Dense" }];
+    await expect(recognised({ ...files, "modules.json": modules })).rejects.toThrow(
+      /modules\.json names sentence_transformers\.models\.Dense, which onnx\/model\.onnx does not hold/,
+    );
+  });
+});
+
+describe("a voice", () => {
+  const config = { audio: { sample_rate: 22_050 }, phoneme_id_map: { a: [1] } };
+  const voice = graph(["input", "input_lengths", "scales"], ["output"]);
+
+  test("of Piper has its own name, or its speakers' names", async () => {
+    const one = { "en_GB-alan.onnx": voice, "en_GB-alan.onnx.json": config };
+    expect(await recognised(one)).toMatchObject({
+      modality: "speech",
+      pipeline: "vits",
+      files: { model: "en_GB-alan.onnx", config: "en_GB-alan.onnx.json" },
+      shapes: { sampleRateHz: 22_050, voices: ["en_GB-alan"] },
+    });
+    const speakers = { num_speakers: 2, speaker_id_map: { ann: 0, bob: 1 } };
+    const two = { ...one, "en_GB-alan.onnx.json": { ...config, ...speakers } };
+    expect(await recognised(two)).toMatchObject({ shapes: { voices: ["ann", "bob"] } });
+  });
+
+  test("of transformers' VITS comes with its alphabet", async () => {
+    const files = {
+      "config.json": { model_type: "vits", architectures: ["VitsModel"], sampling_rate: 16_000 },
+      "vocab.json": { a: 1 },
+      "tokenizer_config.json": { add_blank: true },
+      "model.onnx": graph(["input_ids", "attention_mask"], ["waveform", "spectrogram"]),
+    };
+    expect(await recognised(files)).toMatchObject({
+      pipeline: "hf-vits",
+      files: { model: "model.onnx", tokenizer: "vocab.json" },
+      shapes: { sampleRateHz: 16_000 },
+    });
+  });
+
+  test("of Kokoro needs style tables of 256 numbers a row", async () => {
+    const files = {
+      "tokenizer.json": {},
+      "onnx/model.onnx": graph(["input_ids", "style", "speed"], ["waveform"]),
+    };
+    const named = { ...files, "config.json": { model_type: "style_text_to_speech_2" } };
+    await expect(recognised(named)).rejects.toThrow("has no voices/<id>.bin");
+    const voices = { "voices/af_sky.bin": new Uint8Array(2_048) };
+    expect(await recognised({ ...files, ...voices })).toMatchObject({
+      pipeline: "kokoro",
+      files: { "voice-af_sky": "voices/af_sky.bin" },
+      shapes: { voices: ["af_sky"], sampleRateHz: 24_000 },
+    });
+    const cut = { ...named, "voices/af_sky.bin": new Uint8Array(2_000) };
+    await expect(recognised(cut)).rejects.toThrow(
+      "must hold styles of 1024 bytes each, has 2000 bytes",
+    );
+  });
+});
+
+describe("a diffusers folder", () => {
+  const text = graph(["input_ids"], ["last_hidden_state"]);
+  const xl = {
+    "model_index.json": { _class_name: "ORTStableDiffusionXLPipeline" },
+    "scheduler/scheduler_config.json": {},
+    "tokenizer/vocab.json": {},
+    "tokenizer/merges.txt": "#version: 0.2",
+    "tokenizer_2/tokenizer.json": {},
+    "text_encoder/model.onnx": text,
+    "text_encoder/config.json": {},
+    "text_encoder_2/model.onnx": text,
+    "text_encoder_2/config.json": {},
+    "unet/model.onnx": graph(["sample", "timestep", "encoder_hidden_states"], ["out_sample"]),
+    "unet/config.json": { sample_size: 128 },
+    "vae_decoder/model.onnx": graph(["latent_sample"], ["sample"]),
+    "vae_decoder/config.json": { block_out_channels: [128, 256, 512, 512] },
+  };
+
+  test("of SDXL has two text encoders and three shapes of pictures", async () => {
+    const found = await recognised(xl);
+    expect(found).toMatchObject({ modality: "image", pipeline: "diffusion-image" });
+    expect(Object.keys(found.files).toSorted()).toEqual(
+      [
+        ["model-index", "scheduler-config", "tokenizer-vocab", "tokenizer-merges", "tokenizer-2"],
+        ["text-encoder", "text-encoder-config", "text-encoder-2", "text-encoder-2-config"],
+        ["denoiser", "denoiser-config", "vae-decoder", "vae-decoder-config"],
+      ]
+        .flat()
+        .toSorted(),
+    );
+  });
+
+  test("says which part is missing, and which pipelines are not served", async () => {
+    const { "scheduler/scheduler_config.json": _, ...without } = xl;
+    await expect(recognised(without)).rejects.toThrow("has no scheduler/scheduler_config.json");
+    const video = { "model_index.json": { _class_name: "LTXPipeline" } };
+    await expect(recognised(video)).rejects.toThrow(
+      "is made for LTXPipeline, whose layout is not served yet: of video models Wan is",
+    );
+  });
+});
+
+describe("a folder of Wan", () => {
+  const transformer = graph(["hidden_states", "timestep", "encoder_hidden_states"], ["sample"]);
+  const one = {
+    "model_index.json": { _class_name: "WanPipeline", boundary_ratio: null },
+    "scheduler/scheduler_config.json": { _class_name: "UniPCMultistepScheduler" },
+    "tokenizer/tokenizer.json": {},
+    "tokenizer/tokenizer_config.json": { model_max_length: 512 },
+    "text_encoder/model.onnx": hidden,
+    "text_encoder/config.json": {},
+    "transformer/model.onnx": transformer,
+    "transformer/config.json": { in_channels: 16, image_dim: null },
+    "vae_decoder/model.onnx": graph(["latent_sample"], ["sample"]),
+    "vae_decoder/config.json": { z_dim: 16 },
+  };
+  const two = {
+    ...one,
+    "model_index.json": { _class_name: "WanPipeline", boundary_ratio: 0.875 },
+    "transformer_2/model.onnx": transformer,
+    "transformer_2/config.json": { in_channels: 16 },
+  };
+
+  test("is for silent clips of one tier, and states what its operator may change", async () => {
+    const found = await recognised(one);
+    expect(found).toMatchObject({
+      modality: "video",
+      pipeline: "wan-video",
+      shapes: { frameRate: 16, native: [480, 832], tiers: ["fast"], reads: ["text"] },
+      sampler: { steps: 50, guidance: 5 },
+      limits: { minSeconds: 4, maxSeconds: 5 },
+    });
+    const distilled = { _class_name: "FlowMatchLCMScheduler" };
+    const fast = await recognised({ ...one, "scheduler/scheduler_config.json": distilled });
+    expect(fast.sampler).toEqual({ steps: 4, guidance: 1 });
+  });
+
+  test("has two transformers where it has a boundary", async () => {
+    const found = await recognised(two);
+    expect(found.sampler).toEqual({ steps: 40, guidance: [4, 3], guidanceBoundary: 0.875 });
+    expect(found.files).toMatchObject({ "denoiser-2": "transformer_2/model.onnx" });
+    const { "transformer_2/model.onnx": _, ...half } = two;
+    await expect(recognised(half)).rejects.toThrow("must have transformer_2/ and boundary_ratio");
+  });
+
+  test.each([
+    [{ "model_index.json": { _class_name: "WanImageToVideoPipeline" } }, "from text to video"],
+    [{ "model_index.json": { _class_name: "WanPipeline", expand_timesteps: true } }, "expand_time"],
+    [{ "transformer/config.json": { in_channels: 36 } }, "takes 36 channels of 16 latent ones"],
+  ])("is refused where it is none of these: %j", async (changes, reason) => {
+    await expect(recognised({ ...one, ...changes })).rejects.toThrow(reason);
+  });
+});
+
+describe("a language model", () => {
+  test("of several graphs in the GenAI layout is refused by name", async () => {
+    const genai = {
+      model: { type: "whisper", encoder: {}, decoder: { filename: "decoder.onnx" } },
+    };
+    await expect(recognised({ "genai_config.json": genai })).rejects.toThrow(
+      /is a whisper of ONNX Runtime GenAI/,
+    );
+  });
+
+  test("brings its chat template along", async () => {
+    expect(
+      await recognised({ ...CHAT_FILES, "chat_template.jinja": "{{ messages }}" }),
+    ).toMatchObject({
+      modality: "chat",
+      files: { decoder: "onnx/model.onnx", "chat-template": "chat_template.jinja" },
+      limits: { contextTokens: 64 },
+      concurrency: 32,
+    });
+  });
+});
+
+test("a classifier of pictures judges pictures and no texts", async () => {
+  const files = {
+    "config.json": { architectures: ["ViTForImageClassification"], id2label: { 0: "nsfw" } },
+    "preprocessor_config.json": { size: 224 },
+    "onnx/model.onnx": graph(["pixel_values"], ["logits"]),
+  };
+  expect(await recognised(files)).toMatchObject({
+    modality: "moderation",
+    pipeline: "image-classifier",
+    shapes: { reads: ["image"] },
+  });
+});
+
+test("an unknown folder is told what was looked for", async () => {
+  const files = {
+    "config.json": { architectures: ["ViTForDepthEstimation"] },
+    "onnx/model.onnx": hidden,
+  };
+  const failure = recognised(files);
+  await expect(failure).rejects.toThrow(
+    "config.json says ViTForDepthEstimation, which is not served",
+  );
+  await expect(failure).rejects.toThrow(
+    /genai_config\.json[\s\S]*model_index\.json[\s\S]*vocab\.json/,
+  );
+});
+
+describe("the licence", () => {
+  test.each([
+    [{ "README.md": "---\nlicense: apache-2.0\n---\n" }, "Apache-2.0"],
+    [{ "README.md": "---\nlicense: other\nlicense_name: llama3.2\n---\n" }, "llama3.2"],
+    [{ "README.md": "# no head", "LICENSE.txt": "MIT License\n\nCopyright" }, "MIT"],
+    [{ "LICENSE-model": "All rights reserved" }, "see LICENSE-model"],
+    [{ "config.json": "{}" }, "unknown"],
+  ])("of %j is %s", async (files, licence) => {
+    const folder = await openModelFolder(folders.write(`licence-${(count += 1)}`, files));
+    expect(await findLicence(folder)).toBe(licence);
+  });
+});

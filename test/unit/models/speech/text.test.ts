@@ -1,0 +1,120 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { sayEnglish } from "#framemill/models/speech/english-text.js";
+import { espeakVoice } from "#framemill/models/speech/espeak-voices.js";
+import { cutPhonemes, settleMarks } from "#framemill/models/speech/phonemes.js";
+import { splitSentences } from "#framemill/modalities/speech/sentences.js";
+
+const sentences = (text: string) => splitSentences(text, "en").map((sentence) => sentence.text);
+
+describe("cutting a text into sentences", () => {
+  it("does not stop at abbreviations, initials and decimals", () => {
+    const text =
+      'Dr. Smith lives at St. James. He paid $3.50 (e.g. in cash). "Really?" she said. J. R. Tolkien wrote it!';
+    expect(sentences(text)).toEqual([
+      "Dr. Smith lives at St. James.",
+      "He paid $3.50 (e.g. in cash).",
+      '"Really?" she said.',
+      "J. R. Tolkien wrote it!",
+    ]);
+  });
+
+  it("reads wrapped lines as one sentence, other lines as their own, blank lines as paragraphs", () => {
+    expect(
+      splitSentences(
+        "A line that is\nwrapped here.\nAnother line\nThe last line\n\nThe end of it",
+        "en",
+      ),
+    ).toEqual([
+      { text: "A line that is wrapped here.", endsParagraph: false },
+      { text: "Another line", endsParagraph: false },
+      { text: "The last line", endsParagraph: true },
+      { text: "The end of it", endsParagraph: true },
+    ]);
+  });
+
+  it("gives words that stand alone to a neighbour, loses nothing and knows other scripts", () => {
+    expect(sentences("Oh! Well, that was unexpected. Yes.")).toEqual([
+      "Oh! Well, that was unexpected. Yes.",
+    ]);
+    expect(sentences("Hi")).toEqual(["Hi"]);
+    expect(sentences(" \n ")).toEqual([]);
+    const japanese = "これは最初の長い文章でございます。これは二番目の長い文章でございます。";
+    expect(splitSentences(japanese, "ja")).toHaveLength(2);
+    expect(splitSentences("Anything at all goes.", "not a code")).toHaveLength(1);
+  });
+});
+
+describe("any text", () => {
+  const bare = (text: string) => text.replaceAll(/\s/g, "");
+  it("is neither lost nor doubled when it is cut", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", maxLength: 300 }),
+        fc.integer({ min: 4, max: 40 }),
+        (text, limit) => {
+          expect(bare(sentences(text).join(""))).toBe(bare(text));
+          const pieces = cutPhonemes(text, limit);
+          expect(bare(pieces.join(""))).toBe(bare(text));
+          expect(pieces.every((piece) => Array.from(piece).length <= limit)).toBe(true);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("English as it is read aloud", () => {
+  it.each([
+    ["Dr. Who met Mr. Fox vs. St. Paul.", "Doctor Who met Mister Fox versus Saint Paul."],
+    ["at 3:05, 3:00 and 12:30", "at 3 oh 5, 3 o'clock and 12 30"],
+    ["in 1999, 1905, 1900, 2005, the 1990s", "in 19 99, 19 oh 5, 19 hundred, 2005, the 19 90s"],
+    [
+      "$3.50, $1.01, £20, €2.5 million",
+      "3 dollars and 50 cents, 1 dollar and 1 cent, 20 pounds, 2 point 5 million euros",
+    ],
+    ["3.14 and 1.2.3 of 1,234,567", "3 point 1 4 and 1 point 2 point 3 of 1234567"],
+    ["pages 3-5, 1999-2005, call 555-1234-99", "pages 3 to 5, 19 99 to 2005, call 555-1234-99"],
+    ["U.S.A. CDs", "U-S-A. CD'S"],
+  ])("%s", (written, spoken) => {
+    expect(sayEnglish(written)).toBe(spoken);
+  });
+});
+
+describe("marks", () => {
+  it("are the ones that models know, and apostrophes stay where they belong to a word", () => {
+    expect(settleMarks("«Oui» – it’s ‘fine’… [so]  ok... 你好。")).toBe(
+      '"Oui" — it\'s fine… (so) ok… 你好.',
+    );
+  });
+});
+
+describe("cutting phonemes that are too long", () => {
+  it("ends a piece behind the strongest mark of its second half, and loses none", () => {
+    const phonemes = `${"ab ".repeat(20)}end. ${"cd, ".repeat(5)}${"ef ".repeat(30)}`.trim();
+    const pieces = cutPhonemes(phonemes, 100);
+    expect(pieces[0]).toMatch(/end\.$/);
+    expect(pieces.every((piece) => piece.length <= 100)).toBe(true);
+    expect(pieces.join(" ")).toBe(phonemes);
+  });
+
+  it("cuts where nothing invites to", () => {
+    expect(cutPhonemes("a".repeat(25), 10)).toEqual([
+      "a".repeat(10),
+      "a".repeat(10),
+      "a".repeat(5),
+    ]);
+    expect(cutPhonemes("", 10)).toEqual([]);
+  });
+});
+
+describe("the voice of a language", () => {
+  it.each([
+    ["en", "en-us"],
+    ["en-GB", "en-gb"],
+    ["de-AT", "de"],
+    ["fr", "fr-fr"],
+    ["pt-BR", "pt-br"],
+    ["zh-CN", "cmn"],
+  ])("%s is %s", (language, voice) => expect(espeakVoice(language)).toBe(voice));
+});
