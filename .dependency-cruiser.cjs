@@ -19,6 +19,50 @@ const OWNERS = {
   tracing: "@opentelemetry",
 };
 
+/**
+ * The files of a room that others import, without their endings; the rest is the room's own. A room that is not
+ * named here is a shelf: each of its files is for everybody above.
+ */
+const DOORS = {
+  "front/http": "index",
+  "front/jobs": "index",
+  "front/ledger": "index",
+  "front/operations": "index",
+  queue: "index",
+  rpc: "index",
+  storage: "index",
+  tracing: "index",
+  worker: "index",
+  "models/bag-of-words": "layout|open",
+  "models/ctc": "open",
+  "models/decoder": "layout|open|chat-template|(grammar/index|request/[^/]+|tools/index)",
+  "models/decoder/grammar": "index",
+  "models/decoder/tools": "index",
+  "models/flux": "family",
+  "models/image-classifier": "layout|open",
+  "models/kokoro": "layout|open",
+  "models/model2vec": "layout|open",
+  "models/motion": "open",
+  "models/musicgen": "layout|open",
+  "models/piper": "open",
+  "models/score": "open",
+  "models/vector-scene": "family",
+  "models/vits": "layout|open",
+  "models/wan": "layout|open",
+  "models/whisper": "layout|open",
+};
+
+/** Rooms of one floor, from the top: a room imports those below it, and none above or beside it. */
+const FLOORS = {
+  front: ["operations", "jobs", "http", "ledger"],
+  runtime: ["process|batching", "packages", "ort", "onnx", "tensors"],
+  models: [
+    "bag-of-words|ctc|decoder|flux|image-classifier|kokoro|model2vec|motion|musicgen|piper|score|stable-diffusion|vector-scene|vits|wan|whisper",
+    "diffusion|encoder|music|speech|speech-recognition|video",
+    "sampling|tokenizer",
+  ],
+};
+
 const under = (folders) => `^src/(${folders})/`;
 
 const downOnly = LAYERS.slice(0, -1).map((folders, row) => ({
@@ -38,6 +82,33 @@ const strangers = LAYERS.filter((folders) => folders.includes("|")).map((folders
   to: { path: under(folders), pathNot: "^src/$1/" },
 }));
 
+const doors = Object.entries(DOORS).map(([room, files]) => ({
+  name: `door-of-${room}`,
+  comment: `Others import ${files} of src/${room}/, and nothing else.`,
+  severity: "error",
+  from: { path: "^src/", pathNot: `^src/(${room}|bench)/` },
+  to: { path: `^src/${room}/`, pathNot: `^src/${room}/(${files})\\.ts$` },
+}));
+
+const floors = Object.entries(FLOORS).flatMap(([house, rows]) => [
+  ...rows.map((rooms, row) => ({
+    name: `down-only-in-${house}`,
+    comment: `Rooms of src/${house}/ import those below them: ${rows.join(" → ")}.`,
+    severity: "error",
+    from: { path: `^src/${house}/(${rooms})/` },
+    to: { path: `^src/${house}/(${[...rows.slice(0, row), "[^/]+\\.ts$"].join("|")})` },
+  })),
+  ...rows
+    .filter((rooms) => rooms.includes("|"))
+    .map((rooms) => ({
+      name: `strangers-in-${house}`,
+      comment: `Rooms of one floor do not know each other: ${rooms}.`,
+      severity: "error",
+      from: { path: `^src/${house}/(${rooms})/` },
+      to: { path: `^src/${house}/(${rooms})/`, pathNot: `^src/${house}/$1/` },
+    })),
+]);
+
 const owners = Object.entries(OWNERS).map(([folder, libraries]) => ({
   name: `only-in-${folder}`,
   comment: `One folder a foreign library: ${libraries} in src/${folder}/.`,
@@ -50,6 +121,8 @@ module.exports = {
   forbidden: [
     ...downOnly,
     ...strangers,
+    ...doors,
+    ...floors,
     ...owners,
     { name: "no-cycle", severity: "error", from: {}, to: { circular: true } },
     {

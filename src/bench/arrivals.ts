@@ -1,4 +1,4 @@
-import { randomStream } from "../models/decoder/sampling/random.js";
+import { randomStream } from "../models/sampling/random.js";
 
 /**
  * Milliseconds from the start at which `count` independent requests arrive: a Poisson process, whose

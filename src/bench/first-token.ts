@@ -1,4 +1,4 @@
-import type { TextEngine } from "../models/decoder/engine.js";
+import type { TextEngine } from "../models/decoder/open.js";
 import { greedyJob } from "./greedy-job.js";
 import { type BenchRow, distribute, type Distribution, median, noiseOf } from "./measure.js";
 

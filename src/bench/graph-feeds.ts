@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gaussianNoise } from "../models/diffusion/noise.js";
+import { gaussianNoise } from "../models/sampling/noise.js";
 import {
   castTensor,
   float32,
   type GraphInfo,
   type Tensor,
   type TensorData,
-} from "../runtime/tensor.js";
-import type { TensorInfo, TensorType } from "../runtime/tensor.js";
+} from "../runtime/tensors/tensor.js";
+import type { TensorInfo, TensorType } from "../runtime/tensors/tensor.js";
 
 export interface FeedOptions {
   /** Name → size of each free dimension. */

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { openGraphs, type Feeds, type Graphs } from "../runtime/ort/graphs.js";
 import { chooseProviders } from "../runtime/ort/providers.js";
-import type { Tensors } from "../runtime/tensor.js";
+import type { Tensors } from "../runtime/tensors/tensor.js";
 import { type FeedOptions, makeFeeds } from "./graph-feeds.js";
 import { type BenchResult, distribute, machine, timed } from "./measure.js";
 

@@ -1,5 +1,5 @@
 import { loadModelPackage } from "../runtime/packages/model-package.js";
-import { openTextEngine, type TextEngine } from "../models/decoder/engine.js";
+import { openTextEngine, type TextEngine } from "../models/decoder/open.js";
 import { greedyJob } from "./greedy-job.js";
 import { type BenchRow, compare, type Pair } from "./measure.js";
 import type { TextBenchSetup } from "./text.js";

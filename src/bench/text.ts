@@ -1,8 +1,8 @@
-import { gaussianNoise } from "../models/diffusion/noise.js";
+import { gaussianNoise } from "../models/sampling/noise.js";
 import { loadModelPackage } from "../runtime/packages/model-package.js";
-import { openTextEngine, type TextEngine } from "../models/decoder/engine.js";
-import { randomStream } from "../models/decoder/sampling/random.js";
-import { TokenSampler } from "../models/decoder/sampling/sampling.js";
+import { openTextEngine, type TextEngine } from "../models/decoder/open.js";
+import { randomStream } from "../models/sampling/random.js";
+import { TokenSampler } from "../models/sampling/token-sampler.js";
 import { greedyJob } from "./greedy-job.js";
 import { type BenchRow, compare, type Pair, timed } from "./measure.js";
 import { openPeerWriter, type PeerWriter } from "./peer-writer.js";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
-import type { AdminKey } from "../front/operations/admin.js";
+import type { AdminKey } from "../front/operations/index.js";
 import { ensureSecret } from "./dev-file.js";
 
 /** ADMIN_KEY and those of ADMIN_KEYS, by name. */

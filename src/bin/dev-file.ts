@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { makePrivateFolder } from "../storage/private-folder.js";
+import { makePrivateFolder } from "../storage/index.js";
 
 const devFile = z.object({ baseUrl: z.string(), apiKey: z.string() });
 

@@ -7,7 +7,7 @@ startSpareThread();
 const [{ serveInference }, { findModality }, { openTracing }, { createLog }] = await Promise.all([
   import("../runtime/process/serve.js"),
   import("../modalities/registry.js"),
-  import("../tracing/open-tracing.js"),
+  import("../tracing/index.js"),
   import("./log.js"),
 ]);
 logWarnings(createLog({ logLevel: "warn" }, "framemill-inference"));

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type Config, longestJobMs } from "../config.js";
 import { JobError, toJobError } from "../core/errors.js";
 import type { ModelInfo } from "../core/modality.js";
-import { makePrivateFolder } from "../storage/private-folder.js";
+import { type ArtifactStore, makePrivateFolder, openArtifactStore } from "../storage/index.js";
 import type { Tracer } from "../core/tracing.js";
 import {
   listModelPackages,
@@ -14,16 +14,15 @@ import { createInferenceProcess } from "../runtime/process/process.js";
 import type { InferenceSetup } from "../runtime/process/protocol.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import { parentDeathPrefix } from "../media/process-group.js";
-import type { Broker, BrokerEvent } from "../queue/broker.js";
-import { openBroker } from "../queue/open-broker.js";
-import { traceBroker } from "../queue/traced-broker.js";
-import { createReporter, type GrpcReporter } from "../rpc/reporter.js";
-import { createReporters } from "../rpc/reporters.js";
-import { readTlsFiles, type TlsOptions } from "../rpc/tls.js";
-import type { ArtifactStore } from "../storage/artifact-store.js";
-import { openArtifactStore } from "../storage/open-store.js";
-import { createDirectives, type Directives } from "../worker/directives.js";
-import { startWorker, type Worker } from "../worker/worker.js";
+import { type Broker, type BrokerEvent, openBroker, traceBroker } from "../queue/index.js";
+import {
+  createReporter,
+  createReporters,
+  type GrpcReporter,
+  readTlsFiles,
+  type TlsOptions,
+} from "../rpc/index.js";
+import { createDirectives, type Directives, startWorker, type Worker } from "../worker/index.js";
 import type { Log } from "./log.js";
 import { traceService, traceSettings } from "./tracing.js";
 import { type SharedConfig, signerOf } from "./worker-token.js";

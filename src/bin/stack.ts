@@ -1,11 +1,10 @@
 import type { Config } from "../config.js";
 import { createClosers } from "../core/closers.js";
-import { addAdminRoutes } from "../front/operations/admin.js";
+import { addAdminRoutes, createOperations } from "../front/operations/index.js";
 import { type Front, type FrontOptions, startFront } from "../front/front.js";
-import { createOperations } from "../front/operations/operations.js";
-import { addWebPages } from "../front/http/web-pages.js";
-import { traceBroker } from "../queue/traced-broker.js";
-import type { Worker } from "../worker/worker.js";
+import { addWebPages } from "../front/http/index.js";
+import { traceBroker } from "../queue/index.js";
+import type { Worker } from "../worker/index.js";
 import { ensureAdminKey, adminKeysOf } from "./admin-key.js";
 import { type Endpoint, readDevFile } from "./dev-file.js";
 import { createLog, type Log } from "./log.js";

@@ -1,6 +1,6 @@
 import type { Config } from "../config.js";
 import type { TraceSettings, Tracing } from "../core/tracing.js";
-import { openTracing } from "../tracing/open-tracing.js";
+import { openTracing } from "../tracing/index.js";
 import type { Log } from "./log.js";
 
 /** Where the configuration sends spans. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
-import { createMessageSigner, type MessageSigner } from "../queue/message-signer.js";
+import { createMessageSigner, type MessageSigner } from "../queue/index.js";
 import { ensureSecret } from "./dev-file.js";
 
 /** A configuration whose worker token is known. */

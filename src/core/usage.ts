@@ -65,3 +65,14 @@ function sumPrices(prices: Prices, units: Units): number {
   const parts = UNIT_NAMES.map((name) => (prices[name] ?? 0) * (units[name] ?? 0));
   return parts.reduce((sum, part) => sum + part, 0);
 }
+
+/** What usage may be summed by. */
+export const USAGE_GROUPS = ["day", "project", "key", "model", "tier"] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+/** Groups of a list such as `day,key`; undefined where one is unknown, or comes twice. */
+export function readGroups(text: string): readonly UsageGroup[] | undefined {
+  const words = text.split(",");
+  const groups = USAGE_GROUPS.filter((group) => words.includes(group));
+  return groups.length === words.length ? groups : undefined;
+}

@@ -11,54 +11,78 @@ import type { Modality, ModelInfo } from "../core/modality.js";
 import { listenAt } from "../core/ports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
 import { findModality, listModalities } from "../modalities/registry.js";
-import type { Broker } from "../queue/broker.js";
+import type { Broker } from "../queue/index.js";
 import {
-  startReportServer,
+  readTlsFiles,
   type ReportServer,
   type ReportServerOptions,
-} from "../rpc/report-server.js";
-import { type ScalerServer, startScalerServer } from "../rpc/scaler-server.js";
-import { readTlsFiles } from "../rpc/tls.js";
-import type { ArtifactStore } from "../storage/artifact-store.js";
-import { createChanges, type Changes } from "./ledger/changes.js";
-import { createContentCheck, type RunJudge } from "./jobs/content-check.js";
-import { openDatabase, type Database } from "./ledger/database/database.js";
-import { createEstimates, type Estimates } from "./jobs/estimates.js";
-import { createExchanges, type Exchanges } from "./jobs/exchanges.js";
-import { createFileLinks } from "./http/file-links.js";
-import { limitFailures } from "./http/failed-keys.js";
-import { createFencing, FENCING_SECRET } from "./ledger/fencing.js";
-import { addFileRoute } from "./jobs/file-route.js";
-import { createReadiness, type PartStates, watchParts } from "./http/health.js";
-import { keepFrontPresence } from "./ledger/fronts.js";
-import { startJanitor } from "./ledger/janitor.js";
-import { createKeys, type Keys } from "./ledger/keys.js";
-import { createLimits, fullAllowance, type Limits } from "./http/limits.js";
-import { createLongBodies } from "./http/long-bodies.js";
-import { createMetrics, type Metrics } from "./operations/metrics.js";
-import { type MetricsServer, startMetricsServer } from "./operations/metrics-server.js";
-import { addOpenRoutes } from "./http/open-routes.js";
-import { createOutbox, type Outbox } from "./ledger/outbox.js";
-import { watchWorkers } from "./operations/own-worker.js";
-import { createPaceNotes } from "./ledger/paces.js";
-import { readPriceTable } from "./ledger/price-table.js";
-import { startReply, type RepliesOptions } from "./jobs/replies.js";
-import { createReportHandlers, type ReportHandlers } from "./jobs/reports.js";
-import { readSharedSecret } from "./ledger/shared-secret.js";
-import { findOwnLease } from "./ledger/jobs.js";
+  type ScalerServer,
+  startReportServer,
+  startScalerServer,
+} from "../rpc/index.js";
+import type { ArtifactStore } from "../storage/index.js";
+import {
+  type Changes,
+  createChanges,
+  createFencing,
+  createKeys,
+  createOutbox,
+  createPaceNotes,
+  type Database,
+  FENCING_SECRET,
+  findOwnLease,
+  keepFrontPresence,
+  type Keys,
+  openDatabase,
+  type Outbox,
+  readPriceTable,
+  readSharedSecret,
+  startJanitor,
+} from "./ledger/index.js";
 import {
   addCommonRoutes,
+  addFileRoute,
   addJobRoutes,
   addReplyRoutes,
+  createContentCheck,
+  createEstimates,
+  createExchanges,
+  createJobId,
+  createLookAtJob,
+  createReportHandlers,
+  createSubmitJob,
+  type Estimates,
+  type Exchanges,
+  type RepliesOptions,
+  type ReportHandlers,
   type RoutesOptions,
-} from "./jobs/routes.js";
-import { createServer } from "./http/server.js";
-import type { Submission } from "./jobs/new-job.js";
-import { createJobId, createSubmitJob } from "./jobs/submit-job.js";
-import { watchUnused } from "./http/unused-connections.js";
-import { createWatchLimit } from "./http/watch-limit.js";
-import { createLookAtJob } from "./jobs/watched-jobs.js";
-import { startWebhooks } from "./operations/webhooks.js";
+  type RunJudge,
+  startReply,
+  type Submission,
+} from "./jobs/index.js";
+import {
+  addOpenRoutes,
+  createFileLinks,
+  createLimits,
+  createLongBodies,
+  createReadiness,
+  createServer,
+  createWatchLimit,
+  fullAllowance,
+  limitFailures,
+  type Limits,
+  type PartStates,
+  watchParts,
+  watchUnused,
+} from "./http/index.js";
+import {
+  createMetrics,
+  type Metrics,
+  type MetricsServer,
+  startMetricsServer,
+  startWebhooks,
+  watchWorkers,
+} from "./operations/index.js";
 
 /** Longest wait for the judgement of a prompt, in milliseconds. */
 const JUDGE_MS = 30_000;

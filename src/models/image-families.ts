@@ -1,9 +1,9 @@
 import type { ImageFamily } from "./diffusion/family.js";
-import { flux } from "./flux/flux.js";
+import { flux } from "./flux/family.js";
 import { stableDiffusion3 } from "./stable-diffusion/stable-diffusion-3.js";
 import { stableDiffusionXl } from "./stable-diffusion/stable-diffusion-xl.js";
 import { stableDiffusion } from "./stable-diffusion/stable-diffusion.js";
-import { vectorScene } from "./vector-scene/vector-scene.js";
+import { vectorScene } from "./vector-scene/family.js";
 
 /** By `_class_name` of model_index.json, without what exporters and tasks add to it. */
 const FAMILIES: Readonly<Record<string, ImageFamily>> = {

@@ -1,4 +1,4 @@
-import { genaiDecoder, optimumDecoder } from "./decoder/decoder-text.js";
+import { genaiDecoder, optimumDecoder } from "./decoder/layout.js";
 import { diffusionImage } from "./diffusion/layout.js";
 import { bagOfWords } from "./bag-of-words/layout.js";
 import { encoder } from "./encoder/layout.js";

@@ -1,7 +1,7 @@
 import type { ModelPackage } from "../runtime/packages/model-package.js";
 import { openEncoderEmbedder } from "./encoder/encoder-embedder.js";
-import type { EncoderSetup } from "./encoder/open-encoder.js";
-import { openStaticEmbedder } from "./model2vec/static-embedder.js";
+import type { EncoderSetup } from "./encoder/open.js";
+import { openStaticEmbedder } from "./model2vec/open.js";
 import type { TextEmbedder } from "./encoder/text-embedder.js";
 
 /** Opens a package by its pipeline: `encoder` or `model2vec`. */

@@ -1,8 +1,8 @@
 import type { PipelineSetup } from "../core/modality.js";
 import { loadModelPackage } from "../runtime/packages/model-package.js";
 import type { OpenFamily, VideoModel } from "./video/family.js";
-import { openMotion } from "./motion/motion.js";
-import { openWan } from "./wan/wan.js";
+import { openMotion } from "./motion/open.js";
+import { openWan } from "./wan/open.js";
 
 /** By `pipeline` of model.json. */
 const FAMILIES: Readonly<Record<string, OpenFamily>> = {

@@ -1,6 +1,6 @@
 import { JobError } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
-import type { Delivery } from "../queue/broker.js";
+import type { Delivery } from "../queue/index.js";
 import { keepLease } from "./lease.js";
 import type { WorkerDeps } from "./worker-deps.js";
 

@@ -8,7 +8,7 @@ import type { Modality } from "../core/modality.js";
 import type { ClaimResult, CompletionReport, ProgressStream } from "../core/reports.js";
 import { type Span, traced, traceFields } from "../core/tracing.js";
 import { priceOf } from "../core/usage.js";
-import type { Delivery, Settlement } from "../queue/broker.js";
+import type { Delivery, Settlement } from "../queue/index.js";
 import { startAttempt, type Attempt } from "./attempt.js";
 import { keepCheckpoint, readCheckpoint, type Saved } from "./checkpoint.js";
 import { createPreviews, type Previews } from "./previews.js";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type JobError, reasonOf } from "../core/errors.js";
-import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { ArtifactStore } from "../storage/index.js";
 import type { Log } from "./log.js";
 
 /** What a worker needs besides its models, and why it takes no jobs without it. */

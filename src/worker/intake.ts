@@ -1,4 +1,4 @@
-import type { Subscription } from "../queue/broker.js";
+import type { Subscription } from "../queue/index.js";
 
 /** Taking jobs from the queue, which operators and the end of the process turn on and off. */
 export interface Intake {

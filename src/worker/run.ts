@@ -2,7 +2,7 @@ import type { Artifact } from "../core/artifact.js";
 import type { PipelineEvent } from "../core/events.js";
 import { toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
-import type { Delivery } from "../queue/broker.js";
+import type { Delivery } from "../queue/index.js";
 import type { Attempt } from "./attempt.js";
 import { whenStoreIsThere } from "./store-outages.js";
 import type { WorkerDeps } from "./worker-deps.js";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { JobError } from "../core/errors.js";
-import { makePrivateFolder } from "../storage/private-folder.js";
+import { makePrivateFolder } from "../storage/index.js";
 import { isProcessAlive } from "../core/processes.js";
 
 /** Folders of unfinished files: one a process, one an attempt below it. Nothing survives its owner. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { reasonOf, toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
-import { makePrivateFolder } from "../storage/private-folder.js";
+import { makePrivateFolder } from "../storage/index.js";
 import type { CompletionReport, Reporter } from "../core/reports.js";
 import type { Log } from "./log.js";
 

@@ -1,6 +1,6 @@
 import pRetry from "p-retry";
 import { isLocalFault, JobError, toJobError } from "../core/errors.js";
-import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { ArtifactStore } from "../storage/index.js";
 import type { Attempt } from "./attempt.js";
 import type { WorkerDeps } from "./worker-deps.js";
 

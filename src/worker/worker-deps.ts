@@ -2,7 +2,7 @@ import type { Modality } from "../core/modality.js";
 import type { ProgressStream, Reporter } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../runtime/process/host.js";
-import type { ArtifactStore } from "../storage/artifact-store.js";
+import type { ArtifactStore } from "../storage/index.js";
 import type { Directives } from "./directives.js";
 import type { Fitness } from "./fitness.js";
 import type { Log } from "./log.js";

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -7,8 +8,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+const rules: { forbidden: { name: string }[] } = createRequire(import.meta.url)(
+  join(root, ".dependency-cruiser.cjs"),
+);
+
+/** An import of a file within each room that has a door. */
+const PAST_DOORS = rules.forbidden.flatMap(({ name }, index) => {
+  const room = name.match(/^door-of-(.*)$/)?.[1];
+  if (room === undefined) return [];
+  return [[name, `bin/planted-${index}.ts`, `../${room}/planted-inside.js`] as const];
+});
+
 /** One wrong import a rule: [rule, file, what it imports]. */
 const PLANTED = [
+  ...PAST_DOORS,
   ["down-only-from-core", "core/planted.ts", "../front/planted.js"],
   ["down-only-from-runtime", "media/planted-up.ts", "../modalities/planted/request.js"],
   ["down-only-from-models", "models/planted-up.ts", "../modalities/planted/request.js"],
@@ -16,6 +29,18 @@ const PLANTED = [
   ["down-only-from-front", "bench/planted-up.ts", "../bin/planted.js"],
   ["strangers-in-runtime-row", "queue/planted.ts", "../rpc/planted.js"],
   ["strangers-in-front-row", "front/planted.ts", "../worker/planted.js"],
+  ["down-only-in-front", "front/ledger/planted-up.ts", "../jobs/index.js"],
+  ["down-only-in-runtime", "runtime/ort/planted-up.ts", "../packages/model-package.js"],
+  ["down-only-in-models", "models/diffusion/planted-up.ts", "../flux/family.js"],
+  ["strangers-in-runtime", "runtime/batching/planted.ts", "../process/host.js"],
+  ["strangers-in-models", "models/whisper/planted.ts", "../ctc/open.js"],
+  ["door-of-front/ledger", "front/jobs/planted-past.ts", "../ledger/claims.js"],
+  [
+    "door-of-models/whisper",
+    "modalities/transcription/planted.ts",
+    "../../models/whisper/whisper-model.js",
+  ],
+  ["door-of-queue", "front/jobs/planted-queue.ts", "../../queue/topology.js"],
   ["modalities-are-strangers", "modalities/planted/sibling.ts", "../other/request.js"],
   ["pipelines-load-lazily", "modalities/planted/request.ts", "./pipeline.js"],
   ["config-is-passed-down", "storage/planted-config.ts", "../config.js"],
@@ -56,6 +81,8 @@ describe("the dependency rule", () => {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     before = checkLayers(folder).output;
     for (const [file, text] of Object.entries(SUPPORT)) write(folder, file, text);
+    for (const [, , target] of PAST_DOORS)
+      write(folder, target.slice("../".length).replace(/js$/, "ts"), "export {};");
     for (const [, file, target] of PLANTED) write(folder, file, `import "${target}";`);
   });
 
@@ -63,6 +90,13 @@ describe("the dependency rule", () => {
 
   it("holds for the code as it is", () => {
     expect(before).toMatch(/^\d+ modules read\n$/);
+  });
+
+  it("plants a violation of each rule of rooms", () => {
+    const planted = new Set<string>(PLANTED.map(([rule]) => rule));
+    const ofRooms = rules.forbidden.filter(({ name }) => /^(door|down|strangers)-/.test(name));
+    expect(ofRooms.length).toBeGreaterThan(30);
+    expect(ofRooms.filter(({ name }) => !planted.has(name))).toEqual([]);
   });
 
   it("notices every planted violation", () => {

@@ -1,7 +1,7 @@
+import type { NoiseSource } from "#framemill/models/sampling/noise.js";
 import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
 import { createScheduler } from "#framemill/models/diffusion/schedulers/create-scheduler.js";
 import type {
-  NoiseSource,
   Scheduler,
   SchedulerOptions,
 } from "#framemill/models/diffusion/schedulers/scheduler.js";

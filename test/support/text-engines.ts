@@ -1,6 +1,6 @@
 import { addModel } from "#framemill/models/add-model.js";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
-import { openTextEngine, type TextEngine } from "#framemill/models/decoder/engine.js";
+import { openTextEngine, type TextEngine } from "#framemill/models/decoder/open.js";
 import type { StepRun } from "#framemill/models/decoder/request/request.js";
 import { writeGroupedAttentionGraph } from "./grouped-attention-graph.js";
 import { createModelFolders, type ModelFiles } from "./model-folders.js";

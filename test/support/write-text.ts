@@ -1,4 +1,4 @@
-import type { TextEngine } from "#framemill/models/decoder/engine.js";
+import type { TextEngine } from "#framemill/models/decoder/open.js";
 import type {
   ChosenLogprob,
   TextEvent,

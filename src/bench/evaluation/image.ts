@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf } from "../../runtime/tensor.js";
+import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { fitPicture } from "../../media/fit-picture.js";
 import type { Evaluate, EvaluationContext, Measures } from "./evaluator.js";
 import { distanceFromStandardNormal } from "./frechet.js";

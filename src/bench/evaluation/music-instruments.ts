@@ -1,5 +1,5 @@
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf } from "../../runtime/tensor.js";
+import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { bandPower, logarithmicBands, powerSpectra } from "./music-spectra.js";
 import { MUSIC_RATE_HZ } from "./music-tempo.js";
 

@@ -1,4 +1,4 @@
-import { randomStream } from "../../models/decoder/sampling/random.js";
+import { randomStream } from "../../models/sampling/random.js";
 import { poissonArrivals } from "../arrivals.js";
 import type { Arrival } from "./trace.js";
 

@@ -1,5 +1,5 @@
 import type { Config } from "../../config.js";
-import type { ActionsQuery, RecordedAction } from "../../front/ledger/audit.js";
+import type { ActionsQuery, RecordedAction } from "../../front/ledger/index.js";
 import { withOperations } from "./operations.js";
 import { printJson, printTable } from "./table.js";
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadKind } from "../../bench/load.js";
 import type { BenchResult } from "../../bench/measure.js";
 import type { Config } from "../../config.js";
-import { createOperations } from "../../front/operations/operations.js";
+import { createOperations } from "../../front/operations/index.js";
 import type { Stack } from "../stack.js";
 import { partsOf, withBenchStack } from "./bench-stack.js";
 import type { SuiteOptions } from "./bench-options.js";

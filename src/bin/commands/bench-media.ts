@@ -3,7 +3,7 @@ import { benchImage } from "../../bench/image.js";
 import type { BenchResult } from "../../bench/measure.js";
 import { DOLLARS_PER_HOUR } from "../../bench/stages.js";
 import type { Config } from "../../config.js";
-import { readPriceTable } from "../../front/ledger/price-table.js";
+import { readPriceTable } from "../../front/ledger/index.js";
 import { listModelPackages } from "../../runtime/packages/model-package.js";
 import { findModality } from "../../modalities/registry.js";
 

@@ -3,7 +3,7 @@ import type { BenchResult } from "../../bench/measure.js";
 import { findListener } from "../../bench/process-cpu.js";
 import type { ThroughputResult } from "../../bench/throughput.js";
 import type { Config } from "../../config.js";
-import { createOperations } from "../../front/operations/operations.js";
+import { createOperations } from "../../front/operations/index.js";
 import { startServiceProcesses } from "../service-processes.js";
 import { partsOf, withBenchFolder, withBenchStack } from "./bench-stack.js";
 

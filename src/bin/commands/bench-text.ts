@@ -71,7 +71,7 @@ async function runFirstToken(
 ): Promise<readonly FirstToken[]> {
   const [{ measureFirstToken }, { openTextEngine }] = await Promise.all([
     import("../../bench/first-token.js"),
-    import("../../models/decoder/engine.js"),
+    import("../../models/decoder/open.js"),
   ]);
   const modelPath = join(config.modelsDir, model);
   const engine = await openTextEngine(await loadModelPackage(modelPath), config);

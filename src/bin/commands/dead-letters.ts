@@ -1,5 +1,5 @@
 import type { Config } from "../../config.js";
-import type { DeadLetters } from "../../queue/dead-letters.js";
+import type { DeadLetters } from "../../queue/index.js";
 import { withOperations } from "./operations.js";
 import { printJson, printTable } from "./table.js";
 

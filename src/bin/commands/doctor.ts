@@ -5,12 +5,13 @@ import { lookup } from "node:dns/promises";
 import { z } from "zod";
 import type { Config } from "../../config.js";
 import { toJobError } from "../../core/errors.js";
-import { openDatabase, openMigrator } from "../../front/ledger/database/database.js";
 import {
   faultOf as schemaFaultOf,
   isSmall,
+  openDatabase,
+  openMigrator,
   readSchema,
-} from "../../front/ledger/database/schema.js";
+} from "../../front/ledger/index.js";
 import {
   listModelPackages,
   type ModelPackage,
@@ -20,11 +21,9 @@ import {
 import { phonemize } from "../../media/espeak.js";
 import { chooseVideoEncoder } from "../../media/encoders.js";
 import { runFfmpeg } from "../../media/ffmpeg.js";
-import { createMessageSigner } from "../../queue/message-signer.js";
-import { openBroker } from "../../queue/open-broker.js";
-import { createReporter } from "../../rpc/reporter.js";
-import { readTlsFiles } from "../../rpc/tls.js";
-import { openArtifactStore } from "../../storage/open-store.js";
+import { createMessageSigner, openBroker } from "../../queue/index.js";
+import { createReporter, readTlsFiles } from "../../rpc/index.js";
+import { openArtifactStore } from "../../storage/index.js";
 import { createLog } from "../log.js";
 import { findWorkerToken } from "../worker-token.js";
 import { printJson, wrapText } from "./table.js";

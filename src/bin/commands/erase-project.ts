@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config.js";
-import type { Erasure } from "../../front/ledger/erasure.js";
+import type { Erasure } from "../../front/ledger/index.js";
 import { UsageError } from "../usage-error.js";
 import { withOperations } from "./operations.js";
 import { printJson } from "./table.js";

@@ -1,5 +1,5 @@
 import type { Config } from "../../config.js";
-import type { JobDetail, JobsQuery, JobSummary } from "../../front/operations/job-summaries.js";
+import type { JobDetail, JobsQuery, JobSummary } from "../../front/operations/index.js";
 import { formatUsd } from "./money.js";
 import { withOperations } from "./operations.js";
 import { printJson, printTable } from "./table.js";

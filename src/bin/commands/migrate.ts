@@ -1,10 +1,11 @@
 import type { Config } from "../../config.js";
-import { openDatabase, openMigrator } from "../../front/ledger/database/database.js";
 import {
   faultOf,
   migrate as migrateSchema,
+  openDatabase,
+  openMigrator,
   readSchema,
-} from "../../front/ledger/database/schema.js";
+} from "../../front/ledger/index.js";
 import { createLog } from "../log.js";
 
 export interface MigrateOptions {

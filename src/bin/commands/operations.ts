@@ -3,18 +3,21 @@ import { userInfo } from "node:os";
 import { z } from "zod";
 import type { Config } from "../../config.js";
 import { findAdminKey } from "../admin-key.js";
-import type { ActionsQuery } from "../../front/ledger/audit.js";
-import { openDatabase } from "../../front/ledger/database/database.js";
+import { type ActionsQuery, createKeys, openDatabase } from "../../front/ledger/index.js";
 import { projectDefaults } from "../../front/front.js";
-import type { InvoicesQuery } from "../../front/operations/invoices.js";
-import type { JobsQuery } from "../../front/operations/job-summaries.js";
-import { createKeys } from "../../front/ledger/keys.js";
-import { createOperations, type Operations } from "../../front/operations/operations.js";
-import type { UsageQuery } from "../../front/operations/usage-summaries.js";
-import type { Broker } from "../../queue/broker.js";
-import type { DeadLetters } from "../../queue/dead-letters.js";
-import { createMessageSigner } from "../../queue/message-signer.js";
-import { openBroker } from "../../queue/open-broker.js";
+import {
+  createOperations,
+  type InvoicesQuery,
+  type JobsQuery,
+  type Operations,
+  type UsageQuery,
+} from "../../front/operations/index.js";
+import {
+  type Broker,
+  createMessageSigner,
+  type DeadLetters,
+  openBroker,
+} from "../../queue/index.js";
 import { createLog } from "../log.js";
 import { findRunningFront } from "../dev-file.js";
 import { findWorkerToken } from "../worker-token.js";

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config.js";
-import type { FrontSummary } from "../../front/ledger/fronts.js";
-import type { Operations } from "../../front/operations/operations.js";
-import type { QueueSummary } from "../../front/operations/queue-summaries.js";
-import type { WorkerSummary } from "../../front/ledger/workers.js";
+import type { FrontSummary, WorkerSummary } from "../../front/ledger/index.js";
+import type { Operations, QueueSummary } from "../../front/operations/index.js";
 import { openScreen } from "./screen.js";
 import { printJson, renderTable } from "./table.js";
 import { withOperations } from "./operations.js";

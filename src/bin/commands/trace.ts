@@ -7,7 +7,7 @@ import {
   placeSpans,
   startOf,
   type TraceSpan,
-} from "../../tracing/read-trace.js";
+} from "../../tracing/index.js";
 import { printJson } from "./table.js";
 
 export interface TraceOptions {

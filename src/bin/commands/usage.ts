@@ -1,7 +1,11 @@
 import type { Config } from "../../config.js";
-import type { MonthlyInvoices } from "../../front/operations/invoices.js";
-import { invoicesCsv, usageCsv } from "../../front/operations/usage-csv.js";
-import type { UsageQuery, UsageSummary } from "../../front/operations/usage-summaries.js";
+import {
+  invoicesCsv,
+  type MonthlyInvoices,
+  usageCsv,
+  type UsageQuery,
+  type UsageSummary,
+} from "../../front/operations/index.js";
 import { formatNanoUsd } from "./money.js";
 import { withOperations } from "./operations.js";
 import { printJson, printTable } from "./table.js";

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { readMoment, readMonth } from "../../core/moments.js";
-import { readGroups, USAGE_GROUPS, type UsageGroup } from "../../front/operations/usage-groups.js";
+import { readGroups, USAGE_GROUPS, type UsageGroup } from "../../core/usage.js";
 
 export function parseCount(text: string): number {
   const count = Number(text);

@@ -1,4 +1,4 @@
-import type { ByteRange } from "../../storage/artifact-store.js";
+import type { ByteRange } from "../../storage/index.js";
 
 /** What a `Range` header asks of a file: all of it, a part, or more than there is. */
 export type RangeChoice = "whole" | "unsatisfiable" | ByteRange;

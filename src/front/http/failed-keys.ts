@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net";
 import { LRUCache } from "lru-cache";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { JobError } from "../../core/errors.js";
-import { hashKey, readKey, type Caller, type Keys } from "../ledger/keys.js";
+import { type Caller, hashKey, type Keys, readKey } from "../ledger/index.js";
 
 /** Refused keys of one address within a minute, before further ones are answered with 429. */
 const MOST_FAILURES = 60;

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Database } from "../ledger/database/database.js";
-import { readSharedSecret } from "../ledger/shared-secret.js";
+import { type Database, readSharedSecret } from "../ledger/index.js";
 
 /** Addresses that download one file without a key, for an hour. */
 export interface FileLinks {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import { reasonOf } from "../../core/errors.js";
-import type { Broker } from "../../queue/broker.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
-import type { Database } from "../ledger/database/database.js";
+import type { Broker } from "../../queue/index.js";
+import type { ArtifactStore } from "../../storage/index.js";
+import type { Database } from "../ledger/index.js";
 import { startRepeating } from "../../core/async/repeating.js";
 
 export interface ReadinessOptions {

@@ -1,7 +1,6 @@
 import { CompiledQuery } from "kysely";
 import { RateLimiterPostgres, type RateLimiterRes } from "rate-limiter-flexible";
-import type { Database } from "../ledger/database/database.js";
-import type { Project } from "../ledger/keys.js";
+import type { Database, Project } from "../ledger/index.js";
 import { together } from "../../core/async/together.js";
 
 /** What is left of one allowance in the current minute. */

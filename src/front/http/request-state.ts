@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { JobError } from "../../core/errors.js";
 import { isTraceparent, type Span } from "../../core/tracing.js";
-import type { Caller } from "../ledger/keys.js";
+import type { Caller } from "../ledger/index.js";
 import type { Allowances } from "./limits.js";
 
 declare module "fastify" {

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { Kysely } from "kysely";
 import { JobError } from "../../core/errors.js";
-import type { Database } from "../ledger/database/database.js";
-import { callerOf } from "../http/request-state.js";
-import type { Tables } from "../ledger/database/tables.js";
+import type { Database, Tables } from "../ledger/index.js";
+import { callerOf } from "../http/index.js";
 
 interface ChargeRequest {
   Params: { readonly id: string };

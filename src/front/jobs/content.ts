@@ -3,11 +3,10 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { Endpoint } from "../../core/modality.js";
-import type { ArtifactStore, ByteRange } from "../../storage/artifact-store.js";
-import { chooseRange, type RangeChoice } from "../http/byte-range.js";
-import { resourceCode, toRequestError } from "../http/errors.js";
+import type { ArtifactStore, ByteRange } from "../../storage/index.js";
+import { chooseRange, type RangeChoice, resourceCode, toRequestError } from "../http/index.js";
 import { getArtifact } from "./job-output.js";
-import type { JobRecord } from "../ledger/job-record.js";
+import type { JobRecord } from "../ledger/index.js";
 
 /** Seconds between two polls, as the usage samples have it. */
 const POLL_SECONDS = 5;

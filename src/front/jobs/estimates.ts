@@ -1,8 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { findPace, type OpenWork, type Outstanding, sumOutstanding } from "../../core/scaling.js";
-import type { JobRecord } from "../ledger/job-record.js";
-import { type MeasuredPace, readPaces } from "../ledger/paces.js";
-import type { Tables } from "../ledger/database/tables.js";
+import { type JobRecord, type MeasuredPace, readPaces, type Tables } from "../ledger/index.js";
 
 interface Load {
   readonly model: string;

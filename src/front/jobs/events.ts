@@ -1,7 +1,6 @@
 import { serverSentEvent } from "../../core/answer.js";
 import { isEndState } from "../../core/job.js";
-import type { Changes } from "../ledger/changes.js";
-import type { JobRecord } from "../ledger/job-record.js";
+import type { Changes, JobRecord } from "../ledger/index.js";
 import { untilPoll } from "./wait.js";
 import type { LookAtJob, WatchedJob } from "./watched-jobs.js";
 

@@ -2,7 +2,7 @@ import { JobError } from "../../core/errors.js";
 import type { Chunk } from "../../core/events.js";
 import type { HeartbeatResult, LeaseRef, ProgressReport } from "../../core/reports.js";
 import type { Units } from "../../core/usage.js";
-import type { AnsweredJob } from "../ledger/job-record.js";
+import type { AnsweredJob } from "../ledger/index.js";
 
 const STALE = { outcome: "stale", cancel: false } as const;
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { sql } from "kysely";
 import { JobError } from "../../core/errors.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import { sendArtifact } from "./content.js";
-import type { Database } from "../ledger/database/database.js";
-import type { FileLinks } from "../http/file-links.js";
+import type { Database } from "../ledger/index.js";
+import type { FileLinks } from "../http/index.js";
 
 interface FileRequest {
   Params: { readonly jobId: string; readonly variant: string };

@@ -1,7 +1,7 @@
-import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import { JobError } from "../../core/errors.js";
 import type { Artifact } from "../../core/artifact.js";
-import type { JobRecord } from "../ledger/job-record.js";
+import type { JobRecord } from "../ledger/index.js";
 
 /**
  * What the pipeline said of a completed job, from the ledger or, where it was too long, its file;

@@ -3,10 +3,9 @@ import { previewFolder } from "../../core/artifact.js";
 import { toJobError } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
 import type { Endpoint } from "../../core/modality.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import { chooseArtifact } from "./content.js";
-import type { Database } from "../ledger/database/database.js";
-import type { JobRecord } from "../ledger/job-record.js";
+import type { Database, JobRecord } from "../ledger/index.js";
 
 export interface PictureOptions {
   readonly database: Database;

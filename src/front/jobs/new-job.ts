@@ -3,12 +3,9 @@ import { JobError } from "../../core/errors.js";
 import type { Modality, ModelInfo } from "../../core/modality.js";
 import { findPrices, type PriceTable } from "../../core/prices.js";
 import { quote } from "../../core/usage.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
-import type { NewJob } from "../ledger/insert-jobs.js";
-import type { Caller } from "../ledger/keys.js";
-import type { Outbox } from "../ledger/outbox.js";
-import type { ReadBody } from "../http/read-body.js";
-import { roomOf } from "../ledger/turns.js";
+import type { ArtifactStore } from "../../storage/index.js";
+import { type Caller, type NewJob, type Outbox, roomOf } from "../ledger/index.js";
+import type { ReadBody } from "../http/index.js";
 
 /** What fits a message; a longer request travels as a file. */
 const MAX_MESSAGE_REQUEST_BYTES = 64 * 1024;

@@ -1,8 +1,8 @@
 import { JobError } from "../../core/errors.js";
 import type { JobView, Modality } from "../../core/modality.js";
-import { shownFailure } from "../http/errors.js";
+import { shownFailure } from "../http/index.js";
 import type { Estimates } from "./estimates.js";
-import type { JobRecord } from "../ledger/job-record.js";
+import type { JobRecord } from "../ledger/index.js";
 
 /** The public object of a job. */
 export function renderJob(

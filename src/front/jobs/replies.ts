@@ -5,18 +5,26 @@ import { isOutage, JobError } from "../../core/errors.js";
 import { fromFailure, isEndState } from "../../core/job.js";
 import type { Exchange, Finished, Modality } from "../../core/modality.js";
 import { atMost, nanoPriceOf, type Quote, type Units } from "../../core/usage.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
-import type { Changes, Watch } from "../ledger/changes.js";
-import type { Database } from "../ledger/database/database.js";
-import { renderError, shownFailure, toRequestError } from "../http/errors.js";
+import type { ArtifactStore } from "../../storage/index.js";
+import {
+  type AnsweredJob,
+  type Changes,
+  type Database,
+  type DeliveredCharge,
+  findJob,
+  letGoOfJob,
+  type Watch,
+} from "../ledger/index.js";
+import {
+  type FileLinks,
+  type Limits,
+  renderError,
+  shownFailure,
+  toRequestError,
+} from "../http/index.js";
 import { KEEP_ALIVE, KEEP_ALIVE_MS } from "./events.js";
 import type { Exchanges, OpenExchange } from "./exchanges.js";
-import type { FileLinks } from "../http/file-links.js";
 import { getArtifact, readOutput } from "./job-output.js";
-import type { AnsweredJob } from "../ledger/job-record.js";
-import { findJob } from "../ledger/job-records.js";
-import { type DeliveredCharge, letGoOfJob } from "../ledger/let-go.js";
-import type { Limits } from "../http/limits.js";
 import { PieceStream } from "./piece-stream.js";
 import type { Submission } from "./new-job.js";
 import type { SubmitJob } from "./submit-job.js";

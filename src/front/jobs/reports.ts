@@ -16,28 +16,30 @@ import type {
 } from "../../core/reports.js";
 import { traced, type Tracer, UNTRACED } from "../../core/tracing.js";
 import { nanoPriceOf, type Prices, priceOf, UNIT_NAMES, type Units } from "../../core/usage.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
-import type { Database } from "../ledger/database/database.js";
-import { withOutages } from "../http/errors.js";
-import type { Exchanges } from "./exchanges.js";
-import type { Fencing } from "../ledger/fencing.js";
-import { type Claimer, claimJobs } from "../ledger/claims.js";
-import { type Completion, completeJobs } from "../ledger/completions.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import {
+  type Claimer,
+  claimJobs,
   closeAttempt,
+  type CompletedRun,
+  completeJobs,
+  type Completion,
+  type Database,
   failAttempt,
+  type Fencing,
   findEnding,
   findLiveLease,
   findOwnLease,
   LEASE_MS,
+  noteWorker,
   recordProgress,
   releaseJob,
   renewLease,
   RETRY_DELAYS_MS,
-} from "../ledger/jobs.js";
-import type { CompletedRun } from "../ledger/paces.js";
+} from "../ledger/index.js";
+import { withOutages } from "../http/index.js";
+import type { Exchanges } from "./exchanges.js";
 import { together } from "../../core/async/together.js";
-import { noteWorker } from "../ledger/workers.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
 export interface ReportHandlers {

@@ -5,30 +5,42 @@ import { EVENT_STREAM } from "../../core/answer.js";
 import { JobError } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
 import type { Modality, ModelInfo } from "../../core/modality.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
-import type { Changes } from "../ledger/changes.js";
+import type { ArtifactStore } from "../../storage/index.js";
+import {
+  cancelJob,
+  type Changes,
+  type Database,
+  deleteJob,
+  findJob,
+  type JobRecord,
+  type JobScope,
+  listJobs,
+} from "../ledger/index.js";
 import { addChargeRoute } from "./charges.js";
 import { chooseArtifact, sendArtifact } from "./content.js";
-import type { Database } from "../ledger/database/database.js";
-import { resourceCode } from "../http/errors.js";
+import {
+  abortOnClose,
+  callerOf,
+  getModel,
+  LINK_SECONDS,
+  type LongBodies,
+  parsePage,
+  type RawPageQuery,
+  renderModel,
+  renderModels,
+  renderPage,
+  resourceCode,
+  type WatchLimit,
+} from "../http/index.js";
 import type { Estimates } from "./estimates.js";
 import { jobEvents } from "./events.js";
-import { LINK_SECONDS } from "../http/file-links.js";
 import { readOutput } from "./job-output.js";
 import { sendPicture } from "./job-pictures.js";
-import type { JobRecord } from "../ledger/job-record.js";
-import { findJob, listJobs, type JobScope } from "../ledger/job-records.js";
-import { cancelJob, deleteJob } from "../ledger/jobs.js";
-import type { LongBodies } from "../http/long-bodies.js";
-import { getModel, renderModel, renderModels } from "../http/models.js";
 import { renderJob } from "./render-job.js";
-import { parsePage, renderPage, type RawPageQuery } from "../http/pages.js";
 import { sendReply, startReply, type RepliesOptions } from "./replies.js";
-import { abortOnClose, callerOf } from "../http/request-state.js";
 import { readSubmission } from "./submission.js";
 import type { SubmitJob } from "./submit-job.js";
 import { parseWait, waitForEnd } from "./wait.js";
-import type { WatchLimit } from "../http/watch-limit.js";
 import type { LookAtJob } from "./watched-jobs.js";
 
 export interface RoutesOptions {

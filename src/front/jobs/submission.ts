@@ -1,11 +1,16 @@
 import type { FastifyRequest } from "fastify";
 import { JobError } from "../../core/errors.js";
 import type { Modality, ModelInfo } from "../../core/modality.js";
-import { LongJson, MAX_BODY_BYTES } from "../http/bodies.js";
-import type { LongBodies } from "../http/long-bodies.js";
-import { readMultipart } from "../http/multipart.js";
-import { readBody, type ReadBody } from "../http/read-body.js";
-import { callerOf, traceparentOf } from "../http/request-state.js";
+import {
+  callerOf,
+  type LongBodies,
+  LongJson,
+  MAX_BODY_BYTES,
+  readBody,
+  type ReadBody,
+  readMultipart,
+  traceparentOf,
+} from "../http/index.js";
 import type { Submission } from "./new-job.js";
 import { createJobId } from "./submit-job.js";
 

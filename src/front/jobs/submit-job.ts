@@ -4,18 +4,22 @@ import { JobError } from "../../core/errors.js";
 import type { AdmitContext, Modality, ModelInfo } from "../../core/modality.js";
 import { traced, type Tracer } from "../../core/tracing.js";
 import type { Quote } from "../../core/usage.js";
-import type { Broker } from "../../queue/broker.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
-import type { Database } from "../ledger/database/database.js";
+import type { Broker } from "../../queue/index.js";
+import type { ArtifactStore } from "../../storage/index.js";
+import {
+  type Database,
+  findJob,
+  type InsertedJob,
+  insertJobs,
+  type NewJob,
+  type OutgoingJob,
+  reserveSpending,
+  type Tables,
+  withdrawJob,
+} from "../ledger/index.js";
 import { readOutput } from "./job-output.js";
-import { findJob } from "../ledger/job-records.js";
-import { withdrawJob } from "../ledger/jobs.js";
-import { reserveSpending } from "../ledger/ledger.js";
-import { chooseModel } from "../http/models.js";
-import { insertJobs, type InsertedJob, type NewJob } from "../ledger/insert-jobs.js";
+import { chooseModel } from "../http/index.js";
 import { draftJob, type DraftOptions, type Submission } from "./new-job.js";
-import type { OutgoingJob } from "../ledger/outbox.js";
-import type { Tables } from "../ledger/database/tables.js";
 import { together } from "../../core/async/together.js";
 
 export interface SubmitOptions extends DraftOptions {

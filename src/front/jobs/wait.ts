@@ -1,7 +1,6 @@
 import { JobError } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
-import type { Changes } from "../ledger/changes.js";
-import type { JobRecord } from "../ledger/job-record.js";
+import type { Changes, JobRecord } from "../ledger/index.js";
 import type { LookAtJob } from "./watched-jobs.js";
 
 /** Notifications may be interrupted; the ledger is read again after this long anyway. */

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { JobState } from "../../core/job.js";
-import type { Database } from "../ledger/database/database.js";
+import type { Database } from "../ledger/index.js";
 import { together } from "../../core/async/together.js";
 
 /** What of a job tells whether it has changed. */

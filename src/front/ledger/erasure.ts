@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { JobError } from "../../core/errors.js";
 import type { JobFailure } from "../../core/job.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import { recordAction } from "./audit.js";
 import { notify, OPEN } from "./job-moves.js";
 import { isProject } from "./ledger.js";

@@ -1,8 +1,8 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Logger } from "pino";
 import { attemptFolder, sentFolder } from "../../core/artifact.js";
-import type { Broker } from "../../queue/broker.js";
-import type { ArtifactStore } from "../../storage/artifact-store.js";
+import type { Broker } from "../../queue/index.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import type { Database } from "./database/database.js";
 import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";

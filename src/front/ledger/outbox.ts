@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Artifact } from "../../core/artifact.js";
 import type { Job } from "../../core/job.js";
-import type { Broker } from "../../queue/broker.js";
+import type { Broker } from "../../queue/index.js";
 import type { Database } from "./database/database.js";
 import { startRepeating } from "../../core/async/repeating.js";
 import { together } from "../../core/async/together.js";

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import { readMonth } from "../../core/moments.js";
 import { JobError } from "../../core/errors.js";
-import type { Tables } from "../ledger/database/tables.js";
+import type { Tables } from "../ledger/index.js";
 import { summariseUsage, type UsageSummary } from "./usage-summaries.js";
 
 /** What one project owes for a month. */

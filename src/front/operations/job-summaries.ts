@@ -2,9 +2,7 @@ import { sql, type Kysely, type RawBuilder } from "kysely";
 import { JobError } from "../../core/errors.js";
 import type { JobFailure, JobState } from "../../core/job.js";
 import type { Prices, Units } from "../../core/usage.js";
-import { inMicroUsd, nanoUsdOf } from "../ledger/amounts.js";
-import { isProject } from "../ledger/ledger.js";
-import type { Tables } from "../ledger/database/tables.js";
+import { inMicroUsd, isProject, nanoUsdOf, type Tables } from "../ledger/index.js";
 
 /** A job as its operator sees it: no prompt, but attempts and money. */
 export interface JobSummary {

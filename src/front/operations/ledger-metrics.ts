@@ -1,12 +1,17 @@
 import { type Kysely, sql } from "kysely";
 import { Gauge, Registry } from "prom-client";
-import type { Estimates } from "../jobs/estimates.js";
-import { type FrontSummary, listFronts } from "../ledger/fronts.js";
-import { OLDEST_SECONDS, OPEN } from "../ledger/job-moves.js";
+import type { Estimates } from "../jobs/index.js";
+import {
+  type FrontSummary,
+  listFronts,
+  OLDEST_SECONDS,
+  OPEN,
+  readChargeTotals,
+  readTotals,
+  type Tables,
+  type Totals,
+} from "../ledger/index.js";
 import { remembering } from "../../core/async/remembering.js";
-import type { Tables } from "../ledger/database/tables.js";
-import { readTotals, type Totals } from "../ledger/totals.js";
-import { readChargeTotals } from "../ledger/usage-rollup.js";
 
 interface OpenJobs {
   readonly model: string;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { Logger } from "pino";
 import { listenAt } from "../../core/ports.js";
-import type { MetricsPage } from "../http/open-routes.js";
+import type { MetricsPage } from "../http/index.js";
 
 export interface MetricsServerOptions {
   readonly host: string;

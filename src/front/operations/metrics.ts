@@ -1,10 +1,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Database } from "../ledger/database/database.js";
-import type { Estimates } from "../jobs/estimates.js";
-import { PARTS, type PartStates } from "../http/health.js";
+import type { Database } from "../ledger/index.js";
+import type { Estimates } from "../jobs/index.js";
+import { type AnsweredRequest, type MetricsPage, PARTS, type PartStates } from "../http/index.js";
 import { createLedgerMetrics } from "./ledger-metrics.js";
-import type { MetricsPage } from "../http/open-routes.js";
-import type { AnsweredRequest } from "../http/server.js";
 
 export interface Metrics extends MetricsPage {
   readonly observeRequest: (request: AnsweredRequest) => void;

@@ -1,18 +1,30 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { JobError } from "../../core/errors.js";
-import type { DeadLetters } from "../../queue/dead-letters.js";
+import type { DeadLetters } from "../../queue/index.js";
 import {
   type ActionsQuery,
-  type AdminAction,
   type Actor,
+  type AdminAction,
+  type ApiKey,
+  askErasure,
+  cancelJob,
+  type Database,
+  type Erasure,
+  findErasure,
+  type FrontSummary,
+  type Keys,
   listActions,
+  listFronts,
+  listWorkers,
+  type Project,
+  type ProjectLimits,
   recordAction,
   type RecordedAction,
-} from "../ledger/audit.js";
-import type { Database } from "../ledger/database/database.js";
-import { askErasure, type Erasure, findErasure } from "../ledger/erasure.js";
-import { createEstimates } from "../jobs/estimates.js";
+  setDrain,
+  type WorkerSummary,
+} from "../ledger/index.js";
+import { createEstimates } from "../jobs/index.js";
 import { type InvoicesQuery, type MonthlyInvoices, readInvoices } from "./invoices.js";
 import {
   getJobDetail,
@@ -21,14 +33,10 @@ import {
   type JobSummary,
   listJobSummaries,
 } from "./job-summaries.js";
-import { cancelJob } from "../ledger/jobs.js";
-import type { ApiKey, Keys, Project, ProjectLimits } from "../ledger/keys.js";
 import { createOverview, type Overview } from "./overview.js";
 import { type QueueSummary, summariseQueues } from "./queue-summaries.js";
 import { type RetriedJob, retryJob } from "./retry-job.js";
 import { summariseUsage, type UsageQuery, type UsageSummary } from "./usage-summaries.js";
-import { type FrontSummary, listFronts } from "../ledger/fronts.js";
-import { listWorkers, setDrain, type WorkerSummary } from "../ledger/workers.js";
 
 export interface NewKey {
   readonly id: string;

@@ -1,12 +1,18 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
-import { inMicroUsd, nanoUsdOf } from "../ledger/amounts.js";
-import { endedJobs } from "../ledger/ended-jobs.js";
-import type { Estimates } from "../jobs/estimates.js";
-import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "../ledger/job-moves.js";
-import { MONTH_START } from "../ledger/ledger.js";
+import {
+  CANCELLED,
+  endedJobs,
+  inMicroUsd,
+  MONTH_START,
+  nanoUsdOf,
+  OLDEST_SECONDS,
+  OPEN,
+  ROLLED_UNTIL,
+  RUNNING_COUNT,
+  type Tables,
+} from "../ledger/index.js";
+import type { Estimates } from "../jobs/index.js";
 import { remembering } from "../../core/async/remembering.js";
-import type { Tables } from "../ledger/database/tables.js";
-import { ROLLED_UNTIL } from "../ledger/usage-rollup.js";
 
 /** One model's jobs that have not ended. */
 export interface OpenQueue {

@@ -1,5 +1,5 @@
 import type { WorkerStatus } from "../../core/reports.js";
-import type { ReportHandlers } from "../jobs/reports.js";
+import type { ReportHandlers } from "../jobs/index.js";
 
 /** Three announcements missed, in milliseconds. */
 const ABSENT_MS = 15_000;

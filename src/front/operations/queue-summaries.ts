@@ -1,6 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "../ledger/job-moves.js";
-import type { Tables } from "../ledger/database/tables.js";
+import { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT, type Tables } from "../ledger/index.js";
 
 /** The jobs of one model, as they wait, run and end. */
 export interface QueueSummary {

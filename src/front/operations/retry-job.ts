@@ -1,10 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import { JobError } from "../../core/errors.js";
-import { nanoUsdOf } from "../ledger/amounts.js";
+import { nanoUsdOf, reserveSpending, SERVED_TURN, type Tables } from "../ledger/index.js";
 import { unknownJob } from "./job-summaries.js";
-import { reserveSpending } from "../ledger/ledger.js";
-import type { Tables } from "../ledger/database/tables.js";
-import { SERVED_TURN } from "../ledger/turns.js";
 
 /** The job that does over what a failed one did not. */
 export interface RetriedJob {

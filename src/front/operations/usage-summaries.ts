@@ -1,18 +1,18 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
-import { UNIT_NAMES, type Units } from "../../core/usage.js";
-import { inMicroUsd } from "../ledger/amounts.js";
-import { isProject, MONTH_START } from "../ledger/ledger.js";
-import type { Tables } from "../ledger/database/tables.js";
-import type { UsageGroup } from "./usage-groups.js";
+import { type UsageGroup, UNIT_NAMES, type Units } from "../../core/usage.js";
 import {
   CHARGE_GROUP,
   CHARGE_SUMS,
   CHARGES_WITH_JOBS,
   dayOf,
   hourOf,
+  inMicroUsd,
+  isProject,
+  MONTH_START,
   ROLLED_UNTIL,
+  type Tables,
   unitColumn,
-} from "../ledger/usage-rollup.js";
+} from "../ledger/index.js";
 
 const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
 

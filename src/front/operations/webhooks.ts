@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { useAgent } from "request-filtering-agent";
 import { Webhook } from "standardwebhooks";
 import type { JobState } from "../../core/job.js";
-import type { Database } from "../ledger/database/database.js";
+import type { Database } from "../ledger/index.js";
 import { startRepeating, type Repeating } from "../../core/async/repeating.js";
 
 /**

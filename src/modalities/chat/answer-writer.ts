@@ -8,7 +8,7 @@ import type { ChosenLogprob, TextEvent } from "../../models/decoder/request/requ
 import {
   createToolCallReader,
   type ToolCallReaderOptions,
-} from "../../models/decoder/tools/tool-calls.js";
+} from "../../models/decoder/tools/index.js";
 
 type TextPiece = Extract<TextEvent, { type: "text" }>;
 

@@ -4,7 +4,7 @@ import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { type ChatTemplate, openChatTemplate } from "../../models/decoder/chat-template.js";
-import { openTextEngine, type TextEngine } from "../../models/decoder/engine.js";
+import { openTextEngine, type TextEngine } from "../../models/decoder/open.js";
 import type {
   ConversationMessage,
   GenerationOutput,
@@ -12,7 +12,7 @@ import type {
 } from "../../models/decoder/request/generation-request.js";
 import type { TextEvent, TextJob } from "../../models/decoder/request/request.js";
 import type { MaskSpec } from "../../models/decoder/request/token-mask.js";
-import { syntaxOf } from "../../models/decoder/tools/tool-call-formats.js";
+import { syntaxOf } from "../../models/decoder/tools/index.js";
 import { type AnswerWriter, createAnswerWriter } from "./answer-writer.js";
 
 interface Task {

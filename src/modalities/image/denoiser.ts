@@ -1,7 +1,7 @@
 import { guide } from "../../models/diffusion/flow-euler.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
 import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
-import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensor.js";
+import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensors/tensor.js";
 import type { Condition } from "../../models/diffusion/family.js";
 import type { ImageModel } from "../../models/image-model.js";
 import { stack } from "../../models/diffusion/matrices.js";

@@ -2,7 +2,8 @@ import { JobError } from "../../core/errors.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
 import { createScheduler } from "../../models/diffusion/schedulers/create-scheduler.js";
 import { dynamicShift } from "../../models/diffusion/schedulers/flow-match.js";
-import type { NoiseSource, Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
+import type { Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
+import type { NoiseSource } from "../../models/sampling/noise.js";
 import { createDenoiser, type DenoiserInput } from "./denoiser.js";
 import type { ImageModel } from "../../models/image-model.js";
 

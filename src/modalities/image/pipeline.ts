@@ -4,7 +4,7 @@ import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
-import { createNoiseSource } from "../../models/diffusion/noise.js";
+import { createNoiseSource } from "../../models/sampling/noise.js";
 import { encodePicture, rgbOfPlanes } from "../../media/encode-picture.js";
 import { diffuse, type DiffuseInput } from "./diffuse.js";
 import type { Condition } from "../../models/diffusion/family.js";

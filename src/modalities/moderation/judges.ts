@@ -1,10 +1,10 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { openBagOfWords, type WordCounts } from "../../models/bag-of-words/bag-of-words.js";
+import { openBagOfWords, type WordCounts } from "../../models/bag-of-words/open.js";
 import {
   openPictureClassifier,
   type PicturePixels,
   toPlanes,
-} from "../../models/image-classifier/picture-classifier.js";
+} from "../../models/image-classifier/open.js";
 import { openTextClassifier } from "../../models/encoder/text-classifier.js";
 import { takeTurns } from "../../runtime/batching/turns.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";

@@ -139,7 +139,7 @@ export async function checkSchemas(
   if (format.type !== "json_schema" && !forced) return;
   const answers = format.type === "json_schema" ? [format.schema] : [];
   const calls = forced ? tools.map(({ parameters }) => parameters ?? {}) : [];
-  const { checkSchemas: check } = await import("../../models/decoder/grammar/schema-check.js");
+  const { checkSchemas: check } = await import("../../models/decoder/grammar/index.js");
   await check([
     ...answers.map((schema) => ({ schema, param: formatParam })),
     ...calls.map((schema) => ({ schema, param: "tools" })),

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { loadModelPackage, type ModelPackage } from "../../runtime/packages/model-package.js";
-import { openHfVits } from "../../models/vits/hf-vits.js";
-import { openKokoro } from "../../models/kokoro/kokoro.js";
-import { openPiper } from "../../models/piper/piper.js";
+import { openHfVits } from "../../models/vits/open.js";
+import { openKokoro } from "../../models/kokoro/open.js";
+import { openPiper } from "../../models/piper/open.js";
 import type { SpeechOutput, SpeechRequest } from "./request.js";
 import { speak } from "./speak.js";
 import type { SpeechModel } from "../../models/speech/speech-model.js";

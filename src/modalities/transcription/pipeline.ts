@@ -8,11 +8,11 @@ import { decodeAudio } from "../../media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import { openPcm, type PcmFile } from "../../media/pcm-file.js";
 import { billedSeconds } from "./answer.js";
-import { openCtcListener } from "../../models/ctc/ctc-listener.js";
+import { openCtcListener } from "../../models/ctc/open.js";
 import type { HeardWindow, Listener } from "../../models/speech-recognition/listener.js";
 import { MAX_SECONDS, type TranscriptionRequest } from "./request.js";
 import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
-import { openWhisperListener } from "../../models/whisper/whisper-listener.js";
+import { openWhisperListener } from "../../models/whisper/open.js";
 
 const DECODED_FRACTION = 0.05;
 

@@ -6,7 +6,7 @@ import {
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { openSessions } from "../../runtime/ort/session.js";
-import { float32, floatsOf } from "../../runtime/tensor.js";
+import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { type FoundWord, findWords, type Spelled } from "./beam-search.js";
 import { type CtcSettings, readCtcSettings } from "./ctc-settings.js";
 import { parseLexicon } from "./lexicon.js";

@@ -1,5 +1,5 @@
 import { type JobError, toJobError } from "../../core/errors.js";
-import type { Choice } from "./sampling/choice.js";
+import type { Choice } from "./choice.js";
 import { toRunError } from "../../runtime/ort/run-error.js";
 import { type Generation, usageOf } from "./generation.js";
 import { type CacheRow, closeCache, type KvCache, mergeRows } from "./kv-cache.js";

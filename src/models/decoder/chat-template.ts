@@ -4,8 +4,7 @@ import { JobError } from "../../core/errors.js";
 import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
-import { createTextMarker } from "./tools/callers-texts.js";
-import { detectFormat, syntaxOf } from "./tools/tool-call-formats.js";
+import { createTextMarker, detectFormat, syntaxOf } from "./tools/index.js";
 import type { ToolCallFormat } from "./request/tool-call-spec.js";
 
 export interface ChatPrompt {

@@ -1,4 +1,4 @@
-import type { GraphInfo, TensorInfo, TensorType } from "../../runtime/tensor.js";
+import type { GraphInfo, TensorInfo, TensorType } from "../../runtime/tensors/tensor.js";
 import type { TensorNames } from "./decoder-config.js";
 
 /** One tensor of a decoder's memory: read as `past`, written as `present`. */

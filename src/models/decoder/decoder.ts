@@ -1,6 +1,6 @@
 import { unixMs } from "../../core/clock.js";
 import type { Feed, Graphs } from "../../runtime/ort/graphs.js";
-import type { Tensor, TensorType } from "../../runtime/tensor.js";
+import type { Tensor, TensorType } from "../../runtime/tensors/tensor.js";
 import type { DecoderLayout, IndexInput } from "./decoder-layout.js";
 import { keptName, type KvCache } from "./kv-cache.js";
 import type { Alignment } from "./request/request.js";

@@ -1,5 +1,5 @@
 import type { Graphs } from "../../runtime/ort/graphs.js";
-import type { Tensor, TensorData, TensorType } from "../../runtime/tensor.js";
+import type { Tensor, TensorData, TensorType } from "../../runtime/tensors/tensor.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Alignment } from "./request/request.js";
 

@@ -10,7 +10,7 @@ import { cacheBeginnings, readDecoderLayout } from "./decoder-layout.js";
 import { createGeneration, type Generation } from "./generation.js";
 import { closeCache, openCache } from "./kv-cache.js";
 import type { EngineSetup, StepRun, TextJob, TextModelInfo } from "./request/request.js";
-import { TokenSampler } from "./sampling/sampling.js";
+import { TokenSampler } from "../sampling/token-sampler.js";
 import type { MaskFactory } from "./request/token-mask.js";
 
 const DEFAULT_CACHE_BYTES = 4 * 2 ** 30;
@@ -94,7 +94,7 @@ function onceLoaded(
 ): () => Promise<MaskFactory> {
   let loading: Promise<MaskFactory> | undefined;
   return () => {
-    loading ??= import("./grammar/grammar.js").then(({ createMaskFactory }) =>
+    loading ??= import("./grammar/index.js").then(({ createMaskFactory }) =>
       createMaskFactory(tokenizer.json, vocabSize, config.stopTokenIds),
     );
     return loading;

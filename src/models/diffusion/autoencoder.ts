@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { findOutput, findPorts } from "./graph-ports.js";
 
 const autoencoderConfig = z.object({

@@ -1,4 +1,4 @@
-import { float32, floatsOf, type Tensor, type Tensors } from "../../runtime/tensor.js";
+import { float32, floatsOf, type Tensor, type Tensors } from "../../runtime/tensors/tensor.js";
 
 /** Columns [from, to) of a float32 feed [rows, columns]. */
 export function columnsOf(

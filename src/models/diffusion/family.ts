@@ -1,5 +1,5 @@
 import type { DenoiserRole, Ports } from "./graph-ports.js";
-import type { Tensor } from "../../runtime/tensor.js";
+import type { Tensor } from "../../runtime/tensors/tensor.js";
 import type { PromptEncoders } from "./prompt-encoders.js";
 import type { DenoiserConfig } from "./settings.js";
 

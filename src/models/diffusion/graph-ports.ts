@@ -1,4 +1,4 @@
-import type { GraphInfo, TensorInfo } from "../../runtime/tensor.js";
+import type { GraphInfo, TensorInfo } from "../../runtime/tensors/tensor.js";
 
 /** What a graph calls an input: the names that exporters give it, and how else to know it. */
 export interface PortRole {

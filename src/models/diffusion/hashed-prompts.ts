@@ -1,4 +1,4 @@
-import { float32, floatsOf, int64 } from "../../runtime/tensor.js";
+import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import {
   hashedNgramSettings,
   type HashedNgramSettings,

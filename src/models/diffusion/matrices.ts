@@ -1,4 +1,4 @@
-import { concatFloats, float32, type Tensor } from "../../runtime/tensor.js";
+import { concatFloats, float32, type Tensor } from "../../runtime/tensors/tensor.js";
 
 /** Text states [1, tokens, features] side by side: as many features as all have together. */
 export function joinFeatures(...parts: readonly Tensor[]): Tensor {
@@ -46,4 +46,9 @@ export function stack(parts: readonly Tensor[]): Tensor {
 function floats({ type, data }: Tensor): Float32Array {
   if (data instanceof Float32Array) return data;
   throw new TypeError(`text states must be float32, got ${type}`);
+}
+
+/** Original size, place of the cut, wanted size [1, 6] (Podell et al. 2023, section 2.2): uncut. */
+export function sizeCondition(height: number, width: number) {
+  return float32(Float32Array.of(height, width, 0, 0, height, width), [1, 6]);
 }

@@ -3,7 +3,7 @@ import { findOutput } from "./graph-ports.js";
 import { promptTokens } from "./prompt-tokens.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf, int64Of, type Tensor } from "../../runtime/tensor.js";
+import { float32, floatsOf, int64Of, type Tensor } from "../../runtime/tensors/tensor.js";
 import {
   loadTextTokenizer,
   type TextTokenizer,

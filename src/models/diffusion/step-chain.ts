@@ -1,6 +1,6 @@
 import type { Feed, Feeds } from "../../runtime/ort/graphs.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import type { Tensors } from "../../runtime/tensor.js";
+import type { Tensors } from "../../runtime/tensors/tensor.js";
 import { columnsOf } from "./columns.js";
 
 /** The graph that `writeStepGraph` makes. */

@@ -1,4 +1,4 @@
-import { float32, floatsOf, type Tensors } from "../../runtime/tensor.js";
+import { float32, floatsOf, type Tensors } from "../../runtime/tensors/tensor.js";
 import { columnsOf } from "./columns.js";
 import { createStepBatch, type StepBatch } from "../../runtime/batching/step-batch.js";
 

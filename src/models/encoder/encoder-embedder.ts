@@ -1,5 +1,5 @@
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
-import type { GraphInfo } from "../../runtime/tensor.js";
+import type { GraphInfo } from "../../runtime/tensors/tensor.js";
 import { type PoolingSettings, readPoolingSettings } from "./encoder-settings.js";
 import {
   type EncoderSetup,
@@ -8,7 +8,7 @@ import {
   openEncoder,
   type RowReader,
   rowOf,
-} from "./open-encoder.js";
+} from "./open.js";
 import { normalised, poolRow } from "./pooling.js";
 import type { TextEmbedder } from "./text-embedder.js";
 

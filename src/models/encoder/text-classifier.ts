@@ -1,11 +1,5 @@
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
-import {
-  type EncoderSetup,
-  findOutput,
-  type OpenEncoder,
-  openEncoder,
-  rowOf,
-} from "./open-encoder.js";
+import { type EncoderSetup, findOutput, type OpenEncoder, openEncoder, rowOf } from "./open.js";
 
 /** A sequence classifier: one row of logits a sequence. */
 export interface TextClassifier extends OpenEncoder {

@@ -1,4 +1,4 @@
-import type { GraphInfo, Tensor, TensorInfo, Tensors } from "../../runtime/tensor.js";
+import type { GraphInfo, Tensor, TensorInfo, Tensors } from "../../runtime/tensors/tensor.js";
 import type { BatchLimits } from "../../runtime/batching/fair-queue.js";
 import type { TokenSequence } from "../tokenizer/token-template.js";
 

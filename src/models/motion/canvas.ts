@@ -1,4 +1,4 @@
-import { bytesOf, float32, floatsOf, type Tensors } from "../../runtime/tensor.js";
+import { bytesOf, float32, floatsOf, type Tensors } from "../../runtime/tensors/tensor.js";
 import type { Canvas, FramePlan, Plane } from "./frame-plan.js";
 import type { MotionModel } from "./motion-model.js";
 

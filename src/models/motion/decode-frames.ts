@@ -6,7 +6,7 @@ import {
   int64,
   type Tensors,
   uint8,
-} from "../../runtime/tensor.js";
+} from "../../runtime/tensors/tensor.js";
 import type { FrameWindow } from "../video/family.js";
 import { decodeCanvas, layerShifts } from "./canvas.js";
 import type { Canvas, FramePlan, Scene } from "./frame-plan.js";

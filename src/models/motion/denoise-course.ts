@@ -1,5 +1,5 @@
 import { flowSigmas } from "../diffusion/flow-euler.js";
-import { gaussianNoise } from "../diffusion/noise.js";
+import { gaussianNoise } from "../sampling/noise.js";
 import type { MotionModel } from "./motion-model.js";
 import type { ClipRequest } from "../video/family.js";
 

@@ -1,5 +1,5 @@
 import { JobError } from "../../core/errors.js";
-import { floatsOf, int64 } from "../../runtime/tensor.js";
+import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import { hashNgrams } from "../tokenizer/tokenizer.js";
 import type { DenoiseState } from "../video/checkpoint.js";
 import { type CourseInput, planCourse } from "./denoise-course.js";

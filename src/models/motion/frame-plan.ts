@@ -1,4 +1,4 @@
-import type { Tensor } from "../../runtime/tensor.js";
+import type { Tensor } from "../../runtime/tensors/tensor.js";
 
 /** The still part of a clip and its moving layers, as 8-bit planes. */
 export interface Canvas {

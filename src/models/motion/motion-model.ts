@@ -11,7 +11,7 @@ import {
   type ModelPackage,
 } from "../../runtime/packages/model-package.js";
 import { type KeepingThread, openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import type { Tensors } from "../../runtime/tensor.js";
+import type { Tensors } from "../../runtime/tensors/tensor.js";
 import { hashedNgramSettings } from "../tokenizer/tokenizer.js";
 
 const motionSettings = z.object({

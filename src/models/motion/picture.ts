@@ -1,5 +1,5 @@
 import type { PipelineContext } from "../../core/modality.js";
-import { float32, floatsOf, uint8 } from "../../runtime/tensor.js";
+import { float32, floatsOf, uint8 } from "../../runtime/tensors/tensor.js";
 import { coverRgb } from "../../media/image.js";
 import { planesOf } from "./canvas.js";
 import type { Picture } from "./frame-plan.js";

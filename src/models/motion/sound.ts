@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { gaussianNoise } from "../diffusion/noise.js";
-import { float32, floatsOf } from "../../runtime/tensor.js";
+import { gaussianNoise } from "../sampling/noise.js";
+import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { writeWav } from "../../media/wav.js";
 import type { ClipRequest } from "../video/family.js";
 import type { MotionModel } from "./motion-model.js";

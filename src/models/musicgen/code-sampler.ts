@@ -1,6 +1,6 @@
 import { JobError } from "../../core/errors.js";
-import { randomStream } from "../decoder/sampling/random.js";
-import { TokenSampler } from "../decoder/sampling/sampling.js";
+import { randomStream } from "../sampling/random.js";
+import { TokenSampler } from "../sampling/token-sampler.js";
 import type { ColumnLogits } from "./decoder.js";
 import type { CodeSampling } from "./settings.js";
 

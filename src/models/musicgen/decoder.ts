@@ -1,6 +1,6 @@
 import type { Feed, Feeds } from "../../runtime/ort/graphs.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { bool, float32, floatsOf, int64, type Tensor } from "../../runtime/tensor.js";
+import { bool, float32, floatsOf, int64, type Tensor } from "../../runtime/tensors/tensor.js";
 import type { MusicgenSettings } from "./settings.js";
 
 /** Text states of one job for every row of the batch: conditional, then unconditional where guided. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  decoderFiles,
   type Layout,
   present,
   requireFile,
@@ -7,7 +8,6 @@ import {
   tokenizerFiles,
 } from "../../runtime/packages/layout.js";
 import { readModelConfig } from "../../runtime/packages/model-config.js";
-import { decoderFiles } from "../whisper/layout.js";
 
 const settings = z.object({
   audio_encoder: z.object({

@@ -1,6 +1,6 @@
 import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import type { Chance } from "./read-prompt.js";
 import type { DrawSettings } from "./settings.js";
 

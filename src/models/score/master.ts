@@ -1,6 +1,6 @@
 import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf } from "../../runtime/tensor.js";
+import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import type { ScoreSettings } from "./settings.js";
 
 /** Mean power that pieces are brought to before the limiter, about -16 LUFS for music. */

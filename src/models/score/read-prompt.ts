@@ -1,6 +1,6 @@
 import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { floatsOf, int64, type Tensors } from "../../runtime/tensor.js";
+import { floatsOf, int64, type Tensors } from "../../runtime/tensors/tensor.js";
 import { hashNgrams } from "../tokenizer/tokenizer.js";
 import type { ScoreSettings } from "./settings.js";
 

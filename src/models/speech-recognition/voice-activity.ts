@@ -1,4 +1,4 @@
-import { int64, float32, floatsOf } from "../../runtime/tensor.js";
+import { int64, float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import type { Feed } from "../../runtime/ort/graphs.js";
 

@@ -1,4 +1,4 @@
-import type { Tensor } from "../../runtime/tensor.js";
+import type { Tensor } from "../../runtime/tensors/tensor.js";
 import { joinFeatures, joinTokens, zeros } from "../diffusion/matrices.js";
 import type { PromptEncoders } from "../diffusion/prompt-encoders.js";
 import type { ImageFamily } from "../diffusion/family.js";

@@ -1,5 +1,4 @@
-import { float32 } from "../../runtime/tensor.js";
-import { joinFeatures } from "../diffusion/matrices.js";
+import { joinFeatures, sizeCondition } from "../diffusion/matrices.js";
 import type { ImageFamily } from "../diffusion/family.js";
 import { guidanceEmbedding, unetTraits } from "./stable-diffusion.js";
 
@@ -22,8 +21,3 @@ export const stableDiffusionXl: ImageFamily = {
     timeIds: sizeCondition(height, width),
   }),
 };
-
-/** Original size, place of the cut, wanted size [1, 6] (Podell et al. 2023, section 2.2): uncut. */
-export function sizeCondition(height: number, width: number) {
-  return float32(Float32Array.of(height, width, 0, 0, height, width), [1, 6]);
-}

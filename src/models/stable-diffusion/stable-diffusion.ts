@@ -1,4 +1,4 @@
-import { float32 } from "../../runtime/tensor.js";
+import { float32 } from "../../runtime/tensors/tensor.js";
 import type { FamilyInput, ImageFamily } from "../diffusion/family.js";
 
 /** Features of the guidance embedding of consistency models. */

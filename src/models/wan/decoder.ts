@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import { findOutput, findPorts } from "../diffusion/graph-ports.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf } from "../../runtime/tensor.js";
+import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import type { LatentDims } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
 

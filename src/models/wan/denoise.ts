@@ -1,6 +1,6 @@
 import { JobError } from "../../core/errors.js";
 import { guide } from "../diffusion/flow-euler.js";
-import { createNoiseSource, gaussianNoise } from "../diffusion/noise.js";
+import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
 import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
 import type { DenoiseState } from "../video/checkpoint.js";
 import type { Course } from "./course.js";

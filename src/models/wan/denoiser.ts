@@ -1,7 +1,7 @@
 import { findOutput, findPorts, VIDEO_DENOISER_INPUTS } from "../diffusion/graph-ports.js";
 import { createStepBatch, type Rows } from "../../runtime/batching/step-batch.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { concatFloats, float32, floatsOf, type TensorInfo } from "../../runtime/tensor.js";
+import { concatFloats, float32, floatsOf, type TensorInfo } from "../../runtime/tensors/tensor.js";
 import type { PromptStates } from "./encode-prompt.js";
 
 /** Of latents: channels, frames, rows, columns. */

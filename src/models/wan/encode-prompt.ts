@@ -1,7 +1,7 @@
 import { findOutput } from "../diffusion/graph-ports.js";
 import { promptTokens } from "../diffusion/prompt-tokens.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { floatsOf, int64Of } from "../../runtime/tensor.js";
+import { floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 
 /** States of a prompt [tokens, features], float32: zeros after its end. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  decoderFiles,
   type Layout,
   present,
   requireFile,
@@ -7,7 +8,6 @@ import {
   tokenizerFiles,
 } from "../../runtime/packages/layout.js";
 import { readModelConfig } from "../../runtime/packages/model-config.js";
-import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 
 const preprocessor = z.object({
   sampling_rate: z.int().default(16_000),
@@ -43,13 +43,3 @@ export const whisper: Layout = {
     };
   },
 };
-
-/** Graphs of a decoder that caches: merged, or one for the first step and one for the others. */
-export function decoderFiles(folder: ModelFolder): Readonly<Record<string, string>> {
-  const merged = folder.findGraph("decoder_model_merged");
-  if (merged !== undefined) return { "decoder-merged": merged };
-  return {
-    decoder: requireGraph(folder, "decoder_model"),
-    "decoder-with-past": requireGraph(folder, "decoder_with_past_model"),
-  };
-}

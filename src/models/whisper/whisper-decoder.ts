@@ -7,7 +7,7 @@ import {
   int64Of,
   type TensorInfo,
   type Tensors,
-} from "../../runtime/tensor.js";
+} from "../../runtime/tensors/tensor.js";
 import type { WhisperModel } from "./whisper-model.js";
 
 /** Logits over the vocabulary where a prompt leads: at one of its tokens, and after its last. */

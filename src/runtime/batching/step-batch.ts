@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { float32, type Tensors } from "../tensor.js";
+import { float32, type Tensors } from "../tensors/tensor.js";
 
 /** Feeds or outputs of one sample's step: float32 values whose first dimension is the batch. */
 export type Rows = Readonly<Record<string, RowTensor>>;

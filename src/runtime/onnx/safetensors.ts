@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { endianness } from "node:os";
 import { z } from "zod";
-import { fromHalves } from "../tensor.js";
+import { fromHalves } from "../tensors/tensor.js";
 
 /** Tensors of a .safetensors file, whole in memory (format: huggingface/safetensors README). */
 export interface Safetensors {

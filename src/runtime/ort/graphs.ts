@@ -9,7 +9,7 @@ import {
   type TensorInfo,
   type Tensors,
   type TensorType,
-} from "../tensor.js";
+} from "../tensors/tensor.js";
 
 export interface GraphsSetup {
   /** Role → path of the graph. */

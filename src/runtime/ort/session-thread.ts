@@ -5,7 +5,7 @@ import { freeMemory } from "./free-memory.js";
 import { useGraphCache } from "./graph-cache-folder.js";
 import { type Feeds, openGraphs, type Graphs, type GraphsSetup } from "./graphs.js";
 import type { ThreadReply, ThreadRequest } from "./session.js";
-import type { Tensors } from "../tensor.js";
+import type { Tensors } from "../tensors/tensor.js";
 
 const port = parentPort;
 if (port === null) throw new Error("session-thread.js runs inside a worker thread only");

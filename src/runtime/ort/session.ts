@@ -5,7 +5,7 @@ import type { GraphRun } from "../../core/modality.js";
 import { graphCacheFolder } from "./graph-cache-folder.js";
 import type { Feeds, GraphsSetup, RunOptions } from "./graphs.js";
 import { toRunError } from "./run-error.js";
-import type { GraphInfo, Tensors } from "../tensor.js";
+import type { GraphInfo, Tensors } from "../tensors/tensor.js";
 
 export type ThreadRequest =
   | {

@@ -68,6 +68,16 @@ export function requireGraph(folder: ModelFolder, ...bases: readonly string[]): 
   throw new Error(`${folder.name} has no ${names.join(" or ")}, in any dtype`);
 }
 
+/** Graphs of a decoder that caches: merged, or one for the first step and one for the others. */
+export function decoderFiles(folder: ModelFolder): Readonly<Record<string, string>> {
+  const merged = folder.findGraph("decoder_model_merged");
+  if (merged !== undefined) return { "decoder-merged": merged };
+  return {
+    decoder: requireGraph(folder, "decoder_model"),
+    "decoder-with-past": requireGraph(folder, "decoder_with_past_model"),
+  };
+}
+
 const TOKENIZER = "save the model with its fast tokenizer (AutoTokenizer.save_pretrained)";
 
 /** tokenizer.json and its settings, by role. */

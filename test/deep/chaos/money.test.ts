@@ -12,7 +12,7 @@ import { projectDefaults } from "#framemill/front/front.js";
 import { readInvoices } from "#framemill/front/operations/invoices.js";
 import { createKeys } from "#framemill/front/ledger/keys.js";
 import { usageCsv } from "#framemill/front/operations/usage-csv.js";
-import { USAGE_GROUPS, type UsageGroup } from "#framemill/front/operations/usage-groups.js";
+import { USAGE_GROUPS, type UsageGroup } from "#framemill/core/usage.js";
 import { readChargeTotals, rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
 import { summariseUsage } from "#framemill/front/operations/usage-summaries.js";
 import { createPostgres, dropPostgres } from "../../support/front-harness.js";

@@ -9,7 +9,7 @@ import {
   parseLatentScale,
 } from "#framemill/models/diffusion/autoencoder.js";
 import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
-import type { NoiseSource } from "#framemill/models/diffusion/schedulers/scheduler.js";
+import type { NoiseSource } from "#framemill/models/sampling/noise.js";
 import { openSessions, type SessionThread } from "#framemill/runtime/ort/session.js";
 import { encodePicture, rgbOfPlanes } from "#framemill/media/encode-picture.js";
 import { coverRgb } from "#framemill/media/image.js";

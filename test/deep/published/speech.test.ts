@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addModel } from "#framemill/models/add-model.js";
 import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
-import { openKokoro } from "#framemill/models/kokoro/kokoro.js";
+import { openKokoro } from "#framemill/models/kokoro/open.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { say, setupOf } from "../../support/speech-harness.js";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, expect, test } from "vitest";
-import { openTextEngine, type TextEngine } from "#framemill/models/decoder/engine.js";
+import { openTextEngine, type TextEngine } from "#framemill/models/decoder/open.js";
 import { addedModel } from "../../support/added-model.js";
 import {
   describeWithModels,

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { addModel } from "#framemill/models/add-model.js";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
 import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
-import { floatsOf, float32 } from "#framemill/runtime/tensor.js";
+import { floatsOf, float32 } from "#framemill/runtime/tensors/tensor.js";
 import { createLogMel } from "#framemill/media/mel.js";
 import { readWindow } from "#framemill/models/whisper/sound-window.js";
 import { addedModel } from "../../support/added-model.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
-import type { TextEngine } from "#framemill/models/decoder/engine.js";
+import type { TextEngine } from "#framemill/models/decoder/open.js";
 import { groupedAttentionLogits } from "../../support/grouped-attention-graph.js";
 import { createTextEngines, GENAI, GROUPED, MERGED, OPTIMUM } from "../../support/text-engines.js";
 import {

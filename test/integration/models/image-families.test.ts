@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { gaussianNoise } from "#framemill/models/diffusion/noise.js";
+import { gaussianNoise } from "#framemill/models/sampling/noise.js";
 import { createDenoiser } from "#framemill/modalities/image/denoiser.js";
 import type { ImageModel } from "#framemill/models/image-model.js";
 import {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { gaussianNoise } from "#framemill/models/diffusion/noise.js";
+import { gaussianNoise } from "#framemill/models/sampling/noise.js";
 import { diffuse } from "#framemill/modalities/image/diffuse.js";
 import {
   createImageModels,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Chunk, PipelineEvent } from "#framemill/core/events.js";
 import type { GraphRun, Pipeline } from "#framemill/core/modality.js";
-import { gaussianNoise } from "#framemill/models/diffusion/noise.js";
+import { gaussianNoise } from "#framemill/models/sampling/noise.js";
 import { addModel } from "#framemill/models/add-model.js";
 import { type ModelPackage, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { coverRgb, mediaTypeOf } from "#framemill/media/image.js";

@@ -13,11 +13,11 @@ import {
   readModelText,
 } from "#framemill/runtime/packages/model-package.js";
 import { createColumnDecoder } from "#framemill/models/musicgen/decoder.js";
-import { openMusicgen } from "#framemill/models/musicgen/musicgen.js";
-import type { Sound } from "#framemill/models/musicgen/piece.js";
+import { openMusicgen } from "#framemill/models/musicgen/open.js";
+import type { Sound } from "#framemill/models/music/piece.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
 import { openSessions } from "#framemill/runtime/ort/session.js";
-import { float32, int64Of } from "#framemill/runtime/tensor.js";
+import { float32, int64Of } from "#framemill/runtime/tensors/tensor.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { music } from "#framemill/modalities/music/index.js";
 import { createMusicPipeline } from "#framemill/modalities/music/pipeline.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
-import { openTextEngine, type TextEngine } from "#framemill/models/decoder/engine.js";
+import { openTextEngine, type TextEngine } from "#framemill/models/decoder/open.js";
 import { createTextEngines, GENAI, GROUPED, MERGED, OPTIMUM } from "../../support/text-engines.js";
 import { decoderFiles, PIECES, textAfter } from "../../support/tiny-decoder.js";
 import { writeText } from "../../support/write-text.js";

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { GraphRun } from "#framemill/core/modality.js";
 import { hashFile } from "#framemill/runtime/packages/checked-files.js";
-import { gaussianNoise } from "#framemill/models/diffusion/noise.js";
+import { gaussianNoise } from "#framemill/models/sampling/noise.js";
 import { writeSamplerGraph } from "#framemill/models/diffusion/sampler-graph.js";
 import { externaliseWeights } from "#framemill/runtime/packages/externalise.js";
 import { chainSteps, STEP_ROLE } from "#framemill/models/diffusion/step-chain.js";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNoiseSource } from "#framemill/models/diffusion/noise.js";
+import { createNoiseSource } from "#framemill/models/sampling/noise.js";
 import { planCourse } from "#framemill/models/wan/course.js";
 import { decodeWindows } from "#framemill/models/wan/decode-windows.js";
 import type { WanModel } from "#framemill/models/wan/wan-model.js";

@@ -1,9 +1,6 @@
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
-import {
-  parsePictureSettings,
-  toPlanes,
-} from "#framemill/models/image-classifier/picture-classifier.js";
+import { parsePictureSettings, toPlanes } from "#framemill/models/image-classifier/open.js";
 import { fitPicture } from "#framemill/media/fit-picture.js";
 
 /** 96 × 64: red, green and blue thirds. */

@@ -4,7 +4,7 @@ import { PGlite, types as pgliteTypes } from "@electric-sql/pglite";
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool, types as postgresTypes } from "pg";
 import type { Logger } from "pino";
-import { makePrivateFolder, makePrivateInside } from "../../../storage/private-folder.js";
+import { makePrivateFolder, makePrivateInside } from "../../../storage/index.js";
 import { lockFolder } from "./folder-lock.js";
 import { createPGlitePool } from "./pglite-pool.js";
 import { listenOnPostgres, type StopListening } from "./postgres-listener.js";

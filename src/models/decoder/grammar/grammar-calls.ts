@@ -10,7 +10,7 @@ import {
   text,
 } from "./grammar-rules.js";
 import { createSchemaReader, type Spent } from "./grammar-schema.js";
-import { syntaxOf, type ToolCallSyntax } from "../tools/tool-call-formats.js";
+import { syntaxOf, type ToolCallSyntax } from "../tools/index.js";
 import type { CallableFunction, ToolCallSpec } from "../request/tool-call-spec.js";
 
 const MAX_CALLS = 16;

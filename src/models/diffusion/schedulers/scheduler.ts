@@ -1,5 +1,4 @@
-/** Where a scheduler's random values come from: the next `length` standard normal values. */
-export type NoiseSource = (length: number) => Float32Array;
+import type { NoiseSource } from "../../sampling/noise.js";
 
 export interface StepResult {
   /** Latents at the next noise level. */

@@ -5,7 +5,7 @@ import { JobError } from "#framemill/core/errors.js";
 import type { Pipeline, PipelineSetup } from "#framemill/core/modality.js";
 import { graphPaths, loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { openSessions } from "#framemill/runtime/ort/session.js";
-import { float32, floatsOf } from "#framemill/runtime/tensor.js";
+import { float32, floatsOf } from "#framemill/runtime/tensors/tensor.js";
 import type { ToilOutput, ToilRequest } from "./index.js";
 
 interface State {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DENOISER_INPUTS, findPorts } from "#framemill/models/diffusion/graph-ports.js";
 import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
-import { float32, type GraphInfo } from "#framemill/runtime/tensor.js";
+import { float32, type GraphInfo } from "#framemill/runtime/tensors/tensor.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
 import { stableDiffusion } from "#framemill/models/stable-diffusion/stable-diffusion.js";
 import type { ImageModel } from "#framemill/models/image-model.js";

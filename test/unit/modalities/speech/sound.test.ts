@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { Chunk } from "#framemill/core/events.js";
 import type { Exchange } from "#framemill/core/modality.js";
 import { answerSpeech } from "#framemill/modalities/speech/answer.js";
-import { vitsEncoder } from "#framemill/models/vits/hf-vits.js";
+import { vitsEncoder } from "#framemill/models/vits/open.js";
 import { checkSound, finishPiece } from "#framemill/modalities/speech/join-speech.js";
-import { styleRow } from "#framemill/models/kokoro/kokoro.js";
-import { parsePiperConfig, utterancesOf } from "#framemill/models/piper/piper.js";
+import { styleRow } from "#framemill/models/kokoro/open.js";
+import { parsePiperConfig, utterancesOf } from "#framemill/models/piper/open.js";
 import type { SpeechOutput, SpeechRequest } from "#framemill/modalities/speech/request.js";
 import { shareSpeed } from "#framemill/models/speech/speech-model.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readDecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
-import type { TensorInfo, TensorType } from "#framemill/runtime/tensor.js";
+import type { TensorInfo, TensorType } from "#framemill/runtime/tensors/tensor.js";
 
 const NAMES = { inputs: {}, outputs: {} };
 const LOGITS = tensor("logits", ["batch_size", "sequence_length", 512]);

@@ -4,7 +4,7 @@ import { createDecoder } from "#framemill/models/decoder/decoder.js";
 import { readDecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
 import type { KvCache } from "#framemill/models/decoder/kv-cache.js";
 import type { Alignment, StepRun } from "#framemill/models/decoder/request/request.js";
-import { float32, type TensorInfo, type TensorType } from "#framemill/runtime/tensor.js";
+import { float32, type TensorInfo, type TensorType } from "#framemill/runtime/tensors/tensor.js";
 import { createKeptTensors } from "./fake-decoder.js";
 
 const PAST = ["b", 2, "p", 8];

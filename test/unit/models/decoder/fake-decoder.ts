@@ -6,9 +6,9 @@ import { createGeneration } from "#framemill/models/decoder/generation.js";
 import { keptName } from "#framemill/models/decoder/kv-cache.js";
 import type { PromptQueueSetup } from "#framemill/models/decoder/prompt-queue.js";
 import type { Alignment, StepItem, TextJob } from "#framemill/models/decoder/request/request.js";
-import { TokenSampler } from "#framemill/models/decoder/sampling/sampling.js";
+import { TokenSampler } from "#framemill/models/sampling/token-sampler.js";
 import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";
-import type { Tensor, TensorData } from "#framemill/runtime/tensor.js";
+import type { Tensor, TensorData } from "#framemill/runtime/tensors/tensor.js";
 import { createTextTokenizer } from "#framemill/models/tokenizer/text-tokenizer.js";
 
 /** Ids are bytes; 0 is special and ends an answer. */

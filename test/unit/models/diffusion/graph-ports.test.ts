@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DENOISER_INPUTS, findPorts } from "#framemill/models/diffusion/graph-ports.js";
-import type { GraphInfo, TensorInfo } from "#framemill/runtime/tensor.js";
+import type { GraphInfo, TensorInfo } from "#framemill/runtime/tensors/tensor.js";
 
 const input = (name: string, rank: number): TensorInfo => ({
   name,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Rows } from "#framemill/runtime/batching/step-batch.js";
 import { createStretchBatch } from "#framemill/models/diffusion/stretch-batch.js";
-import { float32, floatsOf, type Tensors } from "#framemill/runtime/tensor.js";
+import { float32, floatsOf, type Tensors } from "#framemill/runtime/tensors/tensor.js";
 
 /** Adds the guidances of the steps that a run takes; each step takes so long. */
 function recorded(msPerStep: number) {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createWordCounter } from "#framemill/models/bag-of-words/bag-of-words.js";
+import { createWordCounter } from "#framemill/models/bag-of-words/open.js";
 import { parsePooling } from "#framemill/models/encoder/encoder-settings.js";
 import { normalised, poolRow } from "#framemill/models/encoder/pooling.js";
 import { fitPair } from "#framemill/models/tokenizer/sequence-tokenizer.js";

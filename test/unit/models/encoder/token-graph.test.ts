@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createTokenGraph } from "#framemill/models/encoder/token-graph.js";
-import type { TensorInfo } from "#framemill/runtime/tensor.js";
+import type { TensorInfo } from "#framemill/runtime/tensors/tensor.js";
 
 const input = (name: string, dims: TensorInfo["dims"], type: TensorInfo["type"] = "int64") => ({
   name,

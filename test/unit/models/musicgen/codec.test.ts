@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { decodeCodes } from "#framemill/models/musicgen/codec.js";
-import type { PieceProgress, Sound } from "#framemill/models/musicgen/piece.js";
+import type { PieceProgress, Sound } from "#framemill/models/music/piece.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
-import { float32 } from "#framemill/runtime/tensor.js";
+import { float32 } from "#framemill/runtime/tensors/tensor.js";
 
 const FRAME_SAMPLES = 4;
 

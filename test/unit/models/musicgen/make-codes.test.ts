@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { makeCodes } from "#framemill/models/musicgen/make-codes.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
-import { float32, int64Of } from "#framemill/runtime/tensor.js";
+import { float32, int64Of } from "#framemill/runtime/tensors/tensor.js";
 
 const PAD = 9;
 const CODES = 9;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { float32, type Tensor } from "#framemill/runtime/tensor.js";
+import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
 import { guidanceEmbedding } from "#framemill/models/stable-diffusion/stable-diffusion.js";
-import { sizeCondition } from "#framemill/models/stable-diffusion/stable-diffusion-xl.js";
+import { sizeCondition } from "#framemill/models/diffusion/matrices.js";
 import { stableDiffusion3 } from "#framemill/models/stable-diffusion/stable-diffusion-3.js";
 import { findFamily } from "#framemill/models/image-families.js";
-import { positions } from "#framemill/models/flux/flux.js";
+import { positions } from "#framemill/models/flux/family.js";
 import { packSquares, unpackSquares } from "#framemill/models/diffusion/packing.js";
 import { partialSteps } from "#framemill/modalities/image/pipeline.js";
 import type { PromptEncoders } from "#framemill/models/diffusion/prompt-encoders.js";

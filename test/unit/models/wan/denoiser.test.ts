@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Tensor } from "#framemill/runtime/tensor.js";
+import type { Tensor } from "#framemill/runtime/tensors/tensor.js";
 import { createDenoiser } from "#framemill/models/wan/denoiser.js";
 
 /** A graph that answers the mean of the prompt beside the timestep, row by row, and notes what it was fed. */

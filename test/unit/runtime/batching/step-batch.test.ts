@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createStepBatch, type Rows } from "#framemill/runtime/batching/step-batch.js";
-import { float32, floatsOf, type Tensors } from "#framemill/runtime/tensor.js";
+import { float32, floatsOf, type Tensors } from "#framemill/runtime/tensors/tensor.js";
 
 /** Adds each row's level to its values; a level of 13 fails. */
 async function addLevel(feeds: Tensors): Promise<Tensors> {

@@ -5,13 +5,13 @@ import {
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { decodeCodes } from "./codec.js";
 import { createCodeSampler } from "./code-sampler.js";
 import type { TextStates } from "./decoder.js";
 import { makeCodes } from "./make-codes.js";
-import type { PieceEvent, Sound } from "./piece.js";
+import type { PieceEvent, Sound } from "../music/piece.js";
 import { type MusicgenSettings, parseMusicgenSettings } from "./settings.js";
 
 export interface MusicgenRequest {

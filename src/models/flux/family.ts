@@ -1,4 +1,4 @@
-import { float32 } from "../../runtime/tensor.js";
+import { float32 } from "../../runtime/tensors/tensor.js";
 import { zeros } from "../diffusion/matrices.js";
 import type { ImageFamily } from "../diffusion/family.js";
 

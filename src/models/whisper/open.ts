@@ -1,5 +1,5 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { uniformSource } from "../diffusion/noise.js";
+import { uniformSource } from "../sampling/noise.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import { createWhisperDecoder } from "./whisper-decoder.js";

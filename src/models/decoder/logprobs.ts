@@ -1,5 +1,5 @@
-import { BINS, BINS_PER_NAT, weighIntoBins } from "./exp-bins.js";
-import { argmax, LargestLogits } from "./largest-logits.js";
+import { BINS, BINS_PER_NAT, weighIntoBins } from "../sampling/exp-bins.js";
+import { argmax, LargestLogits } from "../sampling/largest-logits.js";
 
 /** Most tokens that are told beside a chosen one. */
 const MOST_LIKELY_TOKENS = 20;

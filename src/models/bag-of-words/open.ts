@@ -2,11 +2,11 @@ import { z } from "zod";
 import { threadsFor } from "../../runtime/packages/graph-threads.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { openSessions } from "../../runtime/ort/session.js";
-import { float32 } from "../../runtime/tensor.js";
+import { float32 } from "../../runtime/tensors/tensor.js";
 import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
 import { readModelJson } from "../encoder/encoder-settings.js";
 import type { Sized } from "../../runtime/batching/fair-queue.js";
-import { type EncoderSetup, rowOf } from "../encoder/open-encoder.js";
+import { type EncoderSetup, rowOf } from "../encoder/open.js";
 
 /** How often each known word is in a text. */
 export interface WordCounts extends Sized {

@@ -13,7 +13,7 @@ import {
 import { openSequenceTokenizer, type SequenceTokenizer } from "../tokenizer/sequence-tokenizer.js";
 import { createTokenGraph, type TokenBatch } from "./token-graph.js";
 import type { TokenSequence } from "../tokenizer/token-template.js";
-import type { GraphInfo, Tensor, TensorInfo } from "../../runtime/tensor.js";
+import type { GraphInfo, Tensor, TensorInfo } from "../../runtime/tensors/tensor.js";
 
 /** What an encoder is opened with: threads, and who is told of its runs. */
 export type EncoderSetup = Pick<PipelineSetup, "threads" | "onRun">;

@@ -1,18 +1,18 @@
-import type { TextTokenizer } from "../../tokenizer/text-tokenizer.js";
-import { createDetokenizer, type Detokenizer } from "../../tokenizer/detokenizer.js";
-import type { RandomStream } from "./random.js";
+import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { createDetokenizer, type Detokenizer } from "../tokenizer/detokenizer.js";
+import type { RandomStream } from "../sampling/random.js";
 import type {
   ChosenLogprob,
   FinishReason,
   TextEvent,
   TextJob,
   TokenLogprob,
-} from "../request/request.js";
+} from "./request/request.js";
 import { createLikelyTokens, type LikelyTokens } from "./logprobs.js";
-import type { TokenSampler } from "./sampling.js";
+import type { TokenSampler } from "../sampling/token-sampler.js";
 import { editLogits, type LogitEdits, maskLogits } from "./sampling-edits.js";
 import { StopMatcher } from "./stops.js";
-import type { TokenMask } from "../request/token-mask.js";
+import type { TokenMask } from "./request/token-mask.js";
 
 export interface ChoiceSetup {
   readonly index: number;

@@ -1,13 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { philox, randomStream } from "#framemill/models/decoder/sampling/random.js";
-import {
-  type SamplingSettings,
-  TokenSampler,
-} from "#framemill/models/decoder/sampling/sampling.js";
-import { argmax, LargestLogits } from "#framemill/models/decoder/sampling/largest-logits.js";
-import { createLikelyTokens } from "#framemill/models/decoder/sampling/logprobs.js";
-import { editLogits, maskLogits } from "#framemill/models/decoder/sampling/sampling-edits.js";
+import { philox, randomStream } from "#framemill/models/sampling/random.js";
+import { type SamplingSettings, TokenSampler } from "#framemill/models/sampling/token-sampler.js";
+import { argmax, LargestLogits } from "#framemill/models/sampling/largest-logits.js";
+import { createLikelyTokens } from "#framemill/models/decoder/logprobs.js";
+import { editLogits, maskLogits } from "#framemill/models/decoder/sampling-edits.js";
 
 const OPEN: SamplingSettings = { temperature: 1, topP: 1, topK: 0, minP: 0 };
 

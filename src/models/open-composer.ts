@@ -1,8 +1,8 @@
-import type { PipelineSetup } from "../../core/modality.js";
-import { loadModelPackage } from "../../runtime/packages/model-package.js";
-import { openMusicgen } from "../../models/musicgen/musicgen.js";
-import type { PieceEvent } from "../../models/musicgen/piece.js";
-import { openScore } from "../../models/score/score.js";
+import type { PipelineSetup } from "../core/modality.js";
+import { loadModelPackage } from "../runtime/packages/model-package.js";
+import { openMusicgen } from "./musicgen/open.js";
+import type { PieceEvent } from "./music/piece.js";
+import { openScore } from "./score/open.js";
 
 /** A model that makes a piece of music, whatever its kind. */
 export interface Composer {

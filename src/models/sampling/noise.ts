@@ -1,4 +1,5 @@
-import type { NoiseSource } from "./schedulers/scheduler.js";
+/** The next `length` standard normal values. */
+export type NoiseSource = (length: number) => Float32Array;
 
 /** Standard normal values from a seed: same seed, same values. */
 export function gaussianNoise(seed: number, length: number): Float32Array {

@@ -1,4 +1,4 @@
-import { JobError } from "../../../core/errors.js";
+import { JobError } from "../../core/errors.js";
 
 /** The id of the greatest logit, the lowest of equals. Throws `invalid_output` on NaN or no finite one. */
 export function argmax(logits: Float32Array): number {

@@ -8,7 +8,7 @@ import {
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { floatsOf, int64Of } from "../../runtime/tensor.js";
+import { floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { espeakVoice } from "../speech/espeak-voices.js";
 import { cutPhonemes, phonemizeText, settleMarks } from "../speech/phonemes.js";
 import {

@@ -1,4 +1,4 @@
-import { JobError } from "../../../core/errors.js";
+import { JobError } from "../../core/errors.js";
 
 /** What is changed on logits before a token is chosen. */
 export interface LogitEdits {

@@ -1,8 +1,8 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
-import type { PieceEvent } from "../musicgen/piece.js";
+import type { PieceEvent } from "../music/piece.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { randomStream } from "../decoder/sampling/random.js";
+import { randomStream } from "../sampling/random.js";
 import { master } from "./master.js";
 import { notesOf } from "./notes.js";
 import { makePlan } from "./plan.js";

@@ -7,7 +7,7 @@ import {
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { sayEnglish } from "../speech/english-text.js";
 import { espeakVoice } from "../speech/espeak-voices.js";
 import { cutPhonemes, phonemizeText, settleMarks } from "../speech/phonemes.js";

@@ -7,7 +7,7 @@ import {
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf, int64Of } from "../../runtime/tensor.js";
+import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { kokoroPhonemes } from "./kokoro-phonemes.js";
 import { cutPhonemes } from "../speech/phonemes.js";
 import type {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { threadsFor } from "../../runtime/packages/graph-threads.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { openSessions } from "../../runtime/ort/session.js";
-import { float32 } from "../../runtime/tensor.js";
+import { float32 } from "../../runtime/tensors/tensor.js";
 import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
 import {
   type EncoderConfig,
@@ -10,7 +10,7 @@ import {
   readModelJson,
 } from "../encoder/encoder-settings.js";
 import type { Sized } from "../../runtime/batching/fair-queue.js";
-import { type EncoderSetup, findOutput, rowOf } from "../encoder/open-encoder.js";
+import { type EncoderSetup, findOutput, rowOf } from "../encoder/open.js";
 import { labelsOf } from "../encoder/text-classifier.js";
 
 /** Pixels of one picture as the graph wants them. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { eulerStep, flowSigmas, guide } from "#framemill/models/diffusion/flow-euler.js";
-import { gaussianNoise } from "#framemill/models/diffusion/noise.js";
+import { gaussianNoise } from "#framemill/models/sampling/noise.js";
 import { hashNgrams } from "#framemill/models/tokenizer/tokenizer.js";
 
 const tokenizer = {

@@ -1,5 +1,5 @@
 import type { ImageFamily } from "../diffusion/family.js";
-import { sizeCondition } from "../stable-diffusion/stable-diffusion-xl.js";
+import { sizeCondition } from "../diffusion/matrices.js";
 
 /** service-image-1: one latent vector a picture, painted at any size; told the size as SDXL is. */
 export const vectorScene: ImageFamily = {

@@ -1,0 +1,2 @@
+export { createMaskFactory } from "./grammar.js";
+export { checkSchemas } from "./schema-check.js";

@@ -1,0 +1,2 @@
+export { createDirectives, type Directives } from "./directives.js";
+export { startWorker, type Worker } from "./worker.js";
