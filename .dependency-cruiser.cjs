@@ -44,7 +44,7 @@ const DOORS = {
   "models/model2vec": "layout|open",
   "models/motion": "open",
   "models/musicgen": "layout|open",
-  "models/piper": "open",
+  "models/piper": "layout|open",
   "models/score": "open",
   "models/vector-scene": "family",
   "models/vits": "layout|open",

@@ -20,9 +20,9 @@ export async function benchFusedSteps(setup: PipelineSetup, rounds: number): Pro
     const modelPath = join(folder, "fused");
     await cp(setup.modelPath, modelPath, { recursive: true });
     await fusePackage(await loadModelPackage(modelPath));
-    const loop = await openMotionModel(setup);
+    const loop = await openMotionModel(await loadModelPackage(setup.modelPath), setup);
     models.push(loop);
-    const fused = await openMotionModel({ ...setup, modelPath });
+    const fused = await openMotionModel(await loadModelPackage(modelPath), setup);
     models.push(fused);
     const pairs: Pair[] = [];
     // The first tells the sampler how long a step takes.

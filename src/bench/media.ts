@@ -6,6 +6,7 @@ import { clipArguments } from "../media/clip-arguments.js";
 import { openEncoder } from "../media/encoder.js";
 import { chooseVideoEncoder } from "../media/encoders.js";
 import { runFfmpeg } from "../media/ffmpeg.js";
+import { loadModelPackage } from "../runtime/packages/model-package.js";
 import { openMotionModel } from "../models/motion/motion-model.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";
 import { type BenchResult, compare, cpuSeconds, machine, type Pair } from "./measure.js";
@@ -47,7 +48,7 @@ export async function benchMedia(setup: PipelineSetup, rounds: number): Promise<
 }
 
 async function makeFrames(setup: PipelineSetup): Promise<Buffer> {
-  const model = await openMotionModel(setup);
+  const model = await openMotionModel(await loadModelPackage(setup.modelPath), setup);
   const windows: Uint8Array[] = [];
   await runGraphs(model, (frames) => windows.push(frames));
   await model.close();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { unixMs } from "../core/clock.js";
 import type { Pipeline, PipelineSetup } from "../core/modality.js";
 import { openEncoder } from "../media/encoder.js";
+import { loadModelPackage } from "../runtime/packages/model-package.js";
 import { openMotionModel, type MotionModel } from "../models/motion/motion-model.js";
 import { createVideoPipeline } from "../modalities/video/pipeline.js";
 import type { VideoOutput, VideoRequest } from "../modalities/video/request.js";
@@ -30,7 +31,7 @@ export async function benchVideo(setup: PipelineSetup, rounds: number): Promise<
   const runs: ReceivedRun[] = [];
   const onRun: PipelineSetup["onRun"] = (run) => void runs.push({ ...run, receivedAtMs: unixMs() });
   const pipeline = await createVideoPipeline({ ...setup, onRun });
-  const model = await openMotionModel(setup);
+  const model = await openMotionModel(await loadModelPackage(setup.modelPath), setup);
   try {
     const subject = { pipeline, model, runs, folder, setup };
     await makeClip(subject);

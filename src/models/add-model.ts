@@ -5,7 +5,7 @@ import { inParallel } from "../core/async/in-parallel.js";
 import { copyHashed, type HashedFile } from "../runtime/packages/copy-files.js";
 import { parseForm } from "../runtime/onnx/graph-forms.js";
 import type { Recognised } from "../runtime/packages/layout.js";
-import { recognise } from "./layouts.js";
+import { recognise } from "./registry.js";
 import { findLicence } from "../runtime/packages/licence.js";
 import { idOf, type ModelFolder, openModelFolder } from "../runtime/packages/model-folder.js";
 import { packageFiles } from "../runtime/packages/package-files.js";

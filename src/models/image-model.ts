@@ -8,7 +8,7 @@ import {
 } from "./diffusion/graph-ports.js";
 import { readSchedulerConfig, type SchedulerConfig } from "./diffusion/schedulers/config.js";
 import { createScheduler } from "./diffusion/schedulers/create-scheduler.js";
-import { graphPaths, loadModelPackage, readModelText } from "../runtime/packages/model-package.js";
+import { graphPaths, type ModelPackage, readModelText } from "../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../runtime/ort/session.js";
 import type { FamilyTraits, ImageFamily } from "./diffusion/family.js";
 import { findFamily } from "./image-families.js";
@@ -39,8 +39,10 @@ export interface ImageModel {
 }
 
 /** Opens the package. Throws a sentence that names what is missing, not known or does not load. */
-export async function openImageModel(setup: PipelineSetup): Promise<ImageModel> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
+export async function openImageModel(
+  model: ModelPackage,
+  setup: PipelineSetup,
+): Promise<ImageModel> {
   const settings = await readSettings(model);
   const family = findFamily(settings.index.className);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));

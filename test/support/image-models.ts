@@ -6,6 +6,7 @@ import { planImages } from "#framemill/modalities/image/pipeline.js";
 import { parseImageRequest } from "#framemill/modalities/image/request.js";
 import { createModelFolders } from "./model-folders.js";
 import { ID_SHARE, type TinyDiffusion, tinyDiffusion } from "./tiny-diffusion.js";
+import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 
 const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "espeak-ng" };
 const info = { id: "model-1", modality: "image", createdAtSeconds: 0, concurrency: 1 };
@@ -28,7 +29,11 @@ export function createImageModels() {
     async open(tiny: TinyDiffusion): Promise<ImageModel> {
       const source = folders.write(`model-${(count += 1)}`, tinyDiffusion(tiny));
       const { path: modelPath } = await addModel(source, { modelsDir: folders.modelsDir });
-      const model = await openImageModel({ modelPath, threads: 1, ...programs });
+      const model = await openImageModel(await loadModelPackage(modelPath), {
+        modelPath,
+        threads: 1,
+        ...programs,
+      });
       opened.push(model);
       return model;
     },

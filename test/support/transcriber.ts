@@ -8,7 +8,7 @@ import {
   createWhisperDecoder,
   type WhisperDecoder,
 } from "#framemill/models/whisper/whisper-decoder.js";
-import { openWhisper, type WhisperModel } from "#framemill/models/whisper/whisper-model.js";
+import { openWhisperModel, type WhisperModel } from "#framemill/models/whisper/whisper-model.js";
 import { decodeAudio } from "#framemill/media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "#framemill/media/mel.js";
 import { openPcm, type PcmFile } from "#framemill/media/pcm-file.js";
@@ -47,7 +47,7 @@ export async function withDecoder<T>(
   model: ModelPackage,
   use: (decoder: WhisperDecoder, whisper: WhisperModel) => Promise<T>,
 ): Promise<T> {
-  const whisper = await openWhisper(model, { threads: 1 });
+  const whisper = await openWhisperModel(model, { threads: 1 });
   const decoder = createWhisperDecoder(whisper);
   try {
     return await use(decoder, whisper);

@@ -9,6 +9,7 @@ import type { PromptStates } from "#framemill/models/wan/encode-prompt.js";
 import { openWanModel, type WanModel } from "#framemill/models/wan/wan-model.js";
 import { createModelFolders } from "./model-folders.js";
 import { type TinyWan, tinyWan } from "./tiny-wan.js";
+import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 
 /** What the operator of a package writes into model.json. */
 export interface WanWishes {
@@ -47,7 +48,8 @@ export function createWanModels() {
     folders,
     add,
     async open(wishes: WanWishes): Promise<WanModel> {
-      const model = await openWanModel(await add(wishes));
+      const setup = await add(wishes);
+      const model = await openWanModel(await loadModelPackage(setup.modelPath), setup);
       opened.push(model);
       return model;
     },

@@ -4,7 +4,8 @@ import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { type ChatTemplate, openChatTemplate } from "../../models/decoder/chat-template.js";
-import { openTextEngine, type TextEngine } from "../../models/decoder/open.js";
+import type { TextEngine } from "../../models/decoder/open.js";
+import { openModel } from "../../models/registry.js";
 import type {
   ConversationMessage,
   GenerationOutput,
@@ -25,15 +26,11 @@ interface Task {
 }
 
 /** Serves chat and responses: conversation → prompt → tokens → text and calls. */
-export async function createChatPipeline({
-  modelPath,
-  threads,
-  providers,
-  promptCacheBytes,
-  onRun,
-}: PipelineSetup): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
-  const model = await loadModelPackage(modelPath, providers);
-  const engine = await openTextEngine(model, { threads, promptCacheBytes, onRun });
+export async function createChatPipeline(
+  setup: PipelineSetup,
+): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const engine = await openModel("chat", model, setup);
   const template = await openChatTemplate(model, engine.info.addedTokens).catch(async (error) => {
     await engine.close();
     throw error;

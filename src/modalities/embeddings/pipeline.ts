@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { openTextEmbedder } from "../../models/open-text-embedder.js";
+import { openModel } from "../../models/registry.js";
 import { normalised } from "../../models/encoder/pooling.js";
 import type { TextEmbedder } from "../../models/encoder/text-embedder.js";
 import type { TokenSequence } from "../../models/tokenizer/token-template.js";
@@ -21,10 +21,8 @@ type Input = EmbeddingsRequest["inputs"][number];
 export async function createEmbeddingsPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<EmbeddingsRequest, EmbeddingsOutput>> {
-  const embedder = await openTextEmbedder(
-    await loadModelPackage(setup.modelPath, setup.providers),
-    setup,
-  );
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const embedder = await openModel("embeddings", model, setup);
   return {
     run: (request, { signal }) => embed(embedder, request, signal),
     close: () => embedder.close(),

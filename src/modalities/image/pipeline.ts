@@ -8,7 +8,9 @@ import { createNoiseSource } from "../../models/sampling/noise.js";
 import { encodePicture, rgbOfPlanes } from "../../media/encode-picture.js";
 import { diffuse, type DiffuseInput } from "./diffuse.js";
 import type { Condition } from "../../models/diffusion/family.js";
-import { type ImageModel, openImageModel } from "../../models/image-model.js";
+import type { ImageModel } from "../../models/image-model.js";
+import { openModel } from "../../models/registry.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { zeros } from "../../models/diffusion/matrices.js";
 import { partialChunks } from "./partial-chunks.js";
 import type { ImageOutput, ImageRequest, ImageSize } from "./request.js";
@@ -37,7 +39,8 @@ interface ImageTask {
 export async function createImagePipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<ImageRequest, ImageOutput>> {
-  const model = await openImageModel(setup);
+  const files = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await openModel("image", files, setup);
   return {
     run: (request, context) => makeImages(model, request, context),
     close: () => model.close(),

@@ -3,9 +3,10 @@ import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
-import type { PieceProgress, Sound } from "../../models/music/piece.js";
+import type { Composer, PieceProgress, Sound } from "../../models/music/composer.js";
 import { writeAudioFile } from "../../media/audio-encoder.js";
-import { type Composer, openComposer } from "../../models/open-composer.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
+import { openModel } from "../../models/registry.js";
 import { finishSound } from "./finish-sound.js";
 import type { MusicOutput, MusicRequest } from "./request.js";
 import { verifySound } from "./sound-file.js";
@@ -25,7 +26,8 @@ interface PieceTask {
 export async function createMusicPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<MusicRequest, MusicOutput>> {
-  const composer = await openComposer(setup);
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const composer = await openModel("music", model, setup);
   return {
     run: (request, context) => makePiece({ composer, setup, request, context }),
     close: () => composer.close(),

@@ -2,7 +2,8 @@ import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { sigmoid, softmax } from "../../models/encoder/activation.js";
 import { fitPair } from "../../models/tokenizer/sequence-tokenizer.js";
-import { openTextClassifier, type TextClassifier } from "../../models/encoder/text-classifier.js";
+import type { TextClassifier } from "../../models/encoder/text-classifier.js";
+import { openModel } from "../../models/registry.js";
 import type { TokenSequence } from "../../models/tokenizer/token-template.js";
 import { MOST_CHARACTERS_PER_TOKEN, takeTurns } from "../../runtime/batching/turns.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
@@ -14,7 +15,7 @@ export async function createRerankPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<RerankRequest, RerankOutput>> {
   const model = await loadModelPackage(setup.modelPath, setup.providers);
-  const classifier = await openTextClassifier(model, setup);
+  const classifier = await openModel("rerank", model, setup);
   const { length: labels } = classifier.labels;
   if (labels > 2) {
     await classifier.close();

@@ -8,11 +8,10 @@ import { decodeAudio } from "../../media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import { openPcm, type PcmFile } from "../../media/pcm-file.js";
 import { billedSeconds } from "./answer.js";
-import { openCtcListener } from "../../models/ctc/open.js";
+import { openModel } from "../../models/registry.js";
 import type { HeardWindow, Listener } from "../../models/speech-recognition/listener.js";
 import { MAX_SECONDS, type TranscriptionRequest } from "./request.js";
 import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
-import { openWhisperListener } from "../../models/whisper/open.js";
 
 const DECODED_FRACTION = 0.05;
 
@@ -27,20 +26,12 @@ interface Recogniser {
 export async function createTranscriptionPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<TranscriptionRequest, TranscriptionOutput>> {
-  const recogniser = { setup, listener: await openListener(setup) };
+  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const recogniser = { setup, listener: await openModel("transcription", model, setup) };
   return {
     run: (request, context) => transcribe(recogniser, request, context),
     close: () => recogniser.listener.close(),
   };
-}
-
-async function openListener(setup: PipelineSetup): Promise<Listener> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
-  if (model.pipeline === "whisper") return await openWhisperListener(model, setup);
-  if (model.pipeline === "ctc") return await openCtcListener(model, setup);
-  throw new Error(
-    `${setup.modelPath}/model.json: pipeline must be whisper or ctc, got ${model.pipeline}`,
-  );
 }
 
 async function* transcribe(

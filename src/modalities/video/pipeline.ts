@@ -3,14 +3,16 @@ import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { decodeCheckpoint, type DenoiseState, leave } from "../../models/video/checkpoint.js";
 import type { ClipTask } from "./clip-task.js";
 import { encodeClip } from "./encode-clip.js";
-import { openVideoModel } from "../../models/video-families.js";
+import { loadModelPackage } from "../../runtime/packages/model-package.js";
+import { openModel } from "../../models/registry.js";
 import type { VideoOutput, VideoRequest } from "./request.js";
 
 /** Text encoder → denoising steps → decoder → frames into ffmpeg window by window, with sound. */
 export async function createVideoPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<VideoRequest, VideoOutput>> {
-  const model = await openVideoModel(setup);
+  const files = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await openModel("video", files, setup);
   return {
     run: (request, context) => makeClip({ model, setup, request, context }),
     close: () => model.close(),

@@ -43,7 +43,10 @@ export interface OpenCtc {
 }
 
 /** Throws a sentence that names what the package lacks. */
-export async function openCtc(model: ModelPackage, { threads, onRun }: OpenCtc): Promise<CtcModel> {
+export async function openCtcModel(
+  model: ModelPackage,
+  { threads, onRun }: OpenCtc,
+): Promise<CtcModel> {
   const settings = readCtcSettings(model);
   const { "language-model": modelPath = "" } = graphPaths(model, ["language-model"]);
   const words = parseWordModel(await readFile(modelPath));

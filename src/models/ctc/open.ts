@@ -1,16 +1,16 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { openCtc } from "./ctc-model.js";
+import { openCtcModel } from "./ctc-model.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { createLogMel } from "../../media/mel.js";
 import type { Listener } from "../speech-recognition/listener.js";
 import { transcribePhones } from "./transcribe-phones.js";
 
 /** A model that spells phones, read with its lexicon and language model. */
-export async function openCtcListener(
+export async function openCtc(
   model: ModelPackage,
   { threads, onRun }: PipelineSetup,
 ): Promise<Listener> {
-  const opened = await openCtc(model, { threads, ...(onRun && { onRun }) });
+  const opened = await openCtcModel(model, { threads, ...(onRun && { onRun }) });
   const logMel = createLogMel(opened.settings.melBins);
   return {
     modelId: model.id,

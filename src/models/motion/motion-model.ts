@@ -5,11 +5,7 @@ import { createStepBatch, type StepBatch } from "../../runtime/batching/step-bat
 import { createLane, type Lane } from "../../core/async/lane.js";
 import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../diffusion/step-chain.js";
 import { createStretchBatch } from "../diffusion/stretch-batch.js";
-import {
-  graphPaths,
-  loadModelPackage,
-  type ModelPackage,
-} from "../../runtime/packages/model-package.js";
+import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { type KeepingThread, openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import type { Tensors } from "../../runtime/tensors/tensor.js";
 import { hashedNgramSettings } from "../tokenizer/tokenizer.js";
@@ -86,10 +82,12 @@ export interface MotionModel {
 }
 
 /** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
-export async function openMotionModel(setup: PipelineSetup): Promise<MotionModel> {
-  const { modelPath, threads, onRun } = setup;
-  const model = await loadModelPackage(modelPath, setup.providers);
-  const settings = parseSettings(motionSettings, model, `${modelPath}/model.json`);
+export async function openMotionModel(
+  model: ModelPackage,
+  setup: PipelineSetup,
+): Promise<MotionModel> {
+  const { threads, onRun } = setup;
+  const settings = parseSettings(motionSettings, model, `${model.path}/model.json`);
   const { providers } = settings.execution;
   const decoderCount = Math.min(threads, MAX_DECODERS);
   const decoderThreads = Math.max(1, Math.floor(threads / decoderCount));

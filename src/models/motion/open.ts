@@ -1,4 +1,5 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/family.js";
 import { decodeCanvas } from "./canvas.js";
 import { decodeScene, decodeWindows } from "./decode-frames.js";
@@ -12,13 +13,13 @@ import { makeSound } from "./sound.js";
 const DENOISED_FRACTION = 0.3;
 
 /** service-motion-1, this project's own: a canvas that a camera sees, a subject that moves, a sound bed. */
-export async function openMotion(setup: PipelineSetup): Promise<VideoModel> {
-  const model = await openMotionModel(setup);
+export async function openMotion(model: ModelPackage, setup: PipelineSetup): Promise<VideoModel> {
+  const opened = await openMotionModel(model, setup);
   return {
-    decoding: model.decoding,
+    decoding: opened.decoding,
     denoisedFraction: DENOISED_FRACTION,
-    openClip: (request, context) => openClip(model, request, context),
-    close: () => model.close(),
+    openClip: (request, context) => openClip(opened, request, context),
+    close: () => opened.close(),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   frameAt,
   planWindows,
 } from "./delay-pattern.js";
-import type { Codes, PieceProgress } from "../music/piece.js";
+import type { Codes, PieceProgress } from "../music/composer.js";
 import type { MusicgenSettings } from "./settings.js";
 
 export interface CodesPlan {

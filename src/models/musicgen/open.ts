@@ -11,21 +11,12 @@ import { decodeCodes } from "./codec.js";
 import { createCodeSampler } from "./code-sampler.js";
 import type { TextStates } from "./decoder.js";
 import { makeCodes } from "./make-codes.js";
-import type { PieceEvent, Sound } from "../music/piece.js";
+import type { Composer, ComposerRequest, PieceEvent, Sound } from "../music/composer.js";
 import { type MusicgenSettings, parseMusicgenSettings } from "./settings.js";
 
-export interface MusicgenRequest {
-  readonly prompt: string;
-  readonly seconds: number;
-  readonly seed: number;
-}
-
 /** An opened MusicGen package (arXiv 2306.05284) in the layout of Optimum's exporter. */
-export interface Musicgen {
+export interface Musicgen extends Composer {
   readonly settings: MusicgenSettings;
-  /** The piece, exactly as long as asked for; same seed, same samples. */
-  compose(request: MusicgenRequest, signal: AbortSignal): AsyncGenerator<PieceEvent>;
-  close(): Promise<void>;
 }
 
 /** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
@@ -41,6 +32,7 @@ export async function openMusicgen(
   const sessions = await openSessions({ graphs, threads, providers }, onRun);
   return {
     settings,
+    stepsFraction: 0.95,
     compose: (request, signal) => compose({ sessions, settings, tokenizer, request, signal }),
     close: () => sessions.close(),
   };
@@ -68,7 +60,7 @@ interface Piece {
   readonly sessions: SessionThread;
   readonly settings: MusicgenSettings;
   readonly tokenizer: TextTokenizer;
-  readonly request: MusicgenRequest;
+  readonly request: ComposerRequest;
   readonly signal: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
-import type { PieceEvent } from "../music/piece.js";
+import type { Composer, ComposerRequest, PieceEvent } from "../music/composer.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import { randomStream } from "../sampling/random.js";
 import { master } from "./master.js";
@@ -15,29 +15,17 @@ const ROLES = ["prompt-reader", "arranger", "planner", "composer", "synthesiser"
 /** Share of the work on sound that playing the notes takes; the room takes the rest. */
 const PLAYING_FRACTION = 0.6;
 
-export interface ScoreRequest {
-  readonly prompt: string;
-  readonly seconds: number;
-  readonly seed: number;
-}
-
-/** An opened package that writes a score and plays it. */
-export interface ScoreComposer {
-  /** The piece, exactly as long as asked for; same seed, same samples. */
-  compose(request: ScoreRequest, signal: AbortSignal): AsyncGenerator<PieceEvent>;
-  close(): Promise<void>;
-}
-
-/** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
+/** A model that writes a score and plays it. Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
 export async function openScore(
   model: ModelPackage,
   { threads, onRun }: Pick<PipelineSetup, "threads" | "onRun">,
-): Promise<ScoreComposer> {
+): Promise<Composer> {
   const settings = parseScoreSettings(model);
   const graphs = graphPaths(model, ROLES);
   const { providers } = model.execution;
   const sessions = await openSessions({ graphs, threads, providers }, onRun);
   return {
+    stepsFraction: 0.25,
     compose: (request, signal) => compose({ sessions, settings, request, signal }),
     close: () => sessions.close(),
   };
@@ -46,7 +34,7 @@ export async function openScore(
 interface Piece {
   readonly sessions: SessionThread;
   readonly settings: ScoreSettings;
-  readonly request: ScoreRequest;
+  readonly request: ComposerRequest;
   readonly signal: AbortSignal;
 }
 

@@ -56,3 +56,8 @@ export function shareSpeed(
   const own = isWhole ? Math.floor(bounded) : bounded;
   return { speed: own, tempo: speed / own };
 }
+
+/** Names of voices that have none. */
+export function numberedVoices(count: number): string[] {
+  return Array.from({ length: count }, (_, id) => String(id));
+}

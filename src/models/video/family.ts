@@ -1,5 +1,5 @@
 import type { Artifact } from "../../core/artifact.js";
-import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
+import type { PipelineContext } from "../../core/modality.js";
 import type { Lane } from "../../core/async/lane.js";
 import type { ClipFormat } from "../../media/clip-arguments.js";
 import type { CheckpointKind, DenoiseState } from "./checkpoint.js";
@@ -53,6 +53,3 @@ export interface VideoModel {
   openClip(request: ClipRequest, context: PipelineContext): Promise<Clip>;
   close(): Promise<void>;
 }
-
-/** Opens a package of a family. Throws a sentence that names what is missing or does not load. */
-export type OpenFamily = (setup: PipelineSetup) => Promise<VideoModel>;

@@ -7,55 +7,7 @@ import {
   requireGraph,
 } from "../../runtime/packages/layout.js";
 import { readModelConfig } from "../../runtime/packages/model-config.js";
-
-const piperConfig = z.object({
-  audio: z.object({ sample_rate: z.int().positive() }),
-  phoneme_id_map: z.record(z.string(), z.unknown()),
-  num_speakers: z.int().default(1),
-  speaker_id_map: z.record(z.string(), z.int()).default({}),
-});
-
-/** Piper: <voice>.onnx with <voice>.onnx.json. */
-export const piper: Layout = {
-  lookedFor: "<voice>.onnx with <voice>.onnx.json (Piper)",
-  async recognise(folder) {
-    const pairs = folder
-      .matching(/\.onnx\.json$/)
-      .filter((path) => folder.has(path.replace(/\.json$/, "")));
-    const [config, ...others] = pairs;
-    if (config === undefined) return undefined;
-    if (others.length > 0)
-      throw new Error(`${folder.name} holds the voices ${pairs.join(", ")}: keep one a folder`);
-    const settings = await folder.readJson(config, piperConfig);
-    const model = config.replace(/\.json$/, "");
-    const shapes = known<unknown>({
-      sampleRateHz: settings?.audio.sample_rate,
-      voices: piperVoices(model, settings),
-    });
-    const files = { model, config };
-    return {
-      modality: "speech",
-      pipeline: "vits",
-      files,
-      concurrency: 1,
-      slot: "own",
-      shapes,
-      limits: {},
-    };
-  },
-};
-
-/** The speakers' names, their numbers where they have none, or the name of the only one. */
-function piperVoices(model: string, settings: z.infer<typeof piperConfig> | undefined): string[] {
-  const { num_speakers = 1, speaker_id_map = {} } = settings ?? {};
-  if (num_speakers <= 1) return [model.replace(/^.*\//, "").replace(/\.onnx$/, "")];
-  const names = Object.keys(speaker_id_map);
-  return names.length > 0 ? names : numbered(num_speakers);
-}
-
-function numbered(count: number): string[] {
-  return Array.from({ length: count }, (_, id) => String(id));
-}
+import { numberedVoices } from "../speech/speech-model.js";
 
 const vitsConfig = z.object({
   sampling_rate: z.int().positive(),
@@ -83,7 +35,7 @@ export const hfVits: Layout = {
     const speakers = config?.num_speakers ?? 1;
     const shapes = known<unknown>({
       sampleRateHz: config?.sampling_rate,
-      voices: speakers > 1 ? numbered(speakers) : undefined,
+      voices: speakers > 1 ? numberedVoices(speakers) : undefined,
     });
     return {
       modality: "speech",

@@ -1,5 +1,6 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { evenCover } from "../../media/rgb-frames.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, VideoModel } from "../video/family.js";
 import { latentDims, planCourse } from "./course.js";
 import { decodeWindows } from "./decode-windows.js";
@@ -11,13 +12,13 @@ import { openWanModel, type WanModel } from "./wan-model.js";
 const DENOISED_FRACTION = 0.85;
 
 /** Wan 2.1 and 2.2 text to video, and models distilled from them: one denoiser, or two. */
-export async function openWan(setup: PipelineSetup): Promise<VideoModel> {
-  const model = await openWanModel(setup);
+export async function openWan(model: ModelPackage, setup: PipelineSetup): Promise<VideoModel> {
+  const opened = await openWanModel(model, setup);
   return {
-    decoding: model.decoding,
+    decoding: opened.decoding,
     denoisedFraction: DENOISED_FRACTION,
-    openClip: (request, context) => openClip(model, request, context),
-    close: () => model.close(),
+    openClip: (request, context) => openClip(opened, request, context),
+    close: () => opened.close(),
   };
 }
 

@@ -4,7 +4,6 @@ import { readSchedulerConfig, type SchedulerConfig } from "../diffusion/schedule
 import { createLane, type Lane } from "../../core/async/lane.js";
 import {
   graphPaths,
-  loadModelPackage,
   type ModelPackage,
   readModelText,
 } from "../../runtime/packages/model-package.js";
@@ -30,9 +29,8 @@ export interface WanModel {
 }
 
 /** Opens the package's graphs. Throws a sentence that names what is missing, not known or does not load. */
-export async function openWanModel(setup: PipelineSetup): Promise<WanModel> {
+export async function openWanModel(model: ModelPackage, setup: PipelineSetup): Promise<WanModel> {
   const { threads, onRun } = setup;
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
   const settings = await readSettings(model);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
   // A scheduler that is not known stops the start, not the first request.

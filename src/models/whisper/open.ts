@@ -3,7 +3,7 @@ import { uniformSource } from "../sampling/noise.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import { createWhisperDecoder } from "./whisper-decoder.js";
-import { openWhisper, type WhisperModel } from "./whisper-model.js";
+import { openWhisperModel, type WhisperModel } from "./whisper-model.js";
 import { createLogMel, type LogMel } from "../../media/mel.js";
 import type { HeardWindow, ListenedSound, Listener } from "../speech-recognition/listener.js";
 import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./sound-regions.js";
@@ -22,11 +22,11 @@ interface Whisper {
 }
 
 /** Whisper, with its voice detector where the package has one. */
-export async function openWhisperListener(
+export async function openWhisper(
   model: ModelPackage,
   { threads, onRun }: PipelineSetup,
 ): Promise<Listener> {
-  const opened = await openWhisper(model, { threads, ...(onRun && { onRun }) });
+  const opened = await openWhisperModel(model, { threads, ...(onRun && { onRun }) });
   const voice = model.files[VOICE_ROLE]
     ? await openSessions(
         { graphs: graphPaths(model, [VOICE_ROLE]), threads: 1, providers: ["cpu"] },

@@ -23,7 +23,7 @@ export interface OpenWhisper {
 }
 
 /** Throws a sentence that names what the package lacks. */
-export async function openWhisper(
+export async function openWhisperModel(
   model: ModelPackage,
   { threads, onRun }: OpenWhisper,
 ): Promise<WhisperModel> {

@@ -21,6 +21,7 @@ import type { ImageRequest } from "#framemill/modalities/image/request.js";
 import { addedModel } from "../../support/added-model.js";
 import { deviation, readFloatsNpy, reportDeviation } from "../../support/npy.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
+import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 
 /** Against diffusers 0.40.0.dev0 with PyTorch graphs; the goldens state no tolerance of their own. */
 const TOLERANCE = 1e-3;
@@ -91,7 +92,11 @@ describeWithModels("Stable Diffusion 1.5 as the reference runs it", () => {
 
   beforeAll(async () => {
     const { path: modelPath } = await addedModel("tiny-official/image-sd15");
-    model = await openImageModel({ modelPath, threads: 1, ...programs });
+    model = await openImageModel(await loadModelPackage(modelPath), {
+      modelPath,
+      threads: 1,
+      ...programs,
+    });
     const text = await readFile(golden("golden.json"), "utf8");
     runs = JSON.parse(text.replaceAll("-Infinity", "null")).runs;
   });
@@ -141,7 +146,11 @@ describeWithModels("Flux schnell as the reference runs it", () => {
     // The golden was made with T5 texts of 32 tokens, to keep it small.
     manifest.shapes.promptTokens = 32;
     await writeFile(join(folder, "model.json"), JSON.stringify(manifest));
-    model = await openImageModel({ modelPath: folder, threads: 1, ...programs });
+    model = await openImageModel(await loadModelPackage(folder), {
+      modelPath: folder,
+      threads: 1,
+      ...programs,
+    });
   });
   afterAll(async () => {
     await model?.close();

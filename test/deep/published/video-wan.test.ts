@@ -11,6 +11,7 @@ import { openWanModel, type WanModel } from "#framemill/models/wan/wan-model.js"
 import { deviation, readFloatsNpy, reportDeviation } from "../../support/npy.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { startUp } from "../../support/service-harness.js";
+import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 
 const FOLDER = "tiny-official/video-wan21-t2v";
 /** Against diffusers 0.40.0.dev0 with PyTorch graphs; the goldens state no tolerance of their own. */
@@ -34,7 +35,11 @@ describeWithModels("Wan 2.1 as the reference runs it", () => {
     root = await mkdtemp(join(tmpdir(), "framemill-wan-"));
     const modelPath = await add({ steps: 4 });
     const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "" };
-    model = await openWanModel({ modelPath, threads: 2, ...programs });
+    model = await openWanModel(await loadModelPackage(modelPath), {
+      modelPath,
+      threads: 2,
+      ...programs,
+    });
   });
   afterAll(async () => {
     await model?.close();

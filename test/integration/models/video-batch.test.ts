@@ -4,6 +4,7 @@ import type { GraphRun } from "#framemill/core/modality.js";
 import { denoise, encodePrompts } from "#framemill/models/motion/denoise.js";
 import { type MotionModel, openMotionModel } from "#framemill/models/motion/motion-model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
+import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 
 const modelPath = fileURLToPath(new URL("../../../models/service-motion-1", import.meta.url));
 const runs: GraphRun[] = [];
@@ -11,7 +12,12 @@ let model: MotionModel;
 beforeAll(async () => {
   const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "" };
   const onRun = (run: GraphRun) => void runs.push(run);
-  model = await openMotionModel({ modelPath, threads: 2, onRun, ...programs });
+  model = await openMotionModel(await loadModelPackage(modelPath), {
+    modelPath,
+    threads: 2,
+    onRun,
+    ...programs,
+  });
 });
 afterAll(() => model?.close());
 

@@ -46,10 +46,15 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-function open(modelPath: string): Promise<MotionModel> {
+async function open(modelPath: string): Promise<MotionModel> {
   const programs = { ffmpegPath: "ffmpeg", ffprobePath: "ffprobe", espeakPath: "" };
   const onRun = (run: GraphRun) => void runs.push(run);
-  return openMotionModel({ modelPath, threads: 2, onRun, ...programs });
+  return await openMotionModel(await loadModelPackage(modelPath), {
+    modelPath,
+    threads: 2,
+    onRun,
+    ...programs,
+  });
 }
 
 function clip(prompt: string, seed: number): VideoRequest {

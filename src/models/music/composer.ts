@@ -20,3 +20,18 @@ export interface PieceProgress {
 
 /** Progress, then once the finished sound. */
 export type PieceEvent = PieceProgress | { readonly type: "sound"; readonly sound: Sound };
+
+/** A model that makes a piece of music, whatever its kind. */
+export interface Composer {
+  /** Progress, then once the sound, as long as asked for; same seed, same samples. */
+  compose(request: ComposerRequest, signal: AbortSignal): AsyncIterable<PieceEvent>;
+  close(): Promise<void>;
+  /** Share of the work before encoding that the steps are; making their sound is the rest. */
+  readonly stepsFraction: number;
+}
+
+export interface ComposerRequest {
+  readonly prompt: string;
+  readonly seconds: number;
+  readonly seed: number;
+}

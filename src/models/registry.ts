@@ -1,0 +1,147 @@
+import type { PipelineSetup } from "../core/modality.js";
+import type { Layout, LayoutWishes, Recognised } from "../runtime/packages/layout.js";
+import { readModelConfig } from "../runtime/packages/model-config.js";
+import type { ModelFolder } from "../runtime/packages/model-folder.js";
+import type { ModelPackage } from "../runtime/packages/model-package.js";
+import { bagOfWords } from "./bag-of-words/layout.js";
+import { genaiDecoder, optimumDecoder } from "./decoder/layout.js";
+import type { TextEngine } from "./decoder/open.js";
+import { diffusionImage } from "./diffusion/layout.js";
+import { encoder } from "./encoder/layout.js";
+import type { TextClassifier } from "./encoder/text-classifier.js";
+import type { TextEmbedder } from "./encoder/text-embedder.js";
+import { imageClassifier } from "./image-classifier/layout.js";
+import type { ImageModel } from "./image-model.js";
+import { kokoro } from "./kokoro/layout.js";
+import { model2vec } from "./model2vec/layout.js";
+import type { Composer } from "./music/composer.js";
+import { musicgen } from "./musicgen/layout.js";
+import { piper } from "./piper/layout.js";
+import type { Listener } from "./speech-recognition/listener.js";
+import type { SpeechModel } from "./speech/speech-model.js";
+import type { VideoModel } from "./video/family.js";
+import { hfVits } from "./vits/layout.js";
+import { wanVideo } from "./wan/layout.js";
+import { whisper } from "./whisper/layout.js";
+
+/** What an open package is, by the modality that it serves. */
+interface OpenModels {
+  readonly chat: TextEngine;
+  readonly embeddings: TextEmbedder;
+  readonly image: ImageModel;
+  readonly music: Composer;
+  readonly rerank: TextClassifier;
+  readonly speech: SpeechModel;
+  readonly transcription: Listener;
+  readonly video: VideoModel;
+}
+
+type Kind = keyof OpenModels;
+
+/** Throws a sentence that names what is missing, unknown or does not load. */
+type Open<Model> = (model: ModelPackage, setup: PipelineSetup) => Promise<Model>;
+
+/** One architecture. Its code is loaded when a package of it is opened. */
+interface Architecture extends Loaders {
+  /** `pipeline` of model.json. */
+  readonly pipeline: string;
+  /** How published files of it are recognised; absent where packages of it are only made here. */
+  readonly layout?: Layout;
+}
+
+type Loaders = { readonly [K in Kind]?: () => Promise<Open<OpenModels[K]>> };
+
+/** In the order in which layouts are tried: what names itself comes before what has to be guessed. */
+const ARCHITECTURES: readonly Architecture[] = [
+  {
+    pipeline: "decoder-text",
+    layout: genaiDecoder,
+    chat: async () => (await import("./decoder/open.js")).openTextEngine,
+  },
+  {
+    pipeline: "wan-video",
+    layout: wanVideo,
+    video: async () => (await import("./wan/open.js")).openWan,
+  },
+  { pipeline: "flow-video", video: async () => (await import("./motion/open.js")).openMotion },
+  {
+    pipeline: "diffusion-image",
+    layout: diffusionImage,
+    image: async () => (await import("./image-model.js")).openImageModel,
+  },
+  {
+    pipeline: "vits",
+    layout: piper,
+    speech: async () => (await import("./piper/open.js")).openPiper,
+  },
+  {
+    pipeline: "kokoro",
+    layout: kokoro,
+    speech: async () => (await import("./kokoro/open.js")).openKokoro,
+  },
+  {
+    pipeline: "whisper",
+    layout: whisper,
+    transcription: async () => (await import("./whisper/open.js")).openWhisper,
+  },
+  { pipeline: "ctc", transcription: async () => (await import("./ctc/open.js")).openCtc },
+  {
+    pipeline: "musicgen",
+    layout: musicgen,
+    music: async () => (await import("./musicgen/open.js")).openMusicgen,
+  },
+  { pipeline: "score", music: async () => (await import("./score/open.js")).openScore },
+  {
+    pipeline: "hf-vits",
+    layout: hfVits,
+    speech: async () => (await import("./vits/open.js")).openHfVits,
+  },
+  {
+    pipeline: "model2vec",
+    layout: model2vec,
+    embeddings: async () => (await import("./model2vec/open.js")).openStaticEmbedder,
+  },
+  { pipeline: "decoder-text", layout: optimumDecoder },
+  { pipeline: "image-classifier", layout: imageClassifier },
+  {
+    pipeline: "encoder",
+    layout: encoder,
+    embeddings: async () => (await import("./encoder/encoder-embedder.js")).openEncoderEmbedder,
+    rerank: async () => (await import("./encoder/text-classifier.js")).openTextClassifier,
+  },
+  { pipeline: "bag-of-words", layout: bagOfWords },
+];
+
+/** Opens a package for a modality, by the architecture that its model.json names. */
+export async function openModel<K extends Kind>(
+  kind: K,
+  model: ModelPackage,
+  setup: PipelineSetup,
+): Promise<OpenModels[K]> {
+  const loaders: Loaders = ARCHITECTURES.find((it) => it.pipeline === model.pipeline) ?? {};
+  const load = loaders[kind];
+  if (load !== undefined) return await (await load())(model, setup);
+  const known = ARCHITECTURES.filter((it) => it[kind] !== undefined).map((it) => it.pipeline);
+  throw new Error(
+    `${model.path}/model.json: pipeline of a model for ${kind} must be one of ${known.join(", ")}, got ${model.pipeline}`,
+  );
+}
+
+/** What the folder is. Throws a sentence that lists what was looked for. */
+export async function recognise(folder: ModelFolder, wishes: LayoutWishes): Promise<Recognised> {
+  for (const { layout } of ARCHITECTURES) {
+    const found = await layout?.recognise(folder, wishes);
+    if (found !== undefined) return found;
+  }
+  throw new Error(await explain(folder));
+}
+
+async function explain(folder: ModelFolder): Promise<string> {
+  if (folder.has("vae_decoder/model.onnx"))
+    return `${folder.name} is a bare autoencoder: it decodes latents, but there is no model_index.json with a denoiser that makes them`;
+  const config = await readModelConfig(folder).catch(() => undefined);
+  const [architecture = config?.model_type] = config?.architectures ?? [];
+  const said = architecture ? `: its config.json says ${architecture}, which is not served` : "";
+  const list = ARCHITECTURES.flatMap(({ layout }) => (layout ? [`  ${layout.lookedFor}`] : []));
+  return `${folder.name} is in no layout that is read${said}. Looked for:\n${list.join("\n")}`;
+}
