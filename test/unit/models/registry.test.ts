@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { openModelFolder } from "#framemill/runtime/packages/model-folder.js";
-import { recognise } from "#framemill/models/layouts.js";
+import { recognise } from "#framemill/models/registry.js";
 import { findLicence } from "#framemill/runtime/packages/licence.js";
 import { CHAT_FILES, type Content, createModelFolders } from "../../support/model-folders.js";
 
