@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MODEL } from "./grinder.js";
-import { openStand, type Member, type Stand } from "./stand.js";
-import { askFor, countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { MODEL } from "./workload-model.js";
+import { startService, type Member, type Service } from "./service.js";
+import { askFor, countGood, submit, type Workload, untilEnded } from "./workloads.js";
 import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
@@ -14,7 +14,7 @@ const QUEUED = countOf({ short: 12, full: 100 });
 /** The first worker's in the full form is the default. */
 const DRAINS_MS = [countOf({ short: 8_000, full: 25_000 }), 8_000, 8_000] as const;
 /** It works longer than all the workers that leave may go on. */
-const LONG: Toil = {
+const LONG: Workload = {
   seed: 1,
   steps: countOf({ short: 200, full: 600 }),
   stepMs: countOf({ short: 150, full: 1_000 }),
@@ -31,35 +31,39 @@ interface Outage {
 }
 
 describe("a broker that comes and goes", () => {
-  let stand: Stand;
+  let service: Service;
   beforeAll(async () => {
     const workers = DRAINS_MS.map((drainMs) => ({ environment: { DRAIN_MS: String(drainMs) } }));
-    stand = await openStand({ fronts: 1, workers });
+    service = await startService({ fronts: 1, workers });
   }, 2 * MINUTE_MS);
-  afterAll(async () => await stand?.close());
+  afterAll(async () => await service?.close());
 
-  const queued = new Map<string, Toil>();
+  const queued = new Map<string, Workload>();
   it("T9: goes on when its queue is deleted", { timeout: 5 * MINUTE_MS }, async () => {
-    const toils = Array.from({ length: QUEUED }, (_, seed) => ({ seed, steps: 5, stepMs: 100 }));
-    for (const toil of toils) queued.set(await submit(stand, toil), toil);
-    await stand.control("delete_queue", `jobs.toil.${MODEL}`);
+    const workloads = Array.from({ length: QUEUED }, (_, seed) => ({
+      seed,
+      steps: 5,
+      stepMs: 100,
+    }));
+    for (const workload of workloads) queued.set(await submit(service, workload), workload);
+    await service.control("delete_queue", `jobs.workload.${MODEL}`);
     // The ledger publishes again after a minute; the short form lets it pass at once.
     if (process.env["CHAOS_FORM"] !== "full")
-      await stand.query("UPDATE jobs SET republish_after = now()");
+      await service.query("UPDATE jobs SET republish_after = now()");
     const later = { seed: QUEUED, steps: 1, stepMs: 0 };
-    const rows = await untilEnded(stand, [await submit(stand, later)], 2 * MINUTE_MS);
-    expect(await countGood(stand, rows, () => later)).toBe(1);
+    const rows = await untilEnded(service, [await submit(service, later)], 2 * MINUTE_MS);
+    expect(await countGood(service, rows, () => later)).toBe(1);
   });
 
   it(
     "T8, T9: keeps a job through restarts of workers and broker",
     { timeout: 40 * MINUTE_MS },
     async () => {
-      const id = await submit(stand, LONG);
+      const id = await submit(service, LONG);
       const overdrawn: number[] = [];
       const exits: number[] = [];
       const outages: Outage[] = [];
-      let held = await heldBeyond(stand, id, 0);
+      let held = await heldBeyond(service, id, 0);
       for (let turn = 0; turn < Math.max(LEAVES, OUTAGES); turn += 1) {
         if (turn < LEAVES) {
           const { index, member } = held;
@@ -69,15 +73,15 @@ describe("a broker that comes and goes", () => {
           exits.push(exitMs);
           if (exitMs > (DRAINS_MS[index] ?? 0)) overdrawn.push(exitMs);
           await member.restart();
-          held = await heldBeyond(stand, id, held.token);
+          held = await heldBeyond(service, id, held.token);
         }
         if (turn < OUTAGES) {
-          outages.push(await restartBroker(stand));
-          held = await heldBeyond(stand, id, held.token);
+          outages.push(await restartBroker(service));
+          held = await heldBeyond(service, id, held.token);
         }
       }
-      const rows = await untilEnded(stand, [id], 10 * MINUTE_MS);
-      const right = await countGood(stand, rows, () => LONG);
+      const rows = await untilEnded(service, [id], 10 * MINUTE_MS);
+      const right = await countGood(service, rows, () => LONG);
       const most = Math.round(Math.max(...exits));
       await noteVerdict({
         promise: "T8",
@@ -99,8 +103,8 @@ describe("a broker that comes and goes", () => {
   );
 
   it("T9: has lost no job with the queue", { timeout: 10 * MINUTE_MS }, async () => {
-    const rows = await untilEnded(stand, queued.keys(), 5 * MINUTE_MS);
-    const right = await countGood(stand, rows, (id) => queued.get(id));
+    const rows = await untilEnded(service, queued.keys(), 5 * MINUTE_MS);
+    const right = await countGood(service, rows, (id) => queued.get(id));
     await noteVerdict({
       promise: "T9",
       injected: `the queue deleted with ${QUEUED} jobs on their way`,
@@ -122,30 +126,32 @@ interface Held {
 }
 
 /** Waits until a later attempt than `token` has the job. */
-async function heldBeyond(stand: Stand, id: string, token: number): Promise<Held> {
+async function heldBeyond(service: Service, id: string, token: number): Promise<Held> {
   for (;;) {
-    const [job] = await stand.query<{ token: number; worker_id: string; state: string }>(
+    const [job] = await service.query<{ token: number; worker_id: string; state: string }>(
       "SELECT token, worker_id, state FROM jobs WHERE id = $1 AND token > $2 AND lease_until > now()",
       [id, token],
     );
-    const index = stand.workers.findIndex(({ name }) => name.replace(" ", "-") === job?.worker_id);
-    const member = stand.workers[index];
+    const index = service.workers.findIndex(
+      ({ name }) => name.replace(" ", "-") === job?.worker_id,
+    );
+    const member = service.workers[index];
     if (job !== undefined && member !== undefined) return { token: job.token, index, member };
     await sleep(50);
   }
 }
 
 /** Takes the broker away, asks for a job meanwhile, and brings it back. */
-async function restartBroker(stand: Stand): Promise<Outage> {
-  await stand.control("stop_app");
+async function restartBroker(service: Service): Promise<Outage> {
+  await service.control("stop_app");
   const askedAt = performance.now();
-  const reply = await askFor(stand, { seed: 2, steps: 1, stepMs: 0 });
+  const reply = await askFor(service, { seed: 2, steps: 1, stepMs: 0 });
   const refusedMs = performance.now() - askedAt;
-  const starting = stand.control("start_app");
+  const starting = service.control("start_app");
   await untilOpen(Number(new URL(process.env["AMQP_URL"] ?? "").port));
   const openedAtMs = Date.now();
   await starting;
-  const consuming = await Promise.all(stand.workers.map((one) => consumesSince(one, openedAtMs)));
+  const consuming = await Promise.all(service.workers.map((one) => consumesSince(one, openedAtMs)));
   return {
     status: reply?.status ?? 0,
     retryAfter: reply?.headers.get("retry-after") ?? null,

@@ -6,7 +6,7 @@ import { drawTimeline } from "./draw-timeline.js";
 import { createFaults } from "./faults.js";
 import { judgeLog } from "./judge-log.js";
 import { runChaos } from "./run-chaos.js";
-import { openStand, type Stand } from "./stand.js";
+import { startService, type Service } from "./service.js";
 import { noteVerdict } from "./verdicts.js";
 
 interface Form {
@@ -37,11 +37,11 @@ function createRandom(seed: number): () => number {
 }
 
 describe("a service under faults", () => {
-  let stand: Stand;
+  let service: Service;
   beforeAll(async () => {
-    stand = await openStand({ fronts: 2, workers: [{}, {}, {}] });
+    service = await startService({ fronts: 2, workers: [{}, {}, {}] });
   }, 2 * MINUTE_MS);
-  afterAll(async () => await stand?.close());
+  afterAll(async () => await service?.close());
 
   it(
     "T1, T2, T3, T4, T7, T8, T9, T10, T13, T17: loses nothing, charges once, leaves nothing behind",
@@ -62,7 +62,7 @@ describe("a service under faults", () => {
         if (one === undefined) throw new Error("nobody to pick from");
         return one;
       };
-      const log = await runChaos(stand, {
+      const log = await runChaos(service, {
         jobs,
         mostOpen: 80,
         oneIn: 20,

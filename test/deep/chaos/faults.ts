@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Member, Stand } from "./stand.js";
+import type { Member, Service } from "./service.js";
 
 /** Something that goes wrong, and is put right again; resolves when it is. */
 export interface Fault {
   /** The promise of reliability.md that it tries. */
   readonly promise: string;
   readonly what: string;
-  inject(stand: Stand): Promise<void>;
+  inject(service: Service): Promise<void>;
 }
 
 export interface FaultTimes {
@@ -31,7 +31,7 @@ export function createFaults(times: FaultTimes, pick: Pick): readonly Fault[] {
     },
     {
       promise: "T8",
-      what: "worker told to leave",
+      what: "worker sent SIGTERM",
       inject: ({ workers }) => replace(pick(workers), "SIGTERM"),
     },
     {
@@ -51,16 +51,16 @@ export function createFaults(times: FaultTimes, pick: Pick): readonly Fault[] {
     },
     {
       promise: "T4",
-      what: "front told to leave",
+      what: "front sent SIGTERM",
       inject: ({ fronts }) => replace(pick(fronts), "SIGTERM"),
     },
     {
       promise: "T9",
       what: "broker restarted",
-      async inject(stand) {
-        await stand.control("stop_app");
+      async inject(service) {
+        await service.control("stop_app");
         await sleep(times.brokerAwayMs);
-        await stand.control("start_app");
+        await service.control("start_app");
       },
     },
     {

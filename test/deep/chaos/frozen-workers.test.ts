@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openStand, type Member, type Stand } from "./stand.js";
-import { countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { startService, type Member, type Service } from "./service.js";
+import { countGood, submit, type Workload, untilEnded } from "./workloads.js";
 import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
@@ -16,31 +16,31 @@ const STOPS_WITHIN_MS = limitOf(6_000);
 const STEPS = [80, 250];
 
 describe("workers that are frozen beyond their leases", () => {
-  let stand: Stand;
+  let service: Service;
   beforeAll(async () => {
     const workers = Array.from({ length: FROZEN + AWAKE }, () => ({}));
-    stand = await openStand({ fronts: 1, workers });
+    service = await startService({ fronts: 1, workers });
   }, 10 * MINUTE_MS);
-  afterAll(async () => await stand?.close());
+  afterAll(async () => await service?.close());
 
   it("T3: write nothing once another has their job", { timeout: 60 * MINUTE_MS }, async () => {
-    const asked = new Map<string, Toil>();
+    const asked = new Map<string, Workload>();
     const stopsMs: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       for (let index = 0; index < FROZEN + AWAKE; index += 1) {
         const steps = STEPS[index % STEPS.length] ?? 1;
-        const toil = { seed: asked.size, steps, stepMs: 200 };
-        asked.set(await submit(stand, toil), toil);
+        const workload = { seed: asked.size, steps, stepMs: 200 };
+        asked.set(await submit(service, workload), workload);
       }
-      const victims = await untilBusy(stand, FROZEN);
+      const victims = await untilBusy(service, FROZEN);
       for (const { running } of victims) running.child.kill("SIGSTOP");
       await sleep(FROZEN_MS);
       stopsMs.push(...(await Promise.all(victims.map((victim) => wake(victim)))));
-      await untilEnded(stand, asked.keys(), 10 * MINUTE_MS);
+      await untilEnded(service, asked.keys(), 10 * MINUTE_MS);
     }
-    const rows = await untilEnded(stand, asked.keys(), 0);
-    const right = await countGood(stand, rows, (id) => asked.get(id));
-    const [stale] = await stand.query<{ count: number }>(
+    const rows = await untilEnded(service, asked.keys(), 0);
+    const right = await countGood(service, rows, (id) => asked.get(id));
+    const [stale] = await service.query<{ count: number }>(
       `SELECT count(*)::int FROM attempts JOIN jobs ON jobs.id = attempts.job_id
         WHERE attempts.outcome = 'completed' AND attempts.token <> jobs.token`,
     );
@@ -59,12 +59,12 @@ describe("workers that are frozen beyond their leases", () => {
 });
 
 /** Waits until so many workers hold a job each, and gives them. */
-async function untilBusy(stand: Stand, count: number): Promise<Member[]> {
+async function untilBusy(service: Service, count: number): Promise<Member[]> {
   for (;;) {
-    const rows = await stand.query<{ worker_id: string }>(
+    const rows = await service.query<{ worker_id: string }>(
       "SELECT worker_id FROM jobs WHERE state = 'in_progress' AND lease_until > now()",
     );
-    const busy = stand.workers.filter(({ name }) =>
+    const busy = service.workers.filter(({ name }) =>
       rows.some(({ worker_id }) => worker_id === name.replace(" ", "-")),
     );
     if (busy.length >= count) return busy.slice(0, count);

@@ -6,8 +6,8 @@ import { createReporter, type GrpcReporter } from "#framemill/rpc/reporter.js";
 import { WORKER_TOKEN } from "../../support/front-harness.js";
 import type { LedgerRow } from "./event-log.js";
 import { rebuildNewer, rebuildOlder } from "./other-builds.js";
-import { openStand, type Stand } from "./stand.js";
-import { countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { startService, type Service } from "./service.js";
+import { countGood, submit, type Workload, untilEnded } from "./workloads.js";
 import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
@@ -16,15 +16,15 @@ const LATE_MS = limitOf(1_000);
 const JOBS = countOf({ short: 24, full: 150 });
 const LEAVES = countOf({ short: 2, full: 8 });
 const EXPIRIES = countOf({ short: 0, full: 4 });
-/** Of the stand's workers. */
+/** Of the service's workers. */
 const [OLDER, NEWER, AHEAD, BEHIND] = [0, 1, 2, 3];
 
 describe("workers unlike each other", () => {
-  let stand: Stand;
+  let service: Service;
   let reporter: GrpcReporter;
   beforeAll(async () => {
     const leaving = { DRAIN_MS: "2000" };
-    stand = await openStand({
+    service = await startService({
       fronts: 1,
       workers: [
         { environment: leaving, rebuild: rebuildOlder },
@@ -33,35 +33,35 @@ describe("workers unlike each other", () => {
         { environment: await clock("-1h") },
       ],
     });
-    reporter = createReporter({ address: stand.grpcAddresses[0] ?? "", token: WORKER_TOKEN });
+    reporter = createReporter({ address: service.grpcAddresses[0] ?? "", token: WORKER_TOKEN });
   }, 2 * MINUTE_MS);
   afterAll(async () => {
     await reporter?.close();
-    await stand?.close();
+    await service?.close();
   });
 
-  const asked = new Map<string, Toil>();
-  const send = async (fields: Omit<Toil, "seed">): Promise<string> => {
-    const toil = { seed: asked.size + 1, ...fields };
-    const id = await submit(stand, toil);
-    asked.set(id, toil);
+  const asked = new Map<string, Workload>();
+  const send = async (fields: Omit<Workload, "seed">): Promise<string> => {
+    const workload = { seed: asked.size + 1, ...fields };
+    const id = await submit(service, workload);
+    asked.set(id, workload);
     return id;
   };
-  const good = (rows: readonly LedgerRow[]) => countGood(stand, rows, (id) => asked.get(id));
+  const good = (rows: readonly LedgerRow[]) => countGood(service, rows, (id) => asked.get(id));
 
   it("T18: share jobs over two versions of the contract", { timeout: 15 * MINUTE_MS }, async () => {
     const ids = await Promise.all(
       Array.from({ length: JOBS }, () => send({ steps: 12, stepMs: 200 })),
     );
     for (let leave = 0; leave < LEAVES; leave += 1) {
-      const member = stand.workers[leave % 2 === 0 ? OLDER : NEWER];
+      const member = service.workers[leave % 2 === 0 ? OLDER : NEWER];
       if (member === undefined) throw new Error("there is no worker");
-      await heldBy(stand, member.name);
+      await heldBy(service, member.name);
       await member.running.stop("SIGTERM");
       await member.restart();
     }
-    const rows = await untilEnded(stand, ids, 10 * MINUTE_MS);
-    const done = await stand.query<{ worker_id: string; count: number }>(
+    const rows = await untilEnded(service, ids, 10 * MINUTE_MS);
+    const done = await service.query<{ worker_id: string; count: number }>(
       "SELECT worker_id, count(*)::int FROM attempts WHERE outcome = 'completed' GROUP BY worker_id",
     );
     const by = (index: number) =>
@@ -70,7 +70,7 @@ describe("workers unlike each other", () => {
     const holds = right === JOBS && by(OLDER) > 0 && by(NEWER) > 0 && by(AHEAD) > 0;
     await noteVerdict({
       promise: "T18",
-      injected: `workers of an older, a newer and today's contract, ${LEAVES} told to leave`,
+      injected: `workers of an older, a newer and today's contract, ${LEAVES} sent SIGTERM`,
       counted: `charged once with the right bytes ${right} of ${JOBS}; by the older ${by(OLDER)}, the newer ${by(NEWER)}, today's ${by(AHEAD) + by(BEHIND)}`,
       holds,
     });
@@ -79,8 +79,8 @@ describe("workers unlike each other", () => {
 
   it("T11: hold and lose leases by the ledger's clock", { timeout: 15 * MINUTE_MS }, async () => {
     // Over two heartbeats, on each worker.
-    const long = await Promise.all(stand.workers.map(() => send({ steps: 55, stepMs: 200 })));
-    const rows = await untilEnded(stand, long, 3 * MINUTE_MS);
+    const long = await Promise.all(service.workers.map(() => send({ steps: 55, stepMs: 200 })));
+    const rows = await untilEnded(service, long, 3 * MINUTE_MS);
     const lost = rows.filter(({ token }) => token !== 1).length;
     const offMs: number[] = [];
     for (let time = 0; time < EXPIRIES; time += 1)
@@ -100,18 +100,20 @@ describe("workers unlike each other", () => {
 
   /** Kills the worker in mid-job; resolves to how long after its lease's end the job had another one, in milliseconds. */
   async function expire(index: number): Promise<number> {
-    const member = stand.workers[index];
+    const member = service.workers[index];
     if (member === undefined) throw new Error("there is no worker");
-    const toils = await Promise.all(stand.workers.map(() => send({ steps: 20, stepMs: 200 })));
-    const { id, token } = await heldBy(stand, member.name);
+    const workloads = await Promise.all(
+      service.workers.map(() => send({ steps: 20, stepMs: 200 })),
+    );
+    const { id, token } = await heldBy(service, member.name);
     await member.running.stop("SIGKILL");
-    const [lease] = await stand.query<{ until: string }>(
+    const [lease] = await service.query<{ until: string }>(
       "SELECT lease_until::text AS until FROM jobs WHERE id = $1 AND token = $2",
       [id, token],
     );
     const offMs = await untilLeasedAgain(id, token, lease?.until ?? "");
     await member.restart();
-    await untilEnded(stand, toils, 3 * MINUTE_MS);
+    await untilEnded(service, workloads, 3 * MINUTE_MS);
     return offMs;
   }
 
@@ -123,7 +125,7 @@ describe("workers unlike each other", () => {
         const mine = answer.lease.token;
         await reporter.release({ jobId: id, token: mine, checkpoint: null, gpuMs: 0 });
       }
-      const [next] = await stand.query<{ late: number }>(
+      const [next] = await service.query<{ late: number }>(
         `SELECT extract(epoch FROM started_at - $3::timestamptz)::float8 * 1000 AS late
           FROM attempts WHERE job_id = $1 AND token = $2`,
         [id, token + 1, until],
@@ -140,9 +142,9 @@ interface Held {
 }
 
 /** Waits until the worker begins a job; resolves to its lease. */
-async function heldBy(stand: Stand, name: string): Promise<Held> {
+async function heldBy(service: Service, name: string): Promise<Held> {
   for (;;) {
-    const [job] = await stand.query<Held>(
+    const [job] = await service.query<Held>(
       `SELECT id, token::int FROM jobs WHERE worker_id = $1 AND state = 'in_progress'
         AND lease_until > now() + interval '29.8 seconds'`,
       [name.replace(" ", "-")],

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openOwnHost, type OwnHost } from "./own-host.js";
-import { openStand, type Stand } from "./stand.js";
-import { countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { startService, type Service } from "./service.js";
+import { countGood, submit, type Workload, untilEnded } from "./workloads.js";
 import { countOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
 const PULLS = countOf({ short: 1, full: 6 });
 /** Longer than a connection lives without heartbeats, and in the full form than a lease. */
 const AWAY_MS = countOf({ short: 18_000, full: 34_000 });
-/** By turns toils that end while nobody hears of it, and such as go on when the connection is given up. */
+/** Alternately jobs that end while the connection is silent, and jobs that go on when the connection is given up. */
 const STEP_MS = [200, 700] as const;
 
 const host: OwnHost | undefined = await openOwnHost().catch((thrown: unknown) => {
@@ -18,29 +18,29 @@ const host: OwnHost | undefined = await openOwnHost().catch((thrown: unknown) =>
 });
 
 describe.runIf(host !== undefined)("a worker on a host whose cable is pulled", () => {
-  let stand: Stand;
+  let service: Service;
   beforeAll(async () => {
     const far = host === undefined ? {} : { host };
-    stand = await openStand({ fronts: 1, workers: [far, {}] });
+    service = await startService({ fronts: 1, workers: [far, {}] });
   }, 2 * MINUTE_MS);
   afterAll(async () => {
-    await stand?.close();
+    await service?.close();
     await host?.close();
   });
 
-  const asked = new Map<string, Toil>();
+  const asked = new Map<string, Workload>();
   const send = async (stepMs: number): Promise<string> => {
-    const toil = { seed: asked.size + 1, steps: 60, stepMs };
-    const id = await submit(stand, toil);
-    asked.set(id, toil);
+    const workload = { seed: asked.size + 1, steps: 60, stepMs };
+    const id = await submit(service, workload);
+    asked.set(id, workload);
     return id;
   };
-  /** Sends toils until the far worker begins one of them; resolves to that one. */
+  /** Sends jobs until the far worker begins one of them; resolves to that one. */
   const heldFarAway = async (stepMs: number): Promise<string> => {
     for (;;) {
       const ids = await Promise.all([send(stepMs), send(stepMs)]);
       for (let open: number = ids.length; open > 0; await sleep(100)) {
-        const rows = await stand.query<{ id: string; worker: string | null }>(
+        const rows = await service.query<{ id: string; worker: string | null }>(
           `SELECT id, worker_id AS worker FROM jobs
             WHERE id = ANY($1) AND state IN ('queued', 'in_progress')`,
           [ids],
@@ -66,10 +66,10 @@ describe.runIf(host !== undefined)("a worker on a host whose cable is pulled", (
         await host?.plug();
         await Promise.all([send(20), send(20)]);
       }
-      const rows = await untilEnded(stand, asked.keys(), 3 * MINUTE_MS);
-      const good = await countGood(stand, rows, (id) => asked.get(id));
+      const rows = await untilEnded(service, asked.keys(), 3 * MINUTE_MS);
+      const good = await countGood(service, rows, (id) => asked.get(id));
       const claimed = new Set(rows.flatMap(({ files }) => files));
-      const orphans = (await stand.listFiles()).filter((key) => !claimed.has(key)).length;
+      const orphans = (await service.listFiles()).filter((key) => !claimed.has(key)).length;
       const moved = rows.filter(({ id, token }) => cut.has(id) && token > 1).length;
       const repeated = rows.filter(({ id, token }) => !cut.has(id) && token > 1).length;
       await noteVerdict({

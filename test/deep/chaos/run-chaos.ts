@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogEvent } from "./event-log.js";
 import type { Fault } from "./faults.js";
-import type { Stand } from "./stand.js";
-import { isRight, submit, type Toil } from "./toils.js";
+import type { Service } from "./service.js";
+import { isRight, submit, type Workload } from "./workloads.js";
 
 export interface ChaosPlan {
   /** Accepted jobs at least; more are sent until every fault has been tried. */
@@ -22,11 +22,11 @@ export interface ChaosPlan {
 
 type Plain<Each = LogEvent> = Each extends LogEvent ? Omit<Each, "atMs"> : never;
 
-interface Course {
-  readonly stand: Stand;
+interface Run {
+  readonly service: Service;
   readonly plan: ChaosPlan;
   readonly note: (event: Plain) => void;
-  readonly asked: Map<string, Toil>;
+  readonly asked: Map<string, Workload>;
   /** Not seen to have ended yet. */
   readonly open: Set<string>;
   sent: number;
@@ -40,79 +40,79 @@ const POLL_MS = 500;
 const STEP_MS = 100;
 
 /** As many jobs as the service takes, under one fault after another; resolves to what was seen. */
-export async function runChaos(stand: Stand, plan: ChaosPlan): Promise<LogEvent[]> {
+export async function runChaos(service: Service, plan: ChaosPlan): Promise<LogEvent[]> {
   const startedAt = performance.now();
   const log: LogEvent[] = [];
   const note = (event: Plain) => {
     log.push({ ...event, atMs: Math.round(performance.now() - startedAt) });
   };
-  const asked = new Map<string, Toil>();
+  const asked = new Map<string, Workload>();
   const open = new Set<string>();
-  const course: Course = { stand, plan, note, asked, open, sent: 0, tried: false };
+  const run: Run = { service, plan, note, asked, open, sent: 0, tried: false };
   const over = new AbortController();
-  const watching = watch(course, over.signal);
-  const sending = Array.from({ length: SENDERS }, () => sendJobs(course));
-  await Promise.all([injectFaults(course), ...sending]);
+  const watching = watch(run, over.signal);
+  const sending = Array.from({ length: SENDERS }, () => sendJobs(run));
+  await Promise.all([injectFaults(run), ...sending]);
   const end = performance.now() + plan.settleMs;
-  while (course.open.size > 0 && performance.now() < end) await sleep(POLL_MS);
+  while (run.open.size > 0 && performance.now() < end) await sleep(POLL_MS);
   over.abort();
   await watching;
-  await gather(course);
+  await noteOutcome(run);
   return log;
 }
 
-function goesOn({ asked, plan, tried }: Course): boolean {
+function goesOn({ asked, plan, tried }: Run): boolean {
   return asked.size < plan.jobs || !tried;
 }
 
-async function injectFaults(course: Course): Promise<void> {
-  const { stand, plan, note } = course;
-  while (goesOn(course)) {
+async function injectFaults(run: Run): Promise<void> {
+  const { service, plan, note } = run;
+  while (goesOn(run)) {
     for (const fault of plan.faults) {
-      if (!goesOn(course)) return;
+      if (!goesOn(run)) return;
       await sleep(plan.pauseMs);
       note({ type: "fault", promise: fault.promise, what: fault.what });
-      await fault.inject(stand);
+      await fault.inject(service);
     }
-    course.tried = true;
+    run.tried = true;
   }
 }
 
-async function sendJobs(course: Course): Promise<void> {
-  while (goesOn(course)) {
-    if (course.open.size < course.plan.mostOpen) await sendOne(course);
+async function sendJobs(run: Run): Promise<void> {
+  while (goesOn(run)) {
+    if (run.open.size < run.plan.mostOpen) await sendOne(run);
     else await sleep(POLL_MS / 10);
   }
 }
 
-async function sendOne(course: Course): Promise<void> {
-  const { stand, plan, note, asked, open } = course;
-  const number = course.sent;
-  course.sent += 1;
+async function sendOne(run: Run): Promise<void> {
+  const { service, plan, note, asked, open } = run;
+  const number = run.sent;
+  run.sent += 1;
   const poison = number % plan.oneIn === 1;
-  const toil: Toil = {
+  const workload: Workload = {
     seed: Math.floor(plan.random() * 1_000_000),
     steps: 3 + Math.floor(plan.random() * 10),
     stepMs: STEP_MS,
     does: poison ? (POISONS[Math.floor(number / plan.oneIn) % POISONS.length] ?? "crash") : "work",
   };
-  const id = await submit(stand, toil, (status) => note({ type: "refused", status }));
-  asked.set(id, toil);
+  const id = await submit(service, workload, (status) => note({ type: "refused", status }));
+  asked.set(id, workload);
   note({ type: "accepted", id, poison });
-  if (number % plan.oneIn === 2) await cancel({ stand, note }, id);
+  if (number % plan.oneIn === 2) await cancel({ service, note }, id);
   open.add(id);
 }
 
-async function cancel({ stand, note }: Pick<Course, "stand" | "note">, id: string): Promise<void> {
-  while ((await stand.request(`/toils/${id}/cancel`, {}))?.status !== 200) await sleep(100);
+async function cancel({ service, note }: Pick<Run, "service" | "note">, id: string): Promise<void> {
+  while ((await service.request(`/workloads/${id}/cancel`, {}))?.status !== 200) await sleep(100);
   note({ type: "cancelled", id });
 }
 
 /** A client that polls all its jobs. */
-async function watch({ stand, note, open }: Course, over: AbortSignal): Promise<void> {
+async function watch({ service, note, open }: Run, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     for (const id of open) {
-      const reply = await stand.request(`/toils/${id}`);
+      const reply = await service.request(`/workloads/${id}`);
       if (reply?.status !== 200) {
         if (reply !== undefined) note({ type: "refused", status: reply.status });
         continue;
@@ -126,16 +126,16 @@ async function watch({ stand, note, open }: Course, over: AbortSignal): Promise<
 }
 
 /** What ledger and store say once nothing runs any more. */
-async function gather({ stand, note, asked }: Course): Promise<void> {
+async function noteOutcome({ service, note, asked }: Run): Promise<void> {
   // Files of failed jobs go with the janitor's next round.
   await sleep(6_000);
-  const rows = await stand.readLedger();
-  const keys = await stand.listFiles();
+  const rows = await service.readLedger();
+  const keys = await service.listFiles();
   for (const row of rows) note(row);
   for (const key of keys) note({ type: "file", key });
   for (const row of rows) {
-    const toil = asked.get(row.id);
-    if (row.state !== "completed" || toil === undefined) continue;
-    note({ type: "content", id: row.id, isRight: await isRight(stand, row, toil) });
+    const workload = asked.get(row.id);
+    if (row.state !== "completed" || workload === undefined) continue;
+    note({ type: "content", id: row.id, isRight: await isRight(service, row, workload) });
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openStand, type Member, type Stand } from "./stand.js";
-import { STEP_DONE } from "./toil/pipeline.js";
-import { countGood, submit, type Toil, untilEnded } from "./toils.js";
+import { startService, type Member, type Service } from "./service.js";
+import { STEP_DONE } from "./workload/pipeline.js";
+import { countGood, submit, type Workload, untilEnded } from "./workloads.js";
 import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
@@ -25,26 +25,26 @@ const ENVIRONMENT = {
 };
 
 describe("workers that come and go", () => {
-  let stand: Stand;
+  let service: Service;
   let seed = 0;
   beforeAll(async () => {
     const worker = { environment: ENVIRONMENT };
-    stand = await openStand({ fronts: 1, workers: [worker, worker] });
+    service = await startService({ fronts: 1, workers: [worker, worker] });
   }, 2 * MINUTE_MS);
-  afterAll(async () => await stand?.close());
+  afterAll(async () => await service?.close());
 
-  const asked = new Map<string, Toil>();
-  const send = async (fields: Omit<Toil, "seed">): Promise<string> => {
+  const asked = new Map<string, Workload>();
+  const send = async (fields: Omit<Workload, "seed">): Promise<string> => {
     seed += 1;
-    const toil = { seed, ...fields };
-    const id = await submit(stand, toil);
-    asked.set(id, toil);
+    const workload = { seed, ...fields };
+    const id = await submit(service, workload);
+    asked.set(id, workload);
     return id;
   };
-  const sendMany = (amount: number, fields: Omit<Toil, "seed">) =>
+  const sendMany = (amount: number, fields: Omit<Workload, "seed">) =>
     Promise.all(Array.from({ length: amount }, () => send(fields)));
   const good = (rows: Awaited<ReturnType<typeof untilEnded>>) =>
-    countGood(stand, rows, (id) => asked.get(id));
+    countGood(service, rows, (id) => asked.get(id));
 
   it(
     "T5: run a job once, however often its message comes",
@@ -52,13 +52,13 @@ describe("workers that come and go", () => {
     async () => {
       const ids = await sendMany(TRIPLES, { steps: 2, stepMs: 50 });
       for (let copy = 0; copy < 2; copy += 1) {
-        await stand.query(
+        await service.query(
           "INSERT INTO outbox (job_id) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING",
           [ids],
         );
-        await untilEmpty(stand);
+        await untilEmpty(service);
       }
-      const rows = await untilEnded(stand, ids, 5 * MINUTE_MS);
+      const rows = await untilEnded(service, ids, 5 * MINUTE_MS);
       const again = rows.filter(({ token }) => token !== 1).length;
       const right = await good(rows);
       await noteVerdict({
@@ -75,12 +75,12 @@ describe("workers that come and go", () => {
     "T20: lose little of what they did when they are scaled in",
     { timeout: 10 * MINUTE_MS },
     async () => {
-      const before = countSteps(stand);
+      const before = countSteps(service);
       const ids = new Set<string>();
       let isOver = false;
       const feeding = feed(
         async () => {
-          const rows = await stand.readLedger();
+          const rows = await service.readLedger();
           const open = rows.filter(({ id, state }) => ids.has(id) && state !== "completed");
           if (open.length < 3) ids.add(await send({ steps: 25, stepMs: 200 }));
         },
@@ -88,14 +88,14 @@ describe("workers that come and go", () => {
       );
       for (let time = 0; time < SCALE_INS; time += 1) {
         await sleep(SCALE_IN_MS);
-        const member = memberAt(stand, time);
+        const member = memberAt(service, time);
         await member.running.stop("SIGTERM");
         await member.restart();
       }
       isOver = true;
       await feeding;
-      const rows = await untilEnded(stand, ids, 3 * MINUTE_MS);
-      const done = countSteps(stand) - before;
+      const rows = await untilEnded(service, ids, 3 * MINUTE_MS);
+      const done = countSteps(service) - before;
       const needed = 25 * ids.size;
       const wasted = (done - needed) / done;
       const failed = rows.filter(({ state }) => state === "failed").length;
@@ -117,13 +117,13 @@ describe("workers that come and go", () => {
     for (let leave = 0; leave < LEAVES; leave += 1) {
       ids.push(...(await sendMany(2, { steps: 5, stepMs: 100 })));
       await sleep((leave * 173) % 900);
-      const member = memberAt(stand, leave);
+      const member = memberAt(service, leave);
       const toldAt = performance.now();
       await member.running.stop("SIGTERM");
       exitsMs.push(performance.now() - toldAt);
       await member.restart();
     }
-    const rows = await untilEnded(stand, ids, 5 * MINUTE_MS);
+    const rows = await untilEnded(service, ids, 5 * MINUTE_MS);
     const right = await good(rows);
     const crashes = rows.reduce((sum, row) => sum + row.crashes, 0);
     const most = Math.round(Math.max(...exitsMs));
@@ -143,7 +143,7 @@ describe("workers that come and go", () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
       ofKilled.push(...(await sendMany(2, { steps: 5, stepMs: 100 })));
       await sleep((kill * 173) % 900);
-      const member = memberAt(stand, kill);
+      const member = memberAt(service, kill);
       await member.running.stop("SIGKILL");
       const startedAt = performance.now();
       await member.restart();
@@ -162,21 +162,21 @@ describe("workers that come and go", () => {
   });
 
   it("T6: stop a job before the broker takes it away", { timeout: 5 * MINUTE_MS }, async () => {
-    const lines = () => stand.workers.map((member) => member.said()).join("");
+    const lines = () => service.workers.map((member) => member.said()).join("");
     const lostBefore = count(lines(), /"event":"channel-lost"/g);
-    const pids = stand.workers.map(({ running }) => running.child.pid);
-    await setConsumerTimeout(stand, CONSUMER_TIMEOUT_MS, 1_000);
+    const pids = service.workers.map(({ running }) => running.child.pid);
+    await setConsumerTimeout(service, CONSUMER_TIMEOUT_MS, 1_000);
     try {
       const late = await Promise.all([14, 20].map((steps) => send({ steps, stepMs: 1_000 })));
-      const rows = await untilEnded(stand, late, MINUTE_MS);
-      const codes = await stand.query<{ code: string }>(
+      const rows = await untilEnded(service, late, MINUTE_MS);
+      const codes = await service.query<{ code: string }>(
         "SELECT failure->>'code' AS code FROM jobs WHERE id = ANY($1)",
         [late],
       );
       const overdue = codes.filter(({ code }) => code === "deadline_exceeded").length;
       const channels = count(lines(), /"event":"channel-lost"/g) - lostBefore;
-      const alive = stand.workers.filter(({ running }, at) => isSame(running.child, pids[at]));
-      const uncaught = stand.workers.length - alive.length;
+      const alive = service.workers.filter(({ running }, at) => isSame(running.child, pids[at]));
+      const uncaught = service.workers.length - alive.length;
       const attempts = rows.reduce((sum, { token }) => sum + token, 0);
       await noteVerdict({
         promise: "T6",
@@ -191,7 +191,7 @@ describe("workers that come and go", () => {
         uncaught: 0,
       });
     } finally {
-      await setConsumerTimeout(stand, 1_800_000, 60_000);
+      await setConsumerTimeout(service, 1_800_000, 60_000);
     }
   });
 
@@ -204,7 +204,7 @@ describe("workers that come and go", () => {
       let isOver = false;
       // The orchestrator's part: a worker whose device failed three times leaves with 1.
       const orchestrating = feed(
-        () => restartEnded(stand),
+        () => restartEnded(service),
         () => isOver,
       );
       for (let round = 0; round < FAULT_ROUNDS; round += 1) {
@@ -212,12 +212,12 @@ describe("workers that come and go", () => {
           wrong.push(await send({ steps: 4, stepMs: 100, does, once: true }));
           others.push(await send({ steps: 4, stepMs: 100 }));
         }
-        await untilEnded(stand, [...wrong, ...others], 3 * MINUTE_MS);
+        await untilEnded(service, [...wrong, ...others], 3 * MINUTE_MS);
       }
       isOver = true;
       await orchestrating;
-      const rows = await untilEnded(stand, wrong, 0);
-      const bystanders = await untilEnded(stand, others, 0);
+      const rows = await untilEnded(service, wrong, 0);
+      const bystanders = await untilEnded(service, others, 0);
       const attempts = rows.reduce((sum, { crashes }) => sum + crashes, 0);
       const failed = [...rows, ...bystanders].filter(({ state }) => state === "failed").length;
       const right = await good([...rows, ...bystanders]);
@@ -237,10 +237,10 @@ describe("workers that come and go", () => {
   );
 
   it("T2: charge every job once whose worker was killed", { timeout: 10 * MINUTE_MS }, async () => {
-    const rows = await untilEnded(stand, ofKilled, 5 * MINUTE_MS);
+    const rows = await untilEnded(service, ofKilled, 5 * MINUTE_MS);
     const right = await good(rows);
     const countFiles = async () => {
-      const keys = await stand.listFiles();
+      const keys = await service.listFiles();
       return keys.filter((key) => ofKilled.some((id) => key.startsWith(`${id}/`))).length;
     };
     // The janitor comes every 5 s.
@@ -259,7 +259,7 @@ describe("workers that come and go", () => {
 
 const READY_MS = limitOf(2_000);
 
-function memberAt({ workers }: Stand, turn: number): Member {
+function memberAt({ workers }: Service, turn: number): Member {
   const member = workers[turn % workers.length];
   if (member === undefined) throw new Error("there is no worker");
   return member;
@@ -273,15 +273,15 @@ async function feed(act: () => Promise<unknown>, isOver: () => boolean): Promise
   }
 }
 
-async function restartEnded({ workers }: Stand): Promise<void> {
+async function restartEnded({ workers }: Service): Promise<void> {
   for (const member of workers) if (member.running.child.exitCode === 1) await member.restart();
 }
 
-async function untilEmpty(stand: Stand): Promise<void> {
-  while ((await stand.query("SELECT FROM outbox")).length > 0) await sleep(100);
+async function untilEmpty(service: Service): Promise<void> {
+  while ((await service.query("SELECT FROM outbox")).length > 0) await sleep(100);
 }
 
-function countSteps({ workers }: Stand): number {
+function countSteps({ workers }: Service): number {
   const line = new RegExp(STEP_DONE, "g");
   return workers.reduce((sum, member) => sum + count(member.said(), line), 0);
 }
@@ -294,8 +294,8 @@ function isSame(child: Member["running"]["child"], pid: number | undefined): boo
   return child.pid === pid && child.exitCode === null && child.signalCode === null;
 }
 
-function setConsumerTimeout(stand: Stand, timeoutMs: number, tickMs: number): Promise<void> {
-  return stand.control(
+function setConsumerTimeout(service: Service, timeoutMs: number, tickMs: number): Promise<void> {
+  return service.control(
     "eval",
     `application:set_env(rabbit, consumer_timeout, ${timeoutMs}), application:set_env(rabbit, channel_tick_interval, ${tickMs}).`,
   );

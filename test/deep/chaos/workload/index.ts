@@ -12,7 +12,7 @@ const body = z.strictObject({
   once: z.boolean().default(false),
 });
 
-export interface ToilRequest {
+export interface WorkloadRequest {
   readonly seed: number;
   readonly steps: number;
   readonly stepMs: number;
@@ -20,25 +20,25 @@ export interface ToilRequest {
   readonly once: boolean;
 }
 
-export interface ToilOutput {
+export interface WorkloadOutput {
   readonly steps: number;
 }
 
 const object = z.object({
   id: z.string(),
-  object: z.literal("toil"),
+  object: z.literal("workload"),
   status: z.string(),
   progress: z.number(),
 });
 
 /** A polled job as a clip is one, seconds long and cheap: a tiny graph, run step by step. */
-export const toil = defineModality<"toil", ToilRequest, ToilOutput>({
-  name: "toil",
+export const workload = defineModality<"workload", WorkloadRequest, WorkloadOutput>({
+  name: "workload",
   endpoint: {
-    path: "/v1/toils",
+    path: "/v1/workloads",
     delivery: "poll",
-    object: "toil",
-    idPrefix: "toil_",
+    object: "workload",
+    idPrefix: "workload_",
     variants: [],
   },
   example: () => ({ seed: 1, steps: 1, step_ms: 0 }),
@@ -52,10 +52,10 @@ export const toil = defineModality<"toil", ToilRequest, ToilOutput>({
   countUnits: (_request, { steps }) => ({ videoSeconds: steps }),
   render: ({ id, state, progress, failure }) => ({
     id,
-    object: "toil",
+    object: "workload",
     status: state,
     progress,
     error: failure,
   }),
-  loadPipeline: async () => (await import("./pipeline.js")).createToilPipeline,
+  loadPipeline: async () => (await import("./pipeline.js")).createWorkloadPipeline,
 });

@@ -18,12 +18,12 @@ import type { OwnHost } from "./own-host.js";
 import { BUCKET, S3_KEY, startS3Server } from "../../support/s3-server.js";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
 import type { LedgerRow } from "./event-log.js";
-import { MODEL, writePackage } from "./grinder.js";
+import { MODEL, writePackage } from "./workload-model.js";
 import { ask, readLedger } from "./ledger.js";
 
-const PRICES = { toil: { videoSeconds: 100 } };
+const PRICES = { workload: { videoSeconds: 100 } };
 
-/** One process of the stand, started anew as often as it is killed. */
+/** One process of the service, started anew as often as it is killed. */
 export interface Member {
   readonly name: string;
   running: Running;
@@ -34,7 +34,7 @@ export interface Member {
 }
 
 /** A whole service in processes of its own, over a real broker and database. */
-export interface Stand {
+export interface Service {
   readonly fronts: readonly Member[];
   readonly workers: readonly Member[];
   /** Between the workers and the broker. */
@@ -78,17 +78,17 @@ export interface WorkerKind {
   readonly host?: OwnHost;
 }
 
-export interface StandOptions {
+export interface ServiceOptions {
   readonly fronts: number;
   /** With broker, database and an S3 server behind proxies for fronts and workers alike. */
   readonly hasProxies?: boolean;
   readonly workers: readonly WorkerKind[];
 }
 
-export async function openStand(options: StandOptions): Promise<Stand> {
+export async function startService(options: ServiceOptions): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), "framemill-chaos-"));
-  const source = fileURLToPath(new URL("toil", import.meta.url));
-  const cliPath = await buildWithModality(folder, { name: "toil", source });
+  const source = fileURLToPath(new URL("workload", import.meta.url));
+  const cliPath = await buildWithModality(folder, { name: "workload", source });
   await writePackage(join(folder, "models", MODEL));
   await writeFile(join(folder, "prices.json"), JSON.stringify(PRICES));
   const brokerUrl = new URL(process.env["AMQP_URL"] ?? "");

@@ -1,40 +1,40 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LedgerRow } from "./event-log.js";
-import { MODEL } from "./grinder.js";
-import type { Reply, Stand } from "./stand.js";
-import type { ToilRequest } from "./toil/index.js";
-import { expectedValue } from "./toil/pipeline.js";
+import { MODEL } from "./workload-model.js";
+import type { Reply, Service } from "./service.js";
+import type { WorkloadRequest } from "./workload/index.js";
+import { expectedValue } from "./workload/pipeline.js";
 
-export interface Toil {
+export interface Workload {
   readonly seed: number;
   readonly steps: number;
   readonly stepMs: number;
-  readonly does?: ToilRequest["does"];
+  readonly does?: WorkloadRequest["does"];
   readonly once?: boolean;
 }
 
-type Ask = Pick<Stand, "request">;
+type Ask = Pick<Service, "request">;
 
 /** One try; undefined when the front is away. */
 export function askFor(
-  stand: Ask,
-  toil: Toil,
+  service: Ask,
+  workload: Workload,
   idempotencyKey?: string,
 ): Promise<Reply | undefined> {
-  const { stepMs, ...rest } = toil;
-  return stand.request("/toils", { model: MODEL, step_ms: stepMs, ...rest }, idempotencyKey);
+  const { stepMs, ...rest } = workload;
+  return service.request("/workloads", { model: MODEL, step_ms: stepMs, ...rest }, idempotencyKey);
 }
 
 /** Asks under one key until the job is accepted; resolves to its id. `onRefused` hears the other statuses. */
 export async function submit(
-  stand: Ask,
-  toil: Toil,
+  service: Ask,
+  workload: Workload,
   onRefused: (status: number) => void = () => {},
 ): Promise<string> {
   const key = randomUUID();
   for (;;) {
-    const reply = await askFor(stand, toil, key);
+    const reply = await askFor(service, workload, key);
     if (reply?.status === 200) return reply.json.id as string;
     if (reply?.status === 400) throw new Error(JSON.stringify(reply.json));
     if (reply !== undefined) onRefused(reply.status);
@@ -44,14 +44,14 @@ export async function submit(
 
 /** Waits until all these jobs have ended; resolves to their rows. */
 export async function untilEnded(
-  stand: Pick<Stand, "readLedger">,
+  service: Pick<Service, "readLedger">,
   ids: Iterable<string>,
   timeoutMs: number,
 ): Promise<LedgerRow[]> {
-  const wanted = new Set(ids);
+  const expected = new Set(ids);
   const end = performance.now() + timeoutMs;
   for (;;) {
-    const rows = (await stand.readLedger()).filter(({ id }) => wanted.has(id));
+    const rows = (await service.readLedger()).filter(({ id }) => expected.has(id));
     const open = rows.filter(({ state }) => state === "queued" || state === "in_progress");
     if (open.length === 0) return rows;
     if (performance.now() > end)
@@ -60,28 +60,28 @@ export async function untilEnded(
   }
 }
 
-/** Whether the job's file holds what the toil makes. */
+/** Whether the job's file holds what the workload makes. */
 export async function isRight(
-  stand: Pick<Stand, "readFile">,
+  service: Pick<Service, "readFile">,
   { files: [key] }: Pick<LedgerRow, "files">,
-  { seed, steps }: Toil,
+  { seed, steps }: Workload,
 ): Promise<boolean> {
   if (key === undefined) return false;
-  const text = await stand.readFile(key).catch(() => "");
+  const text = await service.readFile(key).catch(() => "");
   return text === JSON.stringify({ value: expectedValue(seed, steps) });
 }
 
 /** Completed, charged its quote once, and with the right bytes. */
 export async function countGood(
-  stand: Pick<Stand, "readFile">,
+  service: Pick<Service, "readFile">,
   rows: readonly LedgerRow[],
-  toilOf: (id: string) => Toil | undefined,
+  workloadOf: (id: string) => Workload | undefined,
 ): Promise<number> {
   const good = await Promise.all(
     rows.map(async (row) => {
-      const toil = toilOf(row.id);
+      const workload = workloadOf(row.id);
       const isPaid = row.charges.length === 1 && row.charges[0] === row.quoted;
-      return toil !== undefined && isPaid && (await isRight(stand, row, toil));
+      return workload !== undefined && isPaid && (await isRight(service, row, workload));
     }),
   );
   return good.filter(Boolean).length;

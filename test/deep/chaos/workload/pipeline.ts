@@ -6,7 +6,7 @@ import type { Pipeline, PipelineSetup } from "#framemill/core/modality.js";
 import { graphPaths, loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { openSessions } from "#framemill/runtime/ort/session.js";
 import { float32, floatsOf } from "#framemill/runtime/tensors/tensor.js";
-import type { ToilOutput, ToilRequest } from "./index.js";
+import type { WorkloadOutput, WorkloadRequest } from "./index.js";
 
 interface State {
   readonly step: number;
@@ -14,17 +14,17 @@ interface State {
 }
 
 /** Printed at every step, so that what is done twice can be counted. */
-export const STEP_DONE = "toil step done\n";
+export const STEP_DONE = "workload step done\n";
 
 const grown: Buffer[] = [];
 
 /** y = -x on the graph, then half of it and the seed, in float32: whoever repeats it gets the same bytes. */
-export async function createToilPipeline(
+export async function createWorkloadPipeline(
   setup: PipelineSetup,
-): Promise<Pipeline<ToilRequest, ToilOutput>> {
+): Promise<Pipeline<WorkloadRequest, WorkloadOutput>> {
   const model = await loadModelPackage(setup.modelPath);
   const sessions = await openSessions({
-    graphs: graphPaths(model, ["grinder"]),
+    graphs: graphPaths(model, ["negate"]),
     threads: 1,
     providers: ["cpu"],
   });
@@ -34,7 +34,7 @@ export async function createToilPipeline(
       while (step < request.steps) {
         signal.throwIfAborted();
         const x = float32(Float32Array.of(value, value), [1, 2]);
-        const [y = Number.NaN] = floatsOf(await sessions.run("grinder", { x }), "y");
+        const [y = Number.NaN] = floatsOf(await sessions.run("negate", { x }), "y");
         value = Math.fround(Math.fround(y * 0.5) + request.seed);
         await sleep(request.stepMs, undefined, { signal });
         step += 1;
@@ -75,7 +75,7 @@ async function isFirst(modelPath: string, seed: number): Promise<boolean> {
   );
 }
 
-async function goWrong(does: ToilRequest["does"], value: number): Promise<number> {
+async function goWrong(does: WorkloadRequest["does"], value: number): Promise<number> {
   if (does === "crash") process.kill(process.pid, "SIGSEGV");
   if (does === "hang") for (;;);
   if (does === "lose-device") throw new JobError("device_lost", "CUDA failure 719");
