@@ -74,7 +74,7 @@ export async function build() {
     });
     await removeStale();
     await mustRun("The pages cannot be built.", process.execPath, [
-      join(root, "scripts", "build-web.mjs"),
+      join(root, "scripts", "build-assets.mjs"),
     ]);
     await mkdir(join(root, "dist"), { recursive: true });
     await writeFile(buildStamp, wanted);

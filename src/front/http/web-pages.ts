@@ -4,7 +4,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 
-/** What `scripts/build-web.mjs` makes of `web/`, beside the compiled code. */
+/** What `scripts/build-assets.mjs` makes of `web/`, beside the compiled code. */
 const folder = fileURLToPath(new URL("../../web/", import.meta.url));
 
 /** Own scripts, styles and answers only: nothing inline, nothing from elsewhere, in nobody's frame. */

@@ -6,11 +6,6 @@ export function nanoUsdOf(table: "jobs" | "charges" | "j" | "failed"): RawBuilde
   return sql`coalesce(${sql.ref(nano)}, ${sql.ref(micro)} * 1000)`;
 }
 
-/** Nano-dollars rounded to whole micro-dollars, as a front of before reads them. */
-export function toMicroUsd(nanoUsd: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`round(${nanoUsd} / 1000.0)::bigint`;
-}
-
 /** Nano-dollars as micro-dollars with their fraction: what operators are shown. */
 export function inMicroUsd(nanoUsd: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(${nanoUsd} / 1000.0)::double precision`;

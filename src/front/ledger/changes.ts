@@ -1,5 +1,4 @@
 import type { Database } from "./database/database.js";
-import { JOBS_CHANNEL } from "./job-moves.js";
 
 /** Tells when a job may have changed, on whichever replica it did. */
 export interface Changes {
@@ -12,6 +11,9 @@ export interface Watch {
   readonly next: (timeoutMs: number, signal: AbortSignal) => Promise<void>;
   readonly close: () => void;
 }
+
+/** A `NOTIFY` on it carries the id of a job that changed. */
+const JOBS_CHANNEL = "framemill_jobs";
 
 type Listener = () => void;
 

@@ -1,10 +1,10 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { JobError } from "../../core/errors.js";
-import type { JobFailure } from "../../core/job.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import { recordAction } from "./audit.js";
-import { notify, OPEN } from "./job-moves.js";
-import { isProject } from "./ledger.js";
+import { OPEN } from "./job-records.js";
+import { cancelErased } from "./jobs.js";
+import { isProject } from "./spending.js";
 import type { Tables } from "./database/tables.js";
 
 /** What an erasure removes, and how far it is. Charges stay: job ids with their units and amounts. */
@@ -64,15 +64,12 @@ export async function findErasure(db: Kysely<Tables>, idOrName: string): Promise
  * again changes nothing.
  */
 export async function askErasure(db: Kysely<Tables>, projectId: string): Promise<Erasure> {
-  const cancelled: JobFailure = { code: "cancelled", message: "The project was erased." };
   await db.transaction().execute(async (trx) => {
     await sql`UPDATE projects SET erasure_asked_at = coalesce(erasure_asked_at, now()),
       webhook_secret = NULL, name = 'erased-' || id WHERE id = ${projectId}`.execute(trx);
     await sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()), name = ''
       WHERE project_id = ${projectId}`.execute(trx);
-    await sql`UPDATE jobs SET state = 'failed', failure = ${JSON.stringify(cancelled)}::jsonb,
-        ended_at = now(), lease_until = NULL, worker_id = NULL, webhook_at = NULL
-      WHERE project_id = ${projectId} AND ${OPEN} RETURNING ${notify(sql`id`)}`.execute(trx);
+    await cancelErased(trx, projectId);
   });
   return await findErasure(db, projectId);
 }

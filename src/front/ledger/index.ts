@@ -13,24 +13,34 @@ export { completeJobs, type Completion } from "./completions.js";
 export { type Database, openDatabase, openMigrator } from "./database/database.js";
 export { faultOf, isSmall, migrate, readSchema } from "./database/schema.js";
 export type { Tables } from "./database/tables.js";
-export { endedJobs } from "./ended-jobs.js";
 export { askErasure, type Erasure, findErasure } from "./erasure.js";
 export { createFencing, type Fencing, FENCING_SECRET } from "./fencing.js";
 export { type FrontSummary, keepFrontPresence, listFronts } from "./fronts.js";
-export { type InsertedJob, insertJobs, type NewJob } from "./insert-jobs.js";
+export { type InsertedJob, insertJobs, insertRetry, type NewJob } from "./insert-jobs.js";
 export { startJanitor } from "./janitor.js";
-export { CANCELLED, OLDEST_SECONDS, OPEN, RUNNING_COUNT } from "./job-moves.js";
-export type { AnsweredJob, JobRecord } from "./job-record.js";
-export { findJob, type JobScope, listJobs } from "./job-records.js";
+export {
+  type AnsweredJob,
+  CANCELLED,
+  endedJobs,
+  findJob,
+  type JobRecord,
+  type JobScope,
+  listJobs,
+  OLDEST_SECONDS,
+  OPEN,
+  RUNNING_COUNT,
+} from "./job-records.js";
 export {
   cancelJob,
   closeAttempt,
   deleteJob,
+  type DeliveredCharge,
   failAttempt,
   findEnding,
   findLiveLease,
   findOwnLease,
   LEASE_MS,
+  letGoOfJob,
   recordProgress,
   releaseJob,
   renewLease,
@@ -47,14 +57,12 @@ export {
   type ProjectLimits,
   readKey,
 } from "./keys.js";
-export { isProject, MONTH_START, reserveSpending } from "./ledger.js";
-export { type DeliveredCharge, letGoOfJob } from "./let-go.js";
-export { createOutbox, type Outbox, type OutgoingJob } from "./outbox.js";
+export { createOutbox, type Outbox, type OutgoingJob, roomOf } from "./outbox.js";
 export { type CompletedRun, createPaceNotes, type MeasuredPace, readPaces } from "./paces.js";
 export { readPriceTable } from "./price-table.js";
 export { readSharedSecret } from "./shared-secret.js";
+export { isProject, MONTH_START, reserveSpending } from "./spending.js";
 export { readTotals, type Totals } from "./totals.js";
-export { roomOf, SERVED_TURN } from "./turns.js";
 export {
   CHARGE_GROUP,
   CHARGE_SUMS,

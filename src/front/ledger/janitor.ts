@@ -10,6 +10,7 @@ import type { Outbox } from "./outbox.js";
 import { startRepeating, type Repeating } from "../../core/async/repeating.js";
 import type { Tables } from "./database/tables.js";
 import { eraseProjects } from "./erasure.js";
+import { readStatement } from "./statements.js";
 import { rollUpUsage } from "./usage-rollup.js";
 import { rollUpTotals } from "./totals.js";
 import { forgetWorkers } from "./workers.js";
@@ -37,6 +38,10 @@ const BATCH = 200;
 /** After its job's end a worker stores nothing any more: its lease is over, and what was on its way has come. */
 const LATEST_FILE_MS = LEASE_MS + 60_000;
 
+const lapse = readStatement<object, object>("lapse");
+const republishAll = readStatement<object, object>("republish-all");
+const republish = readStatement<Pick<Waiting, "modality" | "model">, object>("republish");
+
 /** Keeps what is outside the ledger in step with it: messages, files, deadlines. Safe on every replica. */
 export async function startJanitor(options: JanitorOptions): Promise<Repeating> {
   const { database, log } = options;
@@ -45,13 +50,8 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
   await abandonReplies(db, [options.outbox.reportTo]);
   if (options.republishAll) {
     // With PGlite and an in-process queue the workers, too, ended with the last process.
-    if (database.engine === "pglite") {
-      await sql`UPDATE jobs SET lease_until = now() WHERE lease_until > now()`.execute(db);
-    }
-    await sql`INSERT INTO outbox (job_id)
-      SELECT id FROM jobs WHERE state IN ('queued', 'in_progress') AND released_at IS NOT NULL
-      ORDER BY seq
-      ON CONFLICT (job_id) DO UPDATE SET locked_until = now()`.execute(db);
+    if (database.engine === "pglite") await lapse(db, {});
+    await republishAll(db, {});
     options.outbox.wake();
   }
   const quietUntil = performance.now() + QUIET_MS;
@@ -109,23 +109,9 @@ async function republishLost({ database, broker, outbox }: JanitorOptions): Prom
       // A queue that cannot be asked may be gone with its messages.
       () => 0,
     );
-    if (ready < unleased) await requeue(database.kysely, modality, model);
+    if (ready < unleased) await republish(database.kysely, { modality, model });
   }
   outbox.wake();
-}
-
-async function requeue(db: Kysely<Tables>, modality: string, model: string): Promise<void> {
-  await sql`
-    WITH lost AS (
-      UPDATE jobs SET republish_after = now() + interval '60 seconds' WHERE id IN (
-        SELECT id FROM jobs WHERE state IN ('queued', 'in_progress')
-          AND modality = ${modality} AND model = ${model} AND republish_after <= now()
-          AND released_at IS NOT NULL
-          AND (lease_until IS NULL OR lease_until <= now())
-        ORDER BY seq LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
-      RETURNING id
-    )
-    INSERT INTO outbox (job_id) SELECT id FROM lost ON CONFLICT (job_id) DO NOTHING`.execute(db);
 }
 
 /** When an ended job's files go, as its index has it. */

@@ -1,7 +1,62 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
+import type { Artifact } from "../../core/artifact.js";
+import type { JobFailure, JobState } from "../../core/job.js";
+import type { Prices, Units, Usage } from "../../core/usage.js";
+import { listModalities } from "../../modalities/registry.js";
 import { nanoUsdOf } from "./amounts.js";
-import type { JobRecord } from "./job-record.js";
 import type { Tables } from "./database/tables.js";
+
+/** Has not ended. */
+export const OPEN = sql`state IN ('queued', 'in_progress')`;
+/** Of jobs: how many run. */
+export const RUNNING_COUNT = sql`count(*) FILTER (WHERE state = 'in_progress')::int`;
+/** Of jobs: for how many seconds the oldest queued one has waited; null where none waits. */
+export const OLDEST_SECONDS = sql`extract(epoch FROM
+  now() - min(created_at) FILTER (WHERE state = 'queued'))::double precision`;
+/** Of a failed job: its caller ended it. */
+export const CANCELLED = sql`failure ->> 'code' = 'cancelled'`;
+
+/** One job as its project sees it, read in one statement. */
+export interface JobRecord {
+  readonly seq: number;
+  readonly id: string;
+  readonly modality: string;
+  readonly model: string;
+  readonly request: unknown;
+  readonly state: JobState;
+  readonly progress: number;
+  readonly stage: string | null;
+  readonly tier: string;
+  readonly prices: Prices;
+  readonly quoted_units: Units;
+  readonly work: number;
+  readonly amount_nano_usd: number;
+  readonly failure: JobFailure | null;
+  readonly artifacts: readonly Artifact[];
+  readonly usage: Usage | null;
+  readonly output: unknown;
+  /** Read again after its answer: polled and stored jobs. */
+  readonly kept: boolean;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly expires_at: Date | null;
+  /** The download period is over, by the database's clock. */
+  readonly expired: boolean;
+  /** Seconds since the first attempt began. */
+  readonly running_seconds: number | null;
+  /** Queued jobs of the same model before this one, and their work. */
+  readonly jobs_ahead: number | null;
+  readonly work_ahead: number | null;
+  /** Null where nothing was charged. */
+  readonly charged_nano_usd: number | null;
+}
+
+/** What a caller who waited is answered from. */
+export type AnsweredJob = Pick<
+  JobRecord,
+  "id" | "state" | "failure" | "artifacts" | "usage" | "output" | "ended_at" | "expired"
+>;
 
 export interface JobScope {
   readonly projectId: string;
@@ -57,4 +112,18 @@ function selectJobs(
     ) ahead ON true
     WHERE j.project_id = ${projectId} AND j.modality = ${modality} AND j.deleted_at IS NULL
       ${restriction}`;
+}
+
+/**
+ * Jobs that ended from one time on and before another, as a subquery: in two parts, since each has an
+ * index by its end. The free jobs of the service's own count as well.
+ */
+export function endedJobs(
+  since: RawBuilder<unknown>,
+  until: RawBuilder<unknown> = sql`'infinity'`,
+): RawBuilder<unknown> {
+  const names = sql.join(listModalities().map(({ name }) => sql.lit(name)));
+  const within = sql`ended_at >= ${since} AND ended_at < ${until}`;
+  return sql`(SELECT * FROM jobs WHERE NOT kept AND ${within}
+    UNION ALL SELECT * FROM jobs WHERE kept AND modality IN (${names}) AND ${within})`;
 }

@@ -1,64 +1,53 @@
 import { sql, type Kysely } from "kysely";
 import type { JobFailure } from "../../core/job.js";
 import type { FailureReport, LeaseRef, ReleaseReport, WorkerOrders } from "../../core/reports.js";
-import { heldBy, inMs, notify, OPEN, UNLEASED } from "./job-moves.js";
+import type { Units } from "../../core/usage.js";
 import type { Tables } from "./database/tables.js";
-import { isDraining } from "./workers.js";
+import { readStatement } from "./statements.js";
 
 /**
- * The state machine, with `claims.ts` and `completions.ts`. Every move is one statement that names the
- * state it leaves and, for workers, the fencing token; no row means the move was not theirs to make.
- * All times are the database's.
+ * The moves of a job, but for its claim (`claims.ts`) and its completion (`completions.ts`). Each is one
+ * statement of `sql/` that names the state it leaves and, for workers, the fencing token; no row means
+ * the move was not theirs to make. All times are the database's. docs/job-states.md draws them.
  */
 
 export const LEASE_MS = 30_000;
 /** The crash that ends a job. */
-const MAX_CRASHES = 3;
+const MOST_CRASHES = 3;
 /** Leases that may lapse in silence before the job is given up: a broker restart makes one each. */
-export const MAX_LAPSES = 25;
+export const MOST_LAPSES = 25;
 export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000] as const;
-/** A retry publishes itself; the janitor steps in when it has not shown up by then. */
-const RETRY_GRACE_MS = 180_000;
 
 type Executor = Kysely<Tables>;
+type OwnedJob = { readonly jobId: string; readonly projectId: string };
+type Id = { readonly id: string };
 
-/** Milliseconds another worker still holds the job; undefined when nobody can run it any more. */
-export async function findLiveLease(db: Executor, jobId: string): Promise<number | undefined> {
-  const { rows } = await sql<{ ms: number }>`
-    SELECT (extract(epoch FROM lease_until - now()) * 1000)::int AS ms FROM jobs
-    WHERE id = ${jobId} AND ${OPEN} AND lease_until > now()`.execute(db);
-  return rows[0]?.ms;
+const CANCELLED_BY_OWNER = failureOf("cancelled", "The job was cancelled.");
+
+function failureOf(code: JobFailure["code"], message: string): string {
+  return JSON.stringify({ code, message } satisfies JobFailure);
 }
 
-/** Milliseconds for which this very claim still has the job; undefined where it has not. */
-export async function findOwnLease(db: Executor, lease: LeaseRef): Promise<number | undefined> {
-  const { rows } = await sql<{ ms: number }>`
-    SELECT (extract(epoch FROM lease_until - now()) * 1000)::int AS ms FROM jobs
-    WHERE ${heldBy(lease)} AND lease_until > now()`.execute(db);
-  return rows[0]?.ms;
-}
+const renew = readStatement<LeaseRef & { readonly leaseMs: number }, WorkerOrders>("renew");
 
 /** What its worker is to do besides; undefined where the lease is not held. */
 export async function renewLease(db: Executor, lease: LeaseRef): Promise<WorkerOrders | undefined> {
-  const { rows } = await sql<WorkerOrders>`
-    UPDATE jobs SET lease_until = ${inMs(LEASE_MS)}
-    WHERE ${heldBy(lease)} AND lease_until IS NOT NULL
-    RETURNING ${isDraining(sql`worker_id`)} AS drain`.execute(db);
-  return rows[0];
+  return (await renew(db, { ...lease, leaseMs: LEASE_MS }))[0];
 }
 
-/** Progress never falls, and stays below 100 until the file can be downloaded. */
+const progress = readStatement<
+  LeaseRef & { readonly percent: number; readonly stage: string },
+  object
+>("progress");
+
+/** Whether the lease is held. Progress never falls, and stays below 100 percent until the end. */
 export async function recordProgress(
   db: Executor,
   lease: LeaseRef,
-  progress: { readonly percent: number; readonly stage: string },
+  { percent, stage }: { readonly percent: number; readonly stage: string },
 ): Promise<boolean> {
-  const percent = Math.max(0, Math.min(99, Math.floor(progress.percent)));
-  const { rows } = await sql`
-    UPDATE jobs SET progress = greatest(progress, ${percent}::int), stage = ${progress.stage}::text
-    WHERE ${heldBy(lease)} AND lease_until IS NOT NULL
-    RETURNING ${notify(sql`id`)}`.execute(db);
-  return rows.length === 1;
+  const whole = Math.max(0, Math.min(99, Math.floor(percent)));
+  return (await progress(db, { ...lease, percent: whole, stage })).length === 1;
 }
 
 export interface FailedAttempt {
@@ -68,110 +57,147 @@ export interface FailedAttempt {
   readonly setbacks: number;
 }
 
+interface Failing extends LeaseRef {
+  readonly blame: number;
+  readonly failure: string;
+  readonly gpuMs: number;
+  readonly isRetryable: boolean;
+  readonly mostCrashes: number;
+}
+
+const fail = readStatement<Failing, FailedAttempt>("fail");
+
 /** Another attempt, or the end: decided by the crashes counted before. */
 export async function failAttempt(
   db: Executor,
-  report: FailureReport,
+  { jobId, token, failure, gpuMs, retryable: isRetryable }: FailureReport,
   blamed: boolean,
 ): Promise<FailedAttempt | undefined> {
-  const blame = blamed ? 1 : 0;
-  const again = sql`(${report.retryable}::boolean AND crashes + ${blame}::int < ${MAX_CRASHES})`;
-  const { rows } = await sql<FailedAttempt>`
-    WITH failed AS (
-      UPDATE jobs SET crashes = crashes + ${blame}::int, lease_until = NULL, worker_id = NULL,
-        state = CASE WHEN ${again} THEN state ELSE 'failed' END,
-        failure = CASE WHEN ${again} THEN NULL ELSE ${JSON.stringify(report.failure)}::jsonb END,
-        ended_at = CASE WHEN ${again} THEN NULL ELSE now() END,
-        republish_after = ${inMs(RETRY_GRACE_MS)}
-      WHERE ${heldBy(report)} AND lease_until IS NOT NULL
-      RETURNING id, state, crashes
-    ), noted AS (
-      ${endAttempt(report, report.failure.code, report.gpuMs)}
-    )
-    SELECT state, crashes, ${notify(sql`id`)}, ${countSetbacks(report.jobId)} + 1 AS setbacks
-    FROM failed`.execute(db);
-  return rows[0];
+  const [failed] = await fail(db, {
+    jobId,
+    token,
+    blame: blamed ? 1 : 0,
+    failure: JSON.stringify(failure),
+    gpuMs: Math.round(gpuMs),
+    isRetryable,
+    mostCrashes: MOST_CRASHES,
+  });
+  return failed;
 }
 
-/** As it was before the statement. */
-function countSetbacks(jobId: string) {
-  return sql`(SELECT count(*)::int FROM attempts WHERE job_id = ${jobId}
-    AND outcome IN ('worker_fault', 'store_unavailable'))`;
+interface Releasing extends LeaseRef {
+  readonly checkpoint: string | null;
+  readonly gpuMs: number;
+  readonly leaseMs: number;
 }
+
+const release = readStatement<Releasing, Id>("release");
 
 /** Gives the lease back without blame; the public state stays. */
-export async function releaseJob(db: Executor, report: ReleaseReport): Promise<boolean> {
-  const checkpoint = report.checkpoint === null ? null : JSON.stringify(report.checkpoint);
-  const { rows } = await sql`
-    WITH released AS (
-      UPDATE jobs SET lease_until = NULL, worker_id = NULL, preemptions = preemptions + 1,
-        checkpoint = coalesce(${checkpoint}::jsonb, checkpoint), republish_after = ${inMs(LEASE_MS)}
-      WHERE ${heldBy(report)} AND lease_until IS NOT NULL
-      RETURNING id
-    ), noted AS (
-      ${endAttempt(report, "preempted", report.gpuMs)}
-    )
-    SELECT id, ${notify(sql`id`)} FROM released`.execute(db);
+export async function releaseJob(
+  db: Executor,
+  { jobId, token, checkpoint, gpuMs }: ReleaseReport,
+): Promise<boolean> {
+  const rows = await release(db, {
+    jobId,
+    token,
+    checkpoint: checkpoint === null ? null : JSON.stringify(checkpoint),
+    gpuMs: Math.round(gpuMs),
+    leaseMs: LEASE_MS,
+  });
   return rows.length === 1;
 }
+
+const cancel = readStatement<OwnedJob & { readonly failure: string }, Id>("cancel");
 
 /** Ends an open job at once; its worker learns of it at the next heartbeat and is not charged for. */
 export async function cancelJob(db: Executor, jobId: string, projectId: string): Promise<boolean> {
-  const failure: JobFailure = { code: "cancelled", message: "The job was cancelled." };
-  const { rows } = await sql`
-    UPDATE jobs SET state = 'failed', failure = ${JSON.stringify(failure)}::jsonb,
-      ended_at = now(), lease_until = NULL, worker_id = NULL
-    WHERE id = ${jobId} AND project_id = ${projectId} AND ${OPEN}
-    RETURNING id, ${notify(sql`id`)}`.execute(db);
-  return rows.length === 1;
+  return (await cancel(db, { jobId, projectId, failure: CANCELLED_BY_OWNER })).length === 1;
 }
+
+/** What of an answer was written to its caller's connection, and its price. */
+export interface DeliveredCharge {
+  readonly units: Units;
+  readonly amountNanoUsd: number;
+}
+
+export interface LetGo {
+  /** It still ran: its worker is to be told. */
+  readonly wasOpen: boolean;
+  /** The delivered part was charged by this call. */
+  readonly isCharged: boolean;
+}
+
+interface LettingGo extends OwnedJob {
+  readonly failure: string;
+  readonly units: string;
+  readonly amountNanoUsd: number;
+  readonly isDelivered: boolean;
+}
+
+const letGo = readStatement<LettingGo, LetGo>("let-go");
+
+/** Ends a job whose caller has gone, and charges once for what was delivered of its answer. */
+export async function letGoOfJob(
+  db: Executor,
+  { charge: { units, amountNanoUsd }, ...job }: OwnedJob & { readonly charge: DeliveredCharge },
+): Promise<LetGo> {
+  const [left] = await letGo(db, {
+    ...job,
+    failure: CANCELLED_BY_OWNER,
+    units: JSON.stringify(units),
+    amountNanoUsd,
+    isDelivered: Object.values(units).some((count) => count > 0),
+  });
+  return left ?? { wasOpen: false, isCharged: false };
+}
+
+const abandon = readStatement<
+  { readonly addresses: readonly string[]; readonly failure: string },
+  object
+>("abandon");
 
 /** Ends the jobs whose callers waited at these addresses; resolves to how many there were. */
 export async function abandonReplies(db: Executor, addresses: readonly string[]): Promise<number> {
-  const failure: JobFailure = { code: "cancelled", message: "The job's caller has gone." };
-  const { rows } = await sql`
-    UPDATE jobs SET state = 'failed', failure = ${JSON.stringify(failure)}::jsonb,
-      ended_at = now(), lease_until = NULL, worker_id = NULL
-    WHERE report_to = ANY(${addresses}::text[]) AND ${OPEN}
-    RETURNING ${notify(sql`id`)}`.execute(db);
-  return rows.length;
+  const failure = failureOf("cancelled", "The job's caller has gone.");
+  return (await abandon(db, { addresses, failure })).length;
 }
+
+const erase = readStatement<{ readonly projectId: string; readonly failure: string }, object>(
+  "erase",
+);
+
+/** Ends the open jobs of a project that is erased. */
+export async function cancelErased(db: Executor, projectId: string): Promise<void> {
+  await erase(db, { projectId, failure: failureOf("cancelled", "The project was erased.") });
+}
+
+const hide = readStatement<OwnedJob, Id>("delete");
 
 /** Hides a job and forgets its request and output; the janitor drops the row a day later. */
 export async function deleteJob(db: Executor, jobId: string, projectId: string): Promise<boolean> {
-  const { rows } = await sql`
-    UPDATE jobs SET deleted_at = now(), request = '{}', output = NULL, idempotency_key = NULL,
-      artifacts = '[]'
-    WHERE id = ${jobId} AND project_id = ${projectId} AND deleted_at IS NULL AND NOT (${OPEN})
-    RETURNING id, ${notify(sql`id`)}`.execute(db);
-  return rows.length === 1;
+  return (await hide(db, { jobId, projectId })).length === 1;
 }
+
+const withdraw = readStatement<{ readonly jobId: string }, Id>("withdraw");
 
 /** Takes back a job the broker never confirmed; false when a worker holds it after all. */
 export async function withdrawJob(db: Executor, jobId: string): Promise<boolean> {
-  const { rows } = await sql`
-    DELETE FROM jobs WHERE id = ${jobId} AND state = 'queued' AND token = 0 RETURNING id`.execute(
-    db,
-  );
-  return rows.length === 1;
+  return (await withdraw(db, { jobId })).length === 1;
 }
+
+const expire = readStatement<
+  { readonly late: string; readonly lost: string; readonly mostLapses: number },
+  Id
+>("expire");
 
 /** Fails open jobs nobody holds that may not start any more; returns their ids. */
 export async function failOverdueJobs(db: Executor): Promise<string[]> {
-  const late: JobFailure = {
-    code: "deadline_exceeded",
-    message: "The job could not be started in time.",
-  };
-  const lost: JobFailure = {
-    code: "lease_lost",
-    message: "The job was given up: its workers kept disappearing.",
-  };
-  const { rows } = await sql<{ id: string }>`
-    UPDATE jobs SET state = 'failed', ended_at = now(), lease_until = NULL, worker_id = NULL,
-      failure = CASE WHEN deadline_at <= now() THEN ${JSON.stringify(late)}::jsonb
-        ELSE ${JSON.stringify(lost)}::jsonb END
-    WHERE ${OPEN} AND ${UNLEASED} AND (deadline_at <= now() OR lapses >= ${MAX_LAPSES})
-    RETURNING id, ${notify(sql`id`)}`.execute(db);
+  const rows = await expire(db, {
+    late: failureOf("deadline_exceeded", "The job could not be started in time."),
+    lost: failureOf("lease_lost", "The job was given up: its workers kept disappearing."),
+    mostLapses: MOST_LAPSES,
+  });
   return rows.map(({ id }) => id);
 }
 
@@ -182,23 +208,37 @@ export interface JobEnding {
   readonly held: boolean;
   /** Where a checkpoint lies that the next attempt resumes from. */
   readonly checkpoint_id: string | null;
+  /** Milliseconds that the lease still lasts; null where nobody has one. */
+  readonly lease_ms: number | null;
 }
 
 /** What became of a job whose report moved nothing. */
 export async function findEnding(db: Executor, jobId: string): Promise<JobEnding | undefined> {
   const { rows } = await sql<JobEnding>`
     SELECT state, token, failure, lease_until IS NOT NULL AS held,
-      checkpoint->>'id' AS checkpoint_id FROM jobs
-    WHERE id = ${jobId}`.execute(db);
+      checkpoint->>'id' AS checkpoint_id, CASE WHEN ended_at IS NULL AND lease_until > now()
+        THEN (extract(epoch FROM lease_until - now()) * 1000)::int END AS lease_ms
+    FROM jobs WHERE id = ${jobId}`.execute(db);
   return rows[0];
 }
 
-/** Notes the GPU time of an attempt whose job ended without it. */
-export async function closeAttempt(db: Executor, report: FailureReport): Promise<void> {
-  await endAttempt(report, report.failure.code, report.gpuMs).execute(db);
+/** Milliseconds a worker still holds the job; undefined where none does. */
+export async function findLiveLease(db: Executor, jobId: string): Promise<number | undefined> {
+  return (await findEnding(db, jobId))?.lease_ms ?? undefined;
 }
 
-function endAttempt({ jobId, token }: LeaseRef, outcome: string, gpuMs: number) {
-  return sql`UPDATE attempts SET outcome = ${outcome}, gpu_ms = ${Math.round(gpuMs)}::bigint,
-    ended_at = now() WHERE job_id = ${jobId} AND token = ${token} AND outcome IS NULL`;
+/** Milliseconds for which this very claim still has the job; undefined where it has not. */
+export async function findOwnLease(db: Executor, lease: LeaseRef): Promise<number | undefined> {
+  const job = await findEnding(db, lease.jobId);
+  return job?.token === lease.token ? (job.lease_ms ?? undefined) : undefined;
+}
+
+/** Notes the GPU time of an attempt whose job ended without it. */
+export async function closeAttempt(
+  db: Executor,
+  { jobId, token, failure, gpuMs }: FailureReport,
+): Promise<void> {
+  await sql`UPDATE attempts SET outcome = ${failure.code}, gpu_ms = ${Math.round(gpuMs)}::bigint,
+      ended_at = now()
+    WHERE job_id = ${jobId} AND token = ${token} AND outcome IS NULL`.execute(db);
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { sql } from "kysely";
+import { sql, type Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { Artifact } from "../../core/artifact.js";
 import type { Job } from "../../core/job.js";
@@ -7,7 +7,8 @@ import type { Broker } from "../../queue/index.js";
 import type { Database } from "./database/database.js";
 import { startRepeating } from "../../core/async/repeating.js";
 import { together } from "../../core/async/together.js";
-import { listWaitingLanes, releaseNext, roomOf } from "./turns.js";
+import type { Tables } from "./database/tables.js";
+import { readStatement } from "./statements.js";
 
 /** What the queue needs of an accepted job. */
 export interface OutgoingJob {
@@ -22,6 +23,30 @@ export interface OutgoingJob {
   readonly traceparent: string | null;
   readonly project_id: string;
 }
+
+/** Jobs that one queue serves. */
+interface Lane {
+  readonly modality: string;
+  readonly model: string;
+}
+
+interface LaneWindow extends Lane {
+  /** Most released jobs that nobody has claimed yet. */
+  readonly room: number;
+}
+
+/**
+ * Messages ahead of the workers for each job that a model runs at once. The broker's queue is first in,
+ * first out, so it holds a few only and the ledger the rest.
+ */
+const READY_PER_SLOT = 4;
+
+export function roomOf(concurrency: number): number {
+  return READY_PER_SLOT * concurrency;
+}
+
+/** Puts the next jobs of a lane into the outbox, as many as there is room for. */
+const releaseNext = readStatement<LaneWindow, object>("queue-next");
 
 /** Brings accepted jobs to the broker: confirmed, then forgotten. */
 export interface Outbox {
@@ -106,6 +131,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
 async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promise<void> {
   for (const lane of await listWaitingLanes(database.kysely))
     await releaseNext(database.kysely, { ...lane, room: roomOf(concurrencyOf(lane.model)) });
+}
+
+/** Lanes whose jobs wait in the ledger for their turn. */
+async function listWaitingLanes(db: Kysely<Tables>): Promise<Lane[]> {
+  const { rows } = await sql<Lane>`SELECT DISTINCT modality, model FROM jobs
+    WHERE ended_at IS NULL AND released_at IS NULL`.execute(db);
+  return rows;
 }
 
 /**

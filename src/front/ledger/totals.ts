@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
-import { endedJobs } from "./ended-jobs.js";
+import { endedJobs } from "./job-records.js";
 import type { Tables } from "./database/tables.js";
 
 /** Jobs of one kind that ended, ever: those whose rows are gone as well. */

@@ -23,7 +23,7 @@ export interface WorkerJob {
 const ABSENT_MS = 15_000;
 
 /** Whether an operator wants the worker of this name drained, as SQL. */
-export function isDraining(workerId: RawBuilder<unknown>): RawBuilder<boolean> {
+function isDraining(workerId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`EXISTS (SELECT FROM drained_workers WHERE drained_workers.id = ${workerId})`;
 }
 

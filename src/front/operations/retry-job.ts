@@ -1,6 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { JobError } from "../../core/errors.js";
-import { nanoUsdOf, reserveSpending, SERVED_TURN, type Tables } from "../ledger/index.js";
+import { insertRetry, nanoUsdOf, reserveSpending, type Tables } from "../ledger/index.js";
 import { unknownJob } from "./job-summaries.js";
 
 /** The job that does over what a failed one did not. */
@@ -39,16 +39,7 @@ export async function retryJob(
       monthlyLimitMicroUsd: failed.monthly_limit_micro_usd,
     };
     await reserveSpending(trx, project, failed.amount_nano_usd);
-    await sql`
-      WITH lane AS (SELECT modality, model FROM jobs WHERE id = ${id})
-      INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, tier, kept, prices,
-        quoted_units, work, amount_nano_usd, amount_micro_usd, body_hash, turn, webhook_url, webhook_at, deadline_at,
-        republish_after)
-      SELECT ${newId}, project_id, api_key_id, modality, model, request, tier, kept, prices,
-        quoted_units, work, amount_nano_usd, amount_micro_usd, body_hash, (SELECT ${SERVED_TURN} FROM lane),
-        webhook_url, CASE WHEN webhook_url IS NOT NULL THEN now() END,
-        now() + (deadline_at - created_at), now() + interval '60 seconds'
-      FROM jobs WHERE id = ${id}`.execute(trx);
+    await insertRetry(trx, { jobId: id, newId });
     return { id: newId, retryOf: id };
   });
 }

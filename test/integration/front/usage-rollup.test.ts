@@ -10,7 +10,7 @@ import { LIST_PRICES } from "#framemill/core/prices.js";
 import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
 import { projectDefaults } from "#framemill/front/front.js";
 import { createKeys, type Keys } from "#framemill/front/ledger/keys.js";
-import { reserveSpending } from "#framemill/front/ledger/ledger.js";
+import { reserveSpending } from "#framemill/front/ledger/spending.js";
 import { readChargeTotals, rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
 import { summariseUsage, type UsageQuery } from "#framemill/front/operations/usage-summaries.js";
 import { createPostgres, dropPostgres, ENGINE, type Account } from "../../support/front-harness.js";
