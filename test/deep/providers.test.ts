@@ -60,8 +60,8 @@ async function sample(path: string, providers: readonly string[]) {
   return JSON.parse(stdout) as [chained: number[], single: number[], stayed: number];
 }
 
-function deviation(ours: readonly number[], theirs: readonly number[]): number {
-  return Math.max(...ours.map((value, at) => Math.abs(value - (theirs[at] ?? Number.NaN))));
+function deviation(actual: readonly number[], expected: readonly number[]): number {
+  return Math.max(...actual.map((value, at) => Math.abs(value - (expected[at] ?? Number.NaN))));
 }
 
 describe("execution providers", () => {
@@ -90,9 +90,9 @@ describe("execution providers", () => {
     });
 
     test("WebGPU gives the processor's numbers", { timeout: 120_000 }, async () => {
-      const [ours, theirs] = [await embed(["webgpu"]), await embed(["cpu"])];
-      expect(ours).toHaveLength(theirs.length);
-      const off = ours.map((value, index) => Math.abs(value - (theirs[index] ?? Number.NaN)));
+      const [actual, expected] = [await embed(["webgpu"]), await embed(["cpu"])];
+      expect(actual).toHaveLength(expected.length);
+      const off = actual.map((value, index) => Math.abs(value - (expected[index] ?? Number.NaN)));
       expect(Math.max(...off)).toBeLessThan(1e-4);
     });
 
@@ -101,12 +101,12 @@ describe("execution providers", () => {
       try {
         const path = join(folder, "model.onnx");
         writeGroupedAttentionGraph(path);
-        const [theirs, none] = await decode(path, ["cpu"]);
-        const [ours, stayed] = await decode(path, ["webgpu", "cpu"]);
+        const [expected, none] = await decode(path, ["cpu"]);
+        const [actual, stayed] = await decode(path, ["webgpu", "cpu"]);
         expect([none, stayed]).toEqual([0, 4]);
-        const off = ours.map((value, index) => Math.abs(value - (theirs[index] ?? Number.NaN)));
+        const off = actual.map((value, index) => Math.abs(value - (expected[index] ?? Number.NaN)));
         expect(Math.max(...off)).toBeLessThan(1e-4);
-        expect(ours).toHaveLength(theirs.length);
+        expect(actual).toHaveLength(expected.length);
       } finally {
         await rm(folder, { recursive: true });
       }
@@ -117,13 +117,13 @@ describe("execution providers", () => {
       try {
         const path = join(folder, "step.onnx");
         writeStepGraph(DENOISER, path);
-        const [theirs, , none] = await sample(path, ["cpu"]);
+        const [expected, , none] = await sample(path, ["cpu"]);
         const [chained, single, stayed] = await sample(path, ["webgpu", "cpu"]);
         expect([none, stayed]).toEqual([0, 3]);
         expect(chained).toEqual(single);
-        expect(chained).toHaveLength(theirs.length);
+        expect(chained).toHaveLength(expected.length);
         // Of values up to 4: states that no prompt has make the denoiser magnify differences.
-        expect(deviation(chained, theirs)).toBeLessThan(1e-2);
+        expect(deviation(chained, expected)).toBeLessThan(1e-2);
       } finally {
         await rm(folder, { recursive: true });
       }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Chunk } from "#framemill/core/events.js";
 import type { Exchange, Modality, ModelInfo, Pipeline } from "#framemill/core/modality.js";
 
-/** One request through a pipeline, as the front would see it: the pipeline runs when it is heard. */
+/** One request through a pipeline, as the front would see it: the pipeline runs when its answer is read. */
 export function exchangeOf<Request, Output>(
   modality: Modality<string, Request, Output>,
   options: {

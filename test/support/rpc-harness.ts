@@ -4,7 +4,7 @@ import type { Artifact } from "#framemill/core/artifact.js";
 import type { CompletionReport, ProgressReport } from "#framemill/core/reports.js";
 import type { ReportHandlers } from "#framemill/rpc/report-server.js";
 
-/** A front that says yes, remembers what it was told, and can be given other answers. */
+/** A front that says yes, remembers what was reported, and can be given other answers. */
 export interface FakeFront extends ReportHandlers {
   readonly calls: (readonly [name: string, ...rest: unknown[]])[];
   readonly reports: ProgressReport[];

@@ -271,9 +271,9 @@ function logitsOf({ graph, decoder }: Body, letters: string): string {
     const kept = keepsLogits ? lastOf(graph, value) : value;
     return graph.node("Unsqueeze", [kept, graph.integers([2])]);
   };
-  const wanted = graph.node("Add", [letters, graph.floats([], [firstLetter])]);
+  const expected = graph.node("Add", [letters, graph.floats([], [firstLetter])]);
   const all = graph.floats([size], (id) => id);
-  const distances = graph.node("Abs", [graph.node("Sub", [all, column(wanted)])]);
+  const distances = graph.node("Abs", [graph.node("Sub", [all, column(expected)])]);
   const ends = graph.floats([size], (id) => (id === stop ? 1_000 : 0));
   const ending = graph.node("Mul", [column(cast(graph, said, "float32")), ends]);
   return cast(graph, graph.node("Sub", [ending, distances]), type);

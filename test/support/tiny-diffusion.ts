@@ -40,7 +40,7 @@ export interface TinyDenoiser {
   readonly contextFeatures: number;
   readonly timestep: { readonly dims: Dims; readonly weight: number };
   readonly vectors?: Readonly<Record<string, TinyVector>>;
-  /** Where the sample is tokens: how it is told their places. */
+  /** Where the sample is tokens: the input with their places. */
   readonly places?: TinyPlaces;
   /** Of all inputs but places. */
   readonly type?: ElementType;

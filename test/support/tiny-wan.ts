@@ -89,9 +89,9 @@ function promptGraph(): Graph {
   const mask = asFloats(graph, "attention_mask", "int64", dims);
   const after = graph.node("Add", [ids, graph.floats([], [1])]);
   const seen = graph.node("ReduceSum", [mask, graph.integers([1])]);
-  const told = graph.node("Mul", [seen, graph.floats([], [SEEN_SHARE])]);
+  const count = graph.node("Mul", [seen, graph.floats([], [SEEN_SHARE])]);
   const tokens = graph.node("Mul", [after, graph.floats([], [TOKEN_SHARE])]);
-  const column = graph.node("Unsqueeze", [graph.node("Add", [tokens, told]), graph.integers([2])]);
+  const column = graph.node("Unsqueeze", [graph.node("Add", [tokens, count]), graph.integers([2])]);
   const states = graph.node("Mul", [column, graph.floats([TEXT_FEATURES], () => 1)]);
   graph.output("last_hidden_state", "float32", [...dims, TEXT_FEATURES], states);
   return graph;
@@ -108,8 +108,8 @@ function transformerGraph(transformer: TinyTransformer): Graph {
   const time = times(asFloats(graph, "timestep", type, timestep), timestepShare);
   const states = [batch, "sequence_length", TEXT_FEATURES];
   const prompt = readingOf(graph, asFloats(graph, "encoder_hidden_states", type, states), [1, 2]);
-  const told = graph.node("Add", [graph.node("Add", [prompt, time]), graph.floats([], [own])]);
-  const offset = graph.node("Reshape", [told, graph.integers([-1, 1, 1, 1, 1])]);
+  const reading = graph.node("Add", [graph.node("Add", [prompt, time]), graph.floats([], [own])]);
+  const offset = graph.node("Reshape", [reading, graph.integers([-1, 1, 1, 1, 1])]);
   graph.output("sample", type, dims, cast(graph, graph.node("Add", [sample, offset]), type));
   return graph;
 }

@@ -106,7 +106,7 @@ function transcribe(
   });
 }
 
-/** What a run ended with, the progress that it told, and the pieces that it streamed. */
+/** What a run ended with, the progress that it reported, and the pieces that it streamed. */
 export async function outputOf(events: Events) {
   const all = await collect(events);
   const last = all.at(-1);

@@ -34,22 +34,22 @@ export interface Written {
   readonly usage: TextUsage | undefined;
 }
 
-export interface Hearing {
+export interface WriteOptions {
   readonly signal?: AbortSignal;
-  /** Told of every event as it comes. */
-  readonly heard?: (event: TextEvent) => void;
+  /** Called with every event as it comes. */
+  readonly onEvent?: (event: TextEvent) => void;
 }
 
 /** What an engine writes, greedily where the job says nothing else; text and ids are the first choice's. */
 export async function writeText(
   engine: TextEngine,
   job: Partial<TextJob>,
-  { signal = new AbortController().signal, heard }: Hearing = {},
+  { signal = new AbortController().signal, onEvent }: WriteOptions = {},
 ): Promise<Written> {
   const parts: TextPart[] = [];
   let usage: TextUsage | undefined;
   for await (const event of engine.generate({ ...JOB, ...job }, signal)) {
-    heard?.(event);
+    onEvent?.(event);
     if (event.type === "end") usage = event.usage;
     else parts.push(event);
   }

@@ -25,7 +25,7 @@ import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 
 const MINUTE_MS = 60_000;
 const CLIPS = 20;
-/** Clips that are waited for; the others are cancelled once callers have been heard. */
+/** Clips that are waited for; the others are cancelled once callers have been served. */
 const ENDED_CLIPS = countOf({ short: 1, full: CLIPS });
 const WORDS = countOf({ short: 10, full: 100 });
 /** Callers without a pause beside one clip. */
@@ -103,7 +103,7 @@ describe("callers on the line, and clips that wait", () => {
   };
 
   it(
-    "T34: are heard between two steps of a clip, and every clip ends",
+    "T34: are served between two steps of a clip, and every clip ends",
     { timeout: 30 * MINUTE_MS },
     async () => {
       const stepSeconds = await longestStep(folder);
@@ -148,8 +148,8 @@ describe("callers on the line, and clips that wait", () => {
       const isSoon = waited <= limitOf(own + stepSeconds);
       // Callers and clip share the processors once it has waited for as long as it may.
       const isBounded = most <= limitOf(2 * (2 * ownSeconds) + MOST_WAIT_S);
-      const areHeard = whileClipsRan >= WORDS / 2 && isSoon;
-      const holds = areHeard && isBounded && completed === ENDED_CLIPS;
+      const areServed = whileClipsRan >= WORDS / 2 && isSoon;
+      const holds = areServed && isBounded && completed === ENDED_CLIPS;
       await noteVerdict({
         promise: "T34",
         injected: `${WORDS} words of speech beside ${CLIPS} queued clips of ${ownSeconds.toFixed(1)} s`,

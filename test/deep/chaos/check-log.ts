@@ -4,7 +4,7 @@ import type { LedgerRow, LogEvent } from "./event-log.js";
 export interface Findings {
   /** Accepted, and not in the ledger. */
   readonly lost: number;
-  /** In the ledger, and its asker was told of another, or of none. */
+  /** In the ledger, and its caller saw another, or none. */
   readonly unasked: number;
   /** In the ledger, and without an end. */
   readonly stuck: number;

@@ -135,10 +135,10 @@ it(
       holds: Object.values(limits).every(Boolean),
     });
     expect(limits).toEqual({ scrape: true, usage: true, embeddings: true, creations: true });
-    const told = await scrape(grown);
-    expect(told).toContain("framemill_ledger_up 1");
-    expect(told).toContain("framemill_ledger_history_up 1");
-    expect(told).toContain(`framemill_attempts{outcome="lost"} ${JOBS / 50}`);
+    const metrics = await scrape(grown);
+    expect(metrics).toContain("framemill_ledger_up 1");
+    expect(metrics).toContain("framemill_ledger_history_up 1");
+    expect(metrics).toContain(`framemill_attempts{outcome="lost"} ${JOBS / 50}`);
   },
 );
 

@@ -161,9 +161,9 @@ async function endedBy(
   connections: readonly ReturnType<typeof open>[],
   timeoutMs: number,
 ): Promise<string[]> {
-  const late = sleep(timeoutMs, undefined, { ref: false });
+  const timeout = sleep(timeoutMs, undefined, { ref: false });
   const answers = await Promise.all(
-    connections.map(({ ended }) => Promise.race([ended, late.then(() => undefined)])),
+    connections.map(({ ended }) => Promise.race([ended, timeout.then(() => undefined)])),
   );
   for (const { socket } of connections) socket.destroy();
   return answers.flatMap((answer) => (answer?.startsWith("HTTP/1.1 408") === true ? [answer] : []));

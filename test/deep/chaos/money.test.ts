@@ -109,9 +109,11 @@ const EVER = "2020-01-01T00:00:00Z";
 async function compareSums(): Promise<string[]> {
   const { kysely } = database;
   const faults: string[] = [];
-  const compare = (what: string, told: Sum, right: Sum) => {
-    if (told.jobs !== right.jobs || told.nano !== right.nano)
-      faults.push(`${what}: ${told.jobs} / ${told.nano}, ledger ${right.jobs} / ${right.nano}`);
+  const compare = (what: string, reported: Sum, right: Sum) => {
+    if (reported.jobs !== right.jobs || reported.nano !== right.nano)
+      faults.push(
+        `${what}: ${reported.jobs} / ${reported.nano}, ledger ${right.jobs} / ${right.nano}`,
+      );
   };
   const all = await sumLedger();
   const { charges, nanoUsd } = await readChargeTotals(kysely);
@@ -140,19 +142,19 @@ async function compareInvoices(): Promise<{ wrong: string[]; invoices: number; o
       sum(coalesce(amount_nano_usd, amount_micro_usd * 1000))::text AS nano
     FROM charges GROUP BY 1, 2`,
   );
-  const told = new Map<string, number>();
+  const sentCents = new Map<string, number>();
   for (const month of new Set(rows.map((row) => row.month)))
     for (const { projectId, amountCents } of (await readInvoices(database.kysely, { month }))
       .invoices)
-      told.set(`${month} ${projectId}`, amountCents);
+      sentCents.set(`${month} ${projectId}`, amountCents);
   const wrong = rows.flatMap(({ month, project_id: project, nano }) => {
     const cents = Number((BigInt(nano) + 5_000_000n) / 10_000_000n);
-    const sent = told.get(`${month} ${project}`);
+    const sent = sentCents.get(`${month} ${project}`);
     return sent === cents ? [] : [`${month} ${project}: ${sent}, ledger ${cents}`];
   });
   const exact = rows.reduce((sum, { nano }) => sum + Number(nano), 0) / 1e7;
-  const invoiced = [...told.values()].reduce((sum, cents) => sum + cents, 0);
-  return { wrong, invoices: told.size, offCents: Math.abs(invoiced - exact) };
+  const invoiced = [...sentCents.values()].reduce((sum, cents) => sum + cents, 0);
+  return { wrong, invoices: sentCents.size, offCents: Math.abs(invoiced - exact) };
 }
 
 it("T36: sums of random charges reconcile to the nano-dollar, and invoices to the cent", async () => {

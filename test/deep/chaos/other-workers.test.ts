@@ -125,12 +125,12 @@ describe("workers unlike each other", () => {
         const mine = answer.lease.token;
         await reporter.release({ jobId: id, token: mine, checkpoint: null, gpuMs: 0 });
       }
-      const [next] = await service.query<{ late: number }>(
-        `SELECT extract(epoch FROM started_at - $3::timestamptz)::float8 * 1000 AS late
+      const [next] = await service.query<{ delayMs: number }>(
+        `SELECT extract(epoch FROM started_at - $3::timestamptz)::float8 * 1000 AS "delayMs"
           FROM attempts WHERE job_id = $1 AND token = $2`,
         [id, token + 1, until],
       );
-      if (next !== undefined) return next.late;
+      if (next !== undefined) return next.delayMs;
       await sleep(50);
     }
   }

@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 
 type Call = () => Promise<unknown>;
 
-describe("calls that come again, late and out of order", () => {
+describe("reports that arrive again, late and out of order", () => {
   let harness: Harness;
   let reporters: readonly GrpcReporter[];
   beforeAll(async () => {

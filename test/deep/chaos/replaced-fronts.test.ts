@@ -210,7 +210,7 @@ describe("fronts that are replaced under another address", () => {
       Math.max(...held) <= SLOT_MS && comingBack === 0 && unclean === 0 && ratio <= RATIO;
     await noteVerdict({
       promise: "T21",
-      injected: `${ROUNDS} fronts killed or told to leave and replaced under another address, each with ${JOBS} callers`,
+      injected: `${ROUNDS} fronts killed or sent SIGTERM and replaced under another address, each with ${JOBS} callers`,
       counted: `slot held for at most ${seconds(Math.max(...held))} after, messages that came back ${comingBack}, other answers than 200 and 503 of those told to leave ${unclean}, pictures after / before ${seconds(median(after))} / ${seconds(median(before))} = ${ratio.toFixed(2)}`,
       holds,
     });

@@ -157,7 +157,7 @@ it(
       await sleep((START_MS * (round + Math.random())) / SIGNALLED_STARTS);
       const signal = round % 2 === 0 ? "SIGTERM" : "SIGINT";
       up.child.kill(signal);
-      // Every third is told twice: it ends at once.
+      // Every third gets two signals: it ends at once.
       if (round % 3 === 2) up.child.kill(signal);
       const exit = String(await exitOf(up));
       exits.set(exit, (exits.get(exit) ?? 0) + 1);

@@ -111,16 +111,16 @@ describe("workers that come and go", () => {
     },
   );
 
-  it("T8: leave in time when told to, and fail no job", { timeout: 60 * MINUTE_MS }, async () => {
+  it("T8: drain in time on SIGTERM, and fail no job", { timeout: 60 * MINUTE_MS }, async () => {
     const ids: string[] = [];
     const exitsMs: number[] = [];
     for (let leave = 0; leave < LEAVES; leave += 1) {
       ids.push(...(await sendMany(2, { steps: 5, stepMs: 100 })));
       await sleep((leave * 173) % 900);
       const member = memberAt(service, leave);
-      const toldAt = performance.now();
+      const signalledAt = performance.now();
       await member.running.stop("SIGTERM");
-      exitsMs.push(performance.now() - toldAt);
+      exitsMs.push(performance.now() - signalledAt);
       await member.restart();
     }
     const rows = await untilEnded(service, ids, 5 * MINUTE_MS);
@@ -167,11 +167,11 @@ describe("workers that come and go", () => {
     const pids = service.workers.map(({ running }) => running.child.pid);
     await setConsumerTimeout(service, CONSUMER_TIMEOUT_MS, 1_000);
     try {
-      const late = await Promise.all([14, 20].map((steps) => send({ steps, stepMs: 1_000 })));
-      const rows = await untilEnded(service, late, MINUTE_MS);
+      const slow = await Promise.all([14, 20].map((steps) => send({ steps, stepMs: 1_000 })));
+      const rows = await untilEnded(service, slow, MINUTE_MS);
       const codes = await service.query<{ code: string }>(
         "SELECT failure->>'code' AS code FROM jobs WHERE id = ANY($1)",
-        [late],
+        [slow],
       );
       const overdue = codes.filter(({ code }) => code === "deadline_exceeded").length;
       const channels = count(lines(), /"event":"channel-lost"/g) - lostBefore;

@@ -34,7 +34,7 @@ async function failureOf(suffix: string, text: string, program: string): Promise
   return await promisify(execFile)(program, [file]).catch((error: unknown) => error);
 }
 
-test("a command that fails is told by the line of its page", async () => {
+test("a command that fails is reported with its page and line", async () => {
   const blocks = [
     { line: 3, code: "export NAME=boat" },
     { line: 9, code: 'test "$NAME" = boat\ntest "$NAME" = ship' },
@@ -43,7 +43,7 @@ test("a command that fails is told by the line of its page", async () => {
   expect(failure).toMatchObject({ stderr: expect.stringContaining("docs/page.md:10: test") });
 });
 
-test("a block of code that throws is told by the line of its page", async () => {
+test("a block of code that throws is reported with its page and line", async () => {
   const blocks = [
     { line: 3, code: 'import { sep } from "node:path";\nconst name = sep;' },
     { line: 9, code: "const other = 1;" },

@@ -73,8 +73,8 @@ describe("the examples on the starters", () => {
       const piece = { model: "service-music-1", prompt: "a calm piano", seconds: 1 };
       const body = { ...piece, webhook_url: url };
       const { id } = await up.client.post<{ id: string }>("/music", { body });
-      const [, told] = await receiver.says(/music\.completed (\S+)/);
-      return { unsigned: status, isOurs: told === id };
+      const [, printed] = await receiver.says(/music\.completed (\S+)/);
+      return { unsigned: status, isVerified: printed === id };
     } finally {
       await receiver.stop("SIGTERM");
     }
@@ -116,7 +116,7 @@ describe("the examples on the starters", () => {
 
   test("a webhook receiver of TypeScript believes what the service signed", async () => {
     const command = [process.execPath, example("webhook.mjs"), "0"];
-    expect(await received(command)).toEqual({ unsigned: 400, isOurs: true });
+    expect(await received(command)).toEqual({ unsigned: 400, isVerified: true });
   });
 
   describeWithPython("with Python", () => {
@@ -134,7 +134,7 @@ describe("the examples on the starters", () => {
 
     test("a webhook receiver believes what the service signed", async () => {
       const command = ["python3", example("webhook.py"), "0"];
-      expect(await received(command, python)).toEqual({ unsigned: 400, isOurs: true });
+      expect(await received(command, python)).toEqual({ unsigned: 400, isVerified: true });
     });
   });
 });

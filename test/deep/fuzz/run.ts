@@ -44,12 +44,12 @@ function residentBytes(): number {
 /** Rejects where the work hangs. */
 async function inTime(work: Promise<void>): Promise<void> {
   const timer = new AbortController();
-  const late = sleep(CASE_MS, undefined, { signal: timer.signal }).then(
+  const timeout = sleep(CASE_MS, undefined, { signal: timer.signal }).then(
     () => Promise.reject(new Error(`not answered within ${CASE_MS} ms`)),
     () => undefined,
   );
   try {
-    await Promise.race([work, late]);
+    await Promise.race([work, timeout]);
   } finally {
     timer.abort();
   }

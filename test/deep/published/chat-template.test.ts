@@ -27,7 +27,7 @@ describeWithModels("the published template of", () => {
     expect(text).toContain("<tool_response>\nsunny\n</tool_response>");
   });
 
-  test("Phi 3 has no place for tools: they are told in words", () => {
+  test("Phi 3 has no place for tools: they are described in the prompt", () => {
     const template = createChatTemplate(published("phi-3"));
     expect(template.render(HELLO, []).text).toBe("<s><|user|>\nHello<|end|>\n<|assistant|>\n");
     expect(template.toolFormat).toBe("hermes");

@@ -47,11 +47,11 @@ describeWithModels("embeddings", () => {
     const { path } = await addedModel(BERT);
     const peer = await openPeerEmbedder(path);
     const texts = ["a", "A longer text, with punctuation!", "déjà vu 北京 🙂", "x ".repeat(200)];
-    const together = vectorsOf(await bert.run({ input: texts }));
+    const batched = vectorsOf(await bert.run({ input: texts }));
     for (const [at, text] of texts.entries()) {
       const expected = [...(await peer.embed(text))];
       const [alone = []] = vectorsOf(await bert.run({ input: text }));
-      expect(distance(together[at] ?? [], expected)).toBeLessThan(1e-5);
+      expect(distance(batched[at] ?? [], expected)).toBeLessThan(1e-5);
       expect(distance(alone, expected)).toBeLessThan(1e-5);
     }
     await peer.close();

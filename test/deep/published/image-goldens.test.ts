@@ -116,8 +116,8 @@ describeWithModels("Stable Diffusion 1.5 as the reference runs it", () => {
     if (run === undefined) throw new Error(`golden.json has no run ${name}`);
     const scheduler = parseSchedulerConfig({ _class_name: CLASSES[name], ...run.config });
     const { steps, guidance_scale: guidance } = run;
-    const wanted = request({ steps, guidance, negativePrompt: "blurry" });
-    const { plan } = await planImages({ ...model, scheduler }, wanted, context);
+    const asked = request({ steps, guidance, negativePrompt: "blurry" });
+    const { plan } = await planImages({ ...model, scheduler }, asked, context);
     const later = await readFloatsNpy(golden(`noise_${name}.npy`)).catch(() => new Float32Array());
     const noise = recorded(await readFloatsNpy(golden("init_latents.npy")), later);
     const latents = await finish({ ...plan, noise });

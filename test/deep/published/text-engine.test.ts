@@ -74,12 +74,12 @@ describeWithModels("the text engine", () => {
     const output = await model.generate({ ...inputs, max_new_tokens: 60, do_sample: false });
     const theirs: string =
       tokenizer.batch_decode(output as never, { skip_special_tokens: true })[0] ?? "";
-    const ours = await writeText(await engineOf(STORIES), { prompt, maxTokens: 60 });
-    expect(prompt + ours.text).toBe(theirs);
+    const actual = await writeText(await engineOf(STORIES), { prompt, maxTokens: 60 });
+    expect(prompt + actual.text).toBe(theirs);
     await model.dispose();
   });
 
-  // What exporters' own masks do to shorter rows is in no formula of ours.
+  // What exporters' own masks do to shorter rows is in no formula here.
   test.each([STORIES, QWEN3, GENAI])("batches the graph of %s as it runs alone", async (name) => {
     const engine = await engineOf(name);
     expect(engine.info.alignment).toBe("end");
@@ -87,7 +87,7 @@ describeWithModels("the text engine", () => {
     const jobs = prompts.map((prompt, index) => ({ prompt, maxTokens: 12 + 9 * index, n: 2 }));
     const alone: unknown[] = [];
     for (const job of jobs) alone.push((await writeText(engine, job)).choices);
-    const together = await Promise.all(jobs.map((job) => writeText(engine, job)));
-    expect(together.map(({ choices }) => choices)).toEqual(alone);
+    const batched = await Promise.all(jobs.map((job) => writeText(engine, job)));
+    expect(batched.map(({ choices }) => choices)).toEqual(alone);
   });
 });

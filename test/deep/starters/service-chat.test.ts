@@ -55,7 +55,7 @@ describe("service-chat-1", () => {
     expect(await talk("What is 12 plus 30?")).toEqual([expect.stringMatching(/\b42\.$/)]);
   });
 
-  test("remembers what it was told", async () => {
+  test("remembers what was said before", async () => {
     const answers = await talk("My name is Tina.", "What is the capital of France?", "Who am I?");
     expect(answers.slice(1)).toEqual([
       expect.stringContaining("Paris"),

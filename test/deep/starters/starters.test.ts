@@ -14,15 +14,15 @@ import { copyWithNoise } from "../../support/noisy-package.js";
 /** Cases of each set: enough to tell a model from noise. */
 const LIMIT = 6;
 
-const isHeard =
+const hasPocketsphinx =
   spawnSync("pocketsphinx_batch", ["-version"], { stdio: "ignore" }).error === undefined;
-if (!isHeard) process.stderr.write("skipped: pocketsphinx is not installed\n");
+if (!hasPocketsphinx) process.stderr.write("skipped: pocketsphinx is not installed\n");
 
 const modelsDir = fileURLToPath(new URL("../../../models", import.meta.url));
 const packages = await listModelPackages(modelsDir);
 const cards = await Promise.all(packages.map(({ path }) => readEvaluationCard(path)));
 const starters = packages.filter(
-  ({ modality }, index) => cards[index] !== undefined && (isHeard || modality !== "speech"),
+  ({ modality }, index) => cards[index] !== undefined && (hasPocketsphinx || modality !== "speech"),
 );
 
 /** Measured beside what noise must not reach, for the measures that state it. */
