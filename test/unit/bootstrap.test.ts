@@ -26,7 +26,7 @@ describe("bootstrap", () => {
     expect(await once(parent, "exit")).toEqual([7, null]);
   });
 
-  it("hands a signal to the command and ends with it", async () => {
+  it("passes a signal on to the command and ends with it", async () => {
     const parent = node(`
       const { passThrough } = await import(${quoted("processes.mjs")});
       const child = "process.on('SIGTERM', () => process.exit(5)); console.log('up'); setInterval(() => {}, 1000)";

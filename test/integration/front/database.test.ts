@@ -73,11 +73,11 @@ describe.each(ENGINES)("the database over %s", (engine) => {
   });
 
   it("tells listeners what was committed, and not what was undone", async () => {
-    const heard: string[] = [];
-    const stop = await database.listen("framemill_jobs", (payload) => heard.push(payload));
+    const payloads: string[] = [];
+    const stop = await database.listen("framemill_jobs", (payload) => payloads.push(payload));
     const say = (word: string) =>
       sql`SELECT pg_notify('framemill_jobs', ${word})`.execute(database.kysely);
-    const begun = async () => (await say("begun"), heard.length);
+    const begun = async () => (await say("begun"), payloads.length);
     await expect.poll(begun, SOON).toBeGreaterThan(0);
     const undone = database.kysely.transaction().execute(async (trx) => {
       await sql`SELECT pg_notify('framemill_jobs', 'undone')`.execute(trx);
@@ -85,8 +85,8 @@ describe.each(ENGINES)("the database over %s", (engine) => {
     });
     await expect(undone).rejects.toThrow("undo");
     await say("done");
-    await expect.poll(() => heard.at(-1), SOON).toBe("done");
-    expect(new Set(heard)).toEqual(new Set(["begun", "done"]));
+    await expect.poll(() => payloads.at(-1), SOON).toBe("done");
+    expect(new Set(payloads)).toEqual(new Set(["begun", "done"]));
     await stop();
   });
 });
@@ -98,7 +98,7 @@ it("refuses a data folder that another process uses", async () => {
   await rm(dataDir, { recursive: true });
 });
 
-it("lets replicas that start together migrate one after the other", async () => {
+it("lets replicas that start at the same time migrate one after the other", async () => {
   const databaseUrl = await createPostgres();
   const dataDir = tmpdir();
   const opened = await Promise.all(

@@ -32,7 +32,7 @@ describe("a caller who hangs up", () => {
   let harness: Harness;
   let worker: Worker;
   let script: Script;
-  /** Of the worker: whether it was told to stop. */
+  /** Of the worker: whether it was asked to stop. */
   let stopped = Promise.resolve();
   beforeAll(async () => {
     harness = await startHarness();
@@ -154,15 +154,15 @@ describe("a caller who hangs up", () => {
       yield { type: "chunk", chunk: piece(0) };
       throw new Error("out of luck");
     };
-    const late = await harness.createAccount();
+    const account = await harness.createAccount();
     stopped = Promise.resolve();
     const answer = await call(`${harness.front.baseUrl}/chat/completions`, {
-      key: late.key,
+      key: account.key,
       body: say("fail", STREAM),
     });
     expect(answer.text).toContain("0 ");
-    await expect.poll(() => endOf(late.project.id), SOON).toBe("failed");
-    expect(await chargeOf(late.project.id)).toEqual([]);
+    await expect.poll(() => endOf(account.project.id), SOON).toBe("failed");
+    expect(await chargeOf(account.project.id)).toEqual([]);
     stopped = Promise.resolve();
   });
 
@@ -184,11 +184,13 @@ describe("a caller who hangs up", () => {
       how: "half-close",
     });
     // The quote is all that the text can cost.
-    const heard = Math.min(4_000, characters * (sound.length / length));
-    expect(heard).toBeGreaterThanOrEqual(20 * characters);
+    const delivered = Math.min(4_000, characters * (sound.length / length));
+    expect(delivered).toBeGreaterThanOrEqual(20 * characters);
     await expect
       .poll(() => chargeOf(project.id), SOON)
-      .toMatchObject([{ units: { characters: heard }, nano: heard * 15_000, code: "cancelled" }]);
+      .toMatchObject([
+        { units: { characters: delivered }, nano: delivered * 15_000, code: "cancelled" },
+      ]);
   });
 
   it("pays for pictures that were shown unfinished, and for no token beyond the quote", async () => {

@@ -95,7 +95,7 @@ describe("jobs", () => {
         .complete(bad)
         .catch((thrown: unknown) => thrown);
       expect(refusal).toMatchObject({ code: "invalid_value" });
-      // Whoever guesses must not be told.
+      // A guess must not be confirmed.
       expect(String(refusal)).not.toContain(amount);
     }
     expect(await countCharges(harness.database, id)).toBe(0);
@@ -119,7 +119,7 @@ describe("jobs", () => {
     expect((await handlers().complete(completion(lease, [content]))).outcome).toBe("recorded");
   });
 
-  it("lets nobody report who was not told the token of the lease", async () => {
+  it("refuses a report without the token of the lease", async () => {
     const id = await create();
     const other = await claim(harness.front, await create(), "rival");
     const lease = await claim(harness.front, id, "holder");
@@ -162,8 +162,8 @@ describe("jobs", () => {
       (await sql`SELECT FROM jobs WHERE id = ${id} AND files_removed`.execute(database.kysely)).rows
         .length === 1;
     await expect.poll(areRemoved, SOON).toBe(true);
-    const late = { id: `${id}/${token}/content.mp4`, variant: "content", mediaType: "video/mp4" };
-    await store.putBytes(late, Buffer.from("late"));
+    const stale = { id: `${id}/${token}/content.mp4`, variant: "content", mediaType: "video/mp4" };
+    await store.putBytes(stale, Buffer.from("late"));
     await sql`UPDATE jobs SET ended_at = ended_at - interval '2 minutes' WHERE id = ${id}`.execute(
       database.kysely,
     );
@@ -279,12 +279,12 @@ describe("jobs", () => {
   });
 
   it("fails what is overdue", async () => {
-    const late = await create();
-    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${late}`.execute(
+    const overdue = await create();
+    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${overdue}`.execute(
       harness.database.kysely,
     );
     await janitorRuns(harness);
-    expect((await ask(`/${late}`)).json.error.code).toBe("deadline_exceeded");
+    expect((await ask(`/${overdue}`)).json.error.code).toBe("deadline_exceeded");
   });
 
   it("publishes again what the queue lost", async () => {

@@ -161,10 +161,10 @@ describe("replied jobs", () => {
     await handlers().progress({ ...lost, fraction: 0, stage: "starting" });
     await lapse(harness.database, id);
     const next = await claim(harness.front, id);
-    const told = await handlers().progress({ ...next, ...PROGRESS, chunks: [delta("fresh")] });
-    expect(told).toEqual({ outcome: "held", cancel: false });
-    const late = await handlers().progress({ ...lost, ...PROGRESS, chunks: [delta("late")] });
-    expect(late.outcome).toBe("stale");
+    const held = await handlers().progress({ ...next, ...PROGRESS, chunks: [delta("fresh")] });
+    expect(held).toEqual({ outcome: "held", cancel: false });
+    const refused = await handlers().progress({ ...lost, ...PROGRESS, chunks: [delta("late")] });
+    expect(refused.outcome).toBe("stale");
     expect((await handlers().complete(wordsCompletion(lost, words("late")))).outcome).toBe("stale");
     await handlers().complete(wordsCompletion(next, words("fresh")));
     const { text } = await answer;
@@ -183,8 +183,8 @@ describe("replied jobs", () => {
     const begun = await readOn(reader, (text) => textIn(text) === "half");
     await lapse(harness.database, id);
     const next = await claim(harness.front, id);
-    const told = await handlers().progress({ ...next, ...PROGRESS });
-    expect(told).toEqual({ outcome: "held", cancel: true });
+    const held = await handlers().progress({ ...next, ...PROGRESS });
+    expect(held).toEqual({ outcome: "held", cancel: true });
     const text = begun + (await readOn(reader));
     expect(textIn(text)).toBe("half");
     expect(eventsIn(text).at(-1)).toMatchObject({ error: { code: "inference_crashed" } });

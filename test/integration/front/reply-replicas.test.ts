@@ -78,7 +78,7 @@ describe("replied jobs across replicas", () => {
       },
       ({ id }) => id === REPLY_MODELS.chat,
     );
-    const heard = call(`${waiting.baseUrl}/chat/completions`, {
+    const answer = call(`${waiting.baseUrl}/chat/completions`, {
       key: harness.account.key,
       body: say("go", { stream: true }),
     });
@@ -96,7 +96,7 @@ describe("replied jobs across replicas", () => {
     await expect.poll(async () => (await readLease())?.lease, SOON).not.toBe(before);
     expect((await readLease())?.state).toBe("in_progress");
     proxy.thaw();
-    expect(textIn((await heard).text)).toBe(`${said.join("")}and the rest`);
+    expect(textIn((await answer).text)).toBe(`${said.join("")}and the rest`);
     expect((await readLease())?.state).toBe("completed");
     await worker.stop();
     await waiting.close();

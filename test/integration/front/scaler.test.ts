@@ -67,17 +67,17 @@ describe("KEDA, asking a front", () => {
 
   it("hears of jobs that wait or run, of the models it names", async () => {
     expect(await isActive({})).toBe(false);
-    const heard: boolean[] = [];
+    const results: boolean[] = [];
     const stream = client.StreamIsActive(refOf({ models: MODEL }));
-    stream.on("data", ({ result }: { readonly result: boolean }) => heard.push(result));
+    stream.on("data", ({ result }: { readonly result: boolean }) => results.push(result));
     stream.on("error", () => {});
-    await expect.poll(() => heard, SOON).toEqual([false]);
+    await expect.poll(() => results, SOON).toEqual([false]);
 
     const { key } = harness.account;
     const ids = await Promise.all(
       Array.from({ length: JOBS }, () => createJob(harness.front, key)),
     );
-    await expect.poll(() => heard, SOON).toEqual([false, true]);
+    await expect.poll(() => results, SOON).toEqual([false, true]);
     stream.cancel();
     expect(await valueOf("outstanding-jobs", { models: MODEL })).toBe(JOBS);
     expect(await isActive({ models: "another, one" })).toBe(false);
@@ -119,7 +119,7 @@ describe("KEDA, asking a front", () => {
     await Promise.all([second, third]);
   });
 
-  it("is told how much a worker should have, and that a target must be one", async () => {
+  it("answers the target that it is asked for, and refuses one that is no number", async () => {
     expect(await specOf({})).toEqual([
       { metricName: "outstanding-jobs", targetSize: "1", targetSizeFloat: 1 },
     ]);

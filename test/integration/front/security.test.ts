@@ -21,7 +21,7 @@ const modelsDir = fileURLToPath(new URL("../../../models", import.meta.url));
 let harness: Harness;
 let front: Front;
 let stranger: Account;
-let stopHands: () => Promise<void>;
+let stopWorker: () => Promise<void>;
 beforeAll(async () => {
   harness = await startHarness("postgres");
   const models = await Promise.all((await listModelPackages(modelsDir)).map(modelInfo));
@@ -40,10 +40,10 @@ beforeAll(async () => {
     script,
     ({ modality }) => modality === "chat",
   );
-  stopHands = () => worker.stop();
+  stopWorker = () => worker.stop();
 });
 afterAll(async () => {
-  await stopHands?.();
+  await stopWorker?.();
   await harness?.close();
 });
 

@@ -50,8 +50,8 @@ describe("tenants and their operators", () => {
     await admin(ALICE, `/keys/${made.json.id}`, "DELETE");
     expect((await admin("the-admin-key-of-mallory", "/audit")).status).toBe(401);
     const { json, text } = await admin(BOB, "/audit?since=24h");
-    const told = json.map((noted: Action) => COLUMNS.map((column) => noted[column]));
-    expect(told).toEqual([
+    const rows = json.map((noted: Action) => COLUMNS.map((column) => noted[column]));
+    expect(rows).toEqual([
       ["alice", "127.0.0.1", "keys.revoke", made.json.id, {}, "unchanged"],
       ["alice", "127.0.0.1", "keys.revoke", made.json.id, {}, "done"],
       ["bob", "127.0.0.1", "jobs.cancel", "video_unknown", {}, "not_found"],

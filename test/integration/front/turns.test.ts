@@ -52,21 +52,21 @@ describe("turns of projects", () => {
   it("makes another project's first job the next one, with a hundred before it", async () => {
     const [many, one] = [await harness.createAccount(), await harness.createAccount()];
     const floods = await Promise.all(Array.from({ length: 10 }, () => flood(many, 10)));
-    let late = "";
+    let urgentId = "";
     const worker = await serve(async ({ length }) => {
-      if (length === 3) late = await createJob(harness.front, one.key);
+      if (length === 3) urgentId = await createJob(harness.front, one.key);
     });
     await expect.poll(() => worker.order.length, SOON).toBeGreaterThan(20);
     await worker.stop();
-    expect(worker.order.indexOf(late)).toBe(3);
-    const others = worker.order.filter((id) => id !== late);
+    expect(worker.order.indexOf(urgentId)).toBe(3);
+    const others = worker.order.filter((id) => id !== urgentId);
     expect(new Set(others).size).toBe(others.length);
     expect(floods.flat()).toEqual(expect.arrayContaining(others));
     // A worker can tell that jobs are of one project.
-    const tenantOf = (wanted: string) =>
-      harness.published.find(({ id }) => id === wanted)?.tenant ?? "none";
+    const tenantOf = (jobId: string) =>
+      harness.published.find(({ id }) => id === jobId)?.tenant ?? "none";
     expect([...new Set(others.map(tenantOf))]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
-    expect(tenantOf(late)).not.toBe(tenantOf(others[0] ?? ""));
+    expect(tenantOf(urgentId)).not.toBe(tenantOf(others[0] ?? ""));
     await sql`UPDATE jobs SET state = 'failed', ended_at = now() WHERE state = 'queued'`.execute(
       harness.database.kysely,
     );

@@ -74,12 +74,12 @@ describe("the sums of charges", () => {
     const { kysely } = database;
     const account = await createAccount();
     await addCharges(account, [30.5 * HOUR_MS, 30 * HOUR_MS, 2 * HOUR_MS, 90_000, 1_000]);
-    const told = await usageOf(account);
-    expect(told).toMatchObject([
+    const usage = await usageOf(account);
+    expect(usage).toMatchObject([
       { project: "test", model: "vectors", tier: "", jobs: 5, units: { inputTokens: 15 } },
     ]);
     // 15 tokens at 0.02 micro-dollars each: nothing of it is rounded away.
-    expect(told[0]).toMatchObject({ chargedNanoUsd: 300, chargedMicroUsd: 0.3 });
+    expect(usage[0]).toMatchObject({ chargedNanoUsd: 300, chargedMicroUsd: 0.3 });
     await Promise.all([rollUpUsage(kysely), rollUpUsage(kysely), rollUpUsage(kysely)]);
     await rollUpUsage(kysely);
     const { rows } = await sql<{ jobs: number; nano: number }>`SELECT sum(jobs)::int AS jobs,
@@ -87,7 +87,7 @@ describe("the sums of charges", () => {
       WHERE project_id = ${account.project.id}`.execute(kysely);
     // The last second's may still be joined by others: it waits.
     expect(rows).toEqual([{ jobs: 4, nano: 240 }]);
-    expect(await usageOf(account)).toEqual(told);
+    expect(await usageOf(account)).toEqual(usage);
     await addCharges(account, [500]);
     expect(await usageOf(account)).toMatchObject([{ jobs: 6, chargedNanoUsd: 360 }]);
     expect(await readChargeTotals(kysely)).toEqual({ charges: 6, nanoUsd: 360 });

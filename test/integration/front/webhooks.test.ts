@@ -88,12 +88,12 @@ describe("webhooks", () => {
     const id = (await create(address())).json.id as string;
     await call(`${harness.front.baseUrl}/videos/${id}/cancel`, { key: account.key, body: {} });
     await expect.poll(async () => await isDueAfterHurry(id), SOON).toBe(false);
-    const told = harness
+    const attempts = harness
       .logged()
       .split("\n")
       .filter((line) => line.includes(id) && line.includes('"msg":"webhook'))
       .map((line) => JSON.parse(line) as { attempt: number; pauseSeconds?: number });
-    expect(told.map(({ attempt, pauseSeconds }) => [attempt, pauseSeconds])).toEqual([
+    expect(attempts.map(({ attempt, pauseSeconds }) => [attempt, pauseSeconds])).toEqual([
       [1, 5],
       [2, 300],
       [3, undefined],

@@ -84,19 +84,19 @@ describe.concurrent("workers that announce themselves", () => {
 
   it("that are drained when they start take no job until they may", async ({ expect }) => {
     const model = REPLY_MODELS.unattended;
-    await operations.drainWorker("late", true);
+    await operations.drainWorker("drained", true);
     const worker = await startScriptedWorker(
       harness,
       async function* () {
         yield { type: "output", output: words("at last") };
       },
       ({ id }) => id === model,
-      "late",
+      "drained",
     );
     expect(worker.state).toBe("draining");
     const answer = client.chat.completions.create({ ...say("now?"), model });
     await expect.poll(() => countQueued(model), SOON).toBe(1);
-    await operations.drainWorker("late", false);
+    await operations.drainWorker("drained", false);
     expect((await answer).choices[0]?.message.content).toBe("at last");
     expect(worker.state).not.toBe("draining");
     await worker.stop();

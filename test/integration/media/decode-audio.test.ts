@@ -86,8 +86,8 @@ describe("decoding an upload", () => {
     await expect(decode(wav, { maxSeconds: 2 })).rejects.toThrow("at most 2 s of sound");
     const endless = join(folder, "endless");
     await writeFile(endless, "#!/bin/sh\nexec tail -f /dev/null\n", { mode: 0o755 });
-    const late = decode(wav, { timeoutMs: 1, ffmpegPath: endless });
-    await expect(late).rejects.toThrow("file took more than 0.001 s to decode");
+    const decoding = decode(wav, { timeoutMs: 1, ffmpegPath: endless });
+    await expect(decoding).rejects.toThrow("file took more than 0.001 s to decode");
     const cancelled = decode(wav, { signal: AbortSignal.abort() });
     await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
   });

@@ -70,7 +70,7 @@ async function writeTogether(engine: TextEngine): Promise<Choices[]> {
   const begun = JOBS.map(createGate);
   const writing = JOBS.map(async (job, index) => {
     await begun[index - 1]?.passed;
-    return (await writeText(engine, job, { heard: () => begun[index]?.pass() })).choices;
+    return (await writeText(engine, job, { onEvent: () => begun[index]?.pass() })).choices;
   });
   return await Promise.all(writing);
 }
@@ -124,7 +124,7 @@ describe.each(LAYOUTS)("a decoder of $name", ({ dtype, ...decoder }) => {
     expect(ended).toMatchObject({ text: "", ids: [], finishReason: "stop" });
   });
 
-  test("writes together what it writes alone, joining and leaving", async () => {
+  test("writes in a batch what it writes alone, joining and leaving", async () => {
     const alone = await writeAlone(engine);
     expect(new Set(alone.map((choices) => JSON.stringify(choices))).size).toBe(JOBS.length);
     engines.runs.length = 0;
@@ -153,7 +153,7 @@ describe("a decoder of grouped attention", () => {
     }
   });
 
-  test("writes together what it writes alone, joining and leaving", async () => {
+  test("writes in a batch what it writes alone, joining and leaving", async () => {
     const alone = await writeAlone(engine);
     expect(await writeTogether(engine)).toEqual(alone);
   });

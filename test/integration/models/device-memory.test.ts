@@ -34,7 +34,7 @@ test("a GPU's memory is what its driver's tool prints of the first one", async (
   expect(await readDeviceMemory(["cpu"])).toBeUndefined();
 });
 
-test("nothing is told of a GPU that the tool cannot reach", async () => {
+test("a GPU that the tool cannot reach has no readings", async () => {
   await install("echo 'No devices were found' >&2", "exit 6");
   expect(await readDeviceMemory(["webgpu", "cpu"])).toBeUndefined();
 });

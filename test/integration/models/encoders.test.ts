@@ -82,12 +82,12 @@ describe("embeddings", () => {
     const further = ["pooling-config", "modules", "sentence-config"];
     expect(Object.keys(model.files).toSorted()).toEqual([...roles, ...further].toSorted());
     const runner = await openRunner(embeddings, model.path);
-    const together = await runner.run({ input: TEXTS });
-    expect(together.inputTokens).toBe(IDS.flat().length);
+    const batched = await runner.run({ input: TEXTS });
+    expect(batched.inputTokens).toBe(IDS.flat().length);
     const fromIds = vectorsOf(await runner.run({ input: IDS }));
     for (const [at, ids] of IDS.entries()) {
       const alone = vectorsOf(await runner.run({ input: TEXTS[at] }))[0] ?? [];
-      for (const vector of [alone, vectorsOf(together)[at] ?? [], fromIds[at] ?? []])
+      for (const vector of [alone, vectorsOf(batched)[at] ?? [], fromIds[at] ?? []])
         expect(distance(vector, vectorOf(ids))).toBeLessThan(TOLERANCE);
     }
     await runner.close();
@@ -117,10 +117,10 @@ describe("embeddings", () => {
 
   describe("of one BERT", () => {
     let bert: Embedder;
-    let heardRun = () => {};
+    let onRun = () => {};
     beforeAll(async () => {
       const { path } = await add(embedderFiles());
-      bert = await openRunner(embeddings, path, { onRun: () => heardRun() });
+      bert = await openRunner(embeddings, path, { onRun: () => onRun() });
     });
     afterAll(() => bert.close());
 
@@ -143,7 +143,7 @@ describe("embeddings", () => {
     test("end at once when they are cancelled", async () => {
       const abort = new AbortController();
       let runs = 0;
-      heardRun = () => {
+      onRun = () => {
         runs += 1;
         abort.abort(new Error("cancelled"));
       };

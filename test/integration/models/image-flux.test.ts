@@ -73,14 +73,30 @@ describe("Flux", () => {
   const moved = even.map((level) => shiftedLevel(level, Math.exp(0.825)));
 
   test.each([
-    { name: "schnell", tiny: schnell, tokens: 256, levels: even, steps: 4, guidance: 0, heard: 0 },
-    { name: "dev", tiny: dev, tokens: 512, levels: moved, steps: 28, guidance: 3.5, heard: 0.035 },
+    {
+      name: "schnell",
+      tiny: schnell,
+      tokens: 256,
+      levels: even,
+      steps: 4,
+      guidance: 0,
+      guidanceReading: 0,
+    },
+    {
+      name: "dev",
+      tiny: dev,
+      tokens: 512,
+      levels: moved,
+      steps: 28,
+      guidance: 3.5,
+      guidanceReading: 0.035,
+    },
   ])("$name goes straight to its latents, four of them a token with its place", async (given) => {
-    const { tiny, tokens, levels, steps, guidance, heard } = given;
+    const { tiny, tokens, levels, steps, guidance, guidanceReading } = given;
     const model = await models.open(tiny);
     expect(model.traits).toMatchObject({ steps, guidance, promptTokens: tokens });
     const text = reading(statesOf(t5Ids(PROMPT, tokens), 8, 5));
-    const shift = text + reading([pooledOf(clipIds(PROMPT), 6, 7)]) + heard;
+    const shift = text + reading([pooledOf(clipIds(PROMPT), 6, 7)]) + guidanceReading;
     const plan = await planPicture(model, { steps: 4 });
     const { channels, height, width } = plan.grid;
     const noise = gaussianNoise(3, channels * height * width);

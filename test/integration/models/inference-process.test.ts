@@ -186,9 +186,9 @@ describe("the inference process", () => {
   });
 
   test.concurrent("is replaced when its device is lost, and tells at the third loss", async () => {
-    let told = 0;
+    let notices = 0;
     const fragile = open(await writePackage(await mkdtemp(join(folder, "gpu-"))), {
-      onBroken: () => (told += 1),
+      onBroken: () => (notices += 1),
     });
     const seen = new Set<number | undefined>();
     for (const losses of [1, 2, 3]) {
@@ -197,7 +197,7 @@ describe("the inference process", () => {
       await expect(run({ does: "lose the device" }, { on: fragile })).rejects.toMatchObject({
         code: "device_lost",
       });
-      expect(told).toBe(losses === 3 ? 1 : 0);
+      expect(notices).toBe(losses === 3 ? 1 : 0);
       expect(await run({ does: "finish" }, { on: fragile })).toHaveLength(2);
     }
     expect(seen.size).toBe(3);
@@ -205,11 +205,11 @@ describe("the inference process", () => {
   });
 
   test.concurrent("is not ready again on a device that cannot make the example", async () => {
-    let told = 0;
+    let notices = 0;
     const path = await writePackage(await mkdtemp(join(folder, "gone-")), {
       limits: { minSeconds: 1 },
     });
-    const broken = open(path, { onBroken: () => (told += 1) });
+    const broken = open(path, { onBroken: () => (notices += 1) });
     await broken.ready();
     await expect(run({ does: "lose the device" }, { on: broken })).rejects.toMatchObject({
       code: "device_lost",
@@ -219,7 +219,7 @@ describe("the inference process", () => {
       () => (isReady = true),
       () => {},
     );
-    await until(() => told === 1, PATIENCE_MS);
+    await until(() => notices === 1, PATIENCE_MS);
     expect(isReady).toBe(false);
     await broken.close();
   });

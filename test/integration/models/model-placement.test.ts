@@ -103,8 +103,8 @@ describe("a graph whose weights are large and lie beside it", () => {
     openSessionLanes({ graphs: { net: join(at, names[0]) }, threads: 1, providers: ["cpu"] }, 1);
   const numbersOf = async (lanes: Awaited<ReturnType<typeof open>>) =>
     Array.from((await lanes.run("net", { x: input }))["y"]?.data ?? [], Number);
-  const distance = (ours: readonly number[], theirs: readonly number[]) =>
-    Math.max(...ours.map((number, at) => Math.abs(number - (theirs[at] ?? Number.NaN))));
+  const distance = (actual: readonly number[], expected: readonly number[]) =>
+    Math.max(...actual.map((number, at) => Math.abs(number - (expected[at] ?? Number.NaN))));
 
   test("serves at once, and then from packed weights", async () => {
     const [at, other] = [write(), write()];

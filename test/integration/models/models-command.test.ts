@@ -53,7 +53,7 @@ describe("a published folder", () => {
     expect(await runCanary(model, runnerParts(loadConfig({ threads: 1 })))).toBeGreaterThan(0);
   });
 
-  test("that holds a bare autoencoder is told why it is none", async () => {
+  test("that holds a bare autoencoder is refused with the reason", async () => {
     const source = folders.write("bare", { "vae_decoder/model.onnx": { graph: {} } });
     await expect(addModel(source, { modelsDir })).rejects.toThrow(
       /bare autoencoder.*no model_index\.json/,

@@ -116,10 +116,13 @@ describe("a MusicGen of one layout", () => {
         for (const codebook of [0, 1, 2, 3]) {
           const start = scores.offsetOf(batchRow, codebook);
           const target = targetOf(columns.slice(0, to), codebook, text);
-          const wanted = Array.from({ length: 64 }, (_code, code) => -((code - target) ** 2) / 50);
-          const share = (it: number, at: number) => it / (1 + Math.abs(wanted[at] ?? 0));
+          const expected = Array.from(
+            { length: 64 },
+            (_code, code) => -((code - target) ** 2) / 50,
+          );
+          const share = (it: number, at: number) => it / (1 + Math.abs(expected[at] ?? 0));
           const got = scores.values.slice(start, start + 64).map(share);
-          expect(deviation(got, wanted.map(share))).toBeLessThan(tolerance);
+          expect(deviation(got, expected.map(share))).toBeLessThan(tolerance);
         }
     }
     decoder.close();
@@ -278,13 +281,13 @@ describe("the music pipeline", () => {
 
   test("stops within a step when it is cancelled, and works on afterwards", async () => {
     const abort = new AbortController();
-    let heard = 0;
+    let steps = 0;
     const listen = () => {
-      heard += 1;
-      if (heard === 10) abort.abort(new JobError("cancelled", "the caller cancelled"));
+      steps += 1;
+      if (steps === 10) abort.abort(new JobError("cancelled", "the caller cancelled"));
     };
     await expect(make({ seconds: 30 }, listen, abort)).rejects.toMatchObject({ code: "cancelled" });
-    expect(heard).toBe(10);
+    expect(steps).toBe(10);
     expect(contentOf(await make({})).variant).toBe("content");
   });
 });

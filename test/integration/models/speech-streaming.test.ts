@@ -38,12 +38,12 @@ describe("speaking while the rest is still being made", () => {
   it.each(AUDIO_FORMATS)(
     "lets the first sentence out as %s before the second is there",
     async (format) => {
-      let heard = () => {};
-      const isHeard = new Promise<void>((resolve) => (heard = resolve));
+      let markFirstOut = () => {};
+      const firstIsOut = new Promise<void>((resolve) => (markFirstOut = resolve));
       let count = 0;
       const model = fakeModel(async () => {
         count += 1;
-        if (count > 1) await isHeard;
+        if (count > 1) await firstIsOut;
         return tone;
       });
       let byteLength = 0;
@@ -51,7 +51,7 @@ describe("speaking while the rest is still being made", () => {
         if (event.type !== "chunk" || event.chunk.type !== "bytes") continue;
         byteLength += event.chunk.bytes.byteLength;
         // Half of what a second takes: 24 kB at 96 kbit/s is 12 kB a second, the tightest of them opus.
-        if (byteLength > 3_500) heard();
+        if (byteLength > 3_500) markFirstOut();
       }
       expect(count).toBe(3);
     },

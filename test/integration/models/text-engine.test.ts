@@ -121,8 +121,8 @@ describe("the text engine", () => {
   test("ends a cancelled request at once and serves the others on", async () => {
     const leaves = new AbortController();
     const other = writeText(engine, { prompt: "One day", maxTokens: 30 });
-    const heard = () => leaves.abort(new Error("the caller left"));
-    const cancelled = writeText(engine, { maxTokens: 500 }, { signal: leaves.signal, heard });
+    const onEvent = () => leaves.abort(new Error("the caller left"));
+    const cancelled = writeText(engine, { maxTokens: 500 }, { signal: leaves.signal, onEvent });
     await expect(cancelled).rejects.toThrow("the caller left");
     expect((await other).text).toBe(textAfter(PIECES.idsOf("One day"), 30, PIECES));
   });

@@ -31,20 +31,20 @@ describe.each([
     return openSessions({ graphs: { vad: path }, threads: 1, providers: ["cpu"] });
   }
 
-  test("remembers what it heard, window by window", async () => {
+  test("carries its state from window to window", async () => {
     const thread = await openDetector();
     const detector = createVoiceDetector(thread, "vad");
     const random = createRandom();
     const samples = Float32Array.from({ length: 5 * 512 }, random);
     const states = [0, 0];
     for (let from = 0; from < samples.length; from += 512) {
-      const heard = samples.subarray(Math.max(0, from - context), from + 512);
-      const squares = heard.reduce((sum, sample) => sum + sample ** 2, 0);
+      const window = samples.subarray(Math.max(0, from - context), from + 512);
+      const squares = window.reduce((sum, sample) => sum + sample ** 2, 0);
       let loudness = (8 * squares) / (512 + context);
       for (const [at, state] of states.entries()) loudness = states[at] = (state + loudness) / 2;
-      const wanted = states[blends - 1] ?? 0;
+      const expected = states[blends - 1] ?? 0;
       // float32 of values up to 3: 2e-7 was measured.
-      expect(await detector.judge(samples.subarray(from, from + 512))).toBeCloseTo(wanted, 5);
+      expect(await detector.judge(samples.subarray(from, from + 512))).toBeCloseTo(expected, 5);
     }
     detector.close();
     await thread.close();
@@ -78,36 +78,36 @@ describe("the transcription pipeline", () => {
   let merged: Transcriber;
   beforeAll(async () => void (merged = await open()));
 
-  test("says what it heard in both windows of a long sound, and streams it", async () => {
+  test("transcribes both windows of a long sound, and streams the text", async () => {
     const sound = wavOf(melody(`${"0127347".padEnd(60)}5617`));
     const { run } = merged;
     const request = { prompt: "Mr Quilter.", stream: true, logprobs: true } as const;
-    const heard = await outputOf(run(sound, { ...request, format: "verbose_json" }));
-    expect(heard.durationSeconds).toBe(32);
-    expect(heard.transcript.text).toBe("do re mi. fa so. la ti re.");
+    const output = await outputOf(run(sound, { ...request, format: "verbose_json" }));
+    expect(output.durationSeconds).toBe(32);
+    expect(output.transcript.text).toBe("do re mi. fa so. la ti re.");
     const said = (from: number, notes: readonly number[], to: number) =>
       [timeId(from), notes.map(wordId), timeId(to)].flat();
-    expect(heard.transcript.segments).toMatchObject([
+    expect(output.transcript.segments).toMatchObject([
       { seek: 0, startSeconds: 0, endSeconds: 2, tokens: said(0, [0, 1, 2, 7], 2) },
       { seek: 0, startSeconds: 2, endSeconds: 3.5, tokens: said(2, [3, 4, 7], 3.5) },
       { seek: 3_000, startSeconds: 30, endSeconds: 32, tokens: said(0, [5, 6, 1, 7], 2) },
     ]);
-    expect(heard.transcript.segments.map(({ text }) => text)).toEqual([
+    expect(output.transcript.segments.map(({ text }) => text)).toEqual([
       " do re mi.",
       " fa so.",
       " la ti re.",
     ]);
-    for (const segment of heard.transcript.segments) {
+    for (const segment of output.transcript.segments) {
       const { averageLogprob, noSpeechProbability, temperature } = segment;
       expect(temperature).toBe(0);
       expect(averageLogprob).toBeGreaterThan(-0.01);
       expect(noSpeechProbability).toBeLessThan(0.001);
     }
-    expect(heard.transcript.logprobs.map(({ token }) => token).join("")).toBe(
+    expect(output.transcript.logprobs.map(({ token }) => token).join("")).toBe(
       " do re mi. fa so. la ti re.",
     );
-    expect(heard.deltas.map(({ delta }) => delta)).toEqual(["do re mi. fa so.", " la ti re."]);
-    expect(heard.fractions).toEqual(heard.fractions.toSorted((a, b) => a - b));
+    expect(output.deltas.map(({ delta }) => delta)).toEqual(["do re mi. fa so.", " la ti re."]);
+    expect(output.fractions).toEqual(output.fractions.toSorted((a, b) => a - b));
   });
 
   test("hears the language among those that the model knows, and refuses others", async () => {
@@ -160,14 +160,14 @@ describe("the transcription pipeline", () => {
     });
     const { run } = await open({ decoder: "split", attentions: true });
     const { transcript } = await outputOf(run(sound, words));
-    const wanted = [
+    const expected = [
       ["do", 30, 30.5],
       ["re", 30.5, 31],
       ["mi.", 31, 32],
       ["la", 32, 32.5],
     ] as const;
-    expect(transcript.words.map(({ word }) => word)).toEqual(wanted.map(([word]) => word));
-    for (const [at, [, start, end]] of wanted.entries()) {
+    expect(transcript.words.map(({ word }) => word)).toEqual(expected.map(([word]) => word));
+    for (const [at, [, start, end]] of expected.entries()) {
       const { startSeconds = 0, endSeconds = 0 } = transcript.words[at] ?? {};
       // A step is 0.02 s, and each edge lies between two notes.
       expect(Math.abs(startSeconds - start)).toBeLessThanOrEqual(0.041);

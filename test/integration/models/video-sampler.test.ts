@@ -111,8 +111,8 @@ describe("a package whose denoiser was fused with its loop", () => {
       runs.length = 0;
       const found = await latents({ model: fused, ...given });
       expect(found.borders.at(-1)).toBe(10);
-      const stretches = runs.filter(({ role }) => role === "sampler");
-      expect(stretches).toHaveLength(found.borders.length);
+      const samplerRuns = runs.filter(({ role }) => role === "sampler");
+      expect(samplerRuns).toHaveLength(found.borders.length);
       expect(runs.filter(({ role }) => role === "denoiser")).toEqual([]);
       expect(Math.max(...expected.values.map(Math.abs))).toBeGreaterThan(1);
       expect(deviation(found.values, expected.values)).toBeLessThan(TOLERANCE);

@@ -160,9 +160,9 @@ describe("a Whisper of one layout", () => {
     const { melBins: bins = 80 } = variant;
     const features = randomFeatures(bins);
     const { scoresOf } = createReference(features, bins);
-    const distance = (scores: Float32Array, wanted: readonly number[]) => {
-      const shareOf = (it: number, at: number) => it / (1 + Math.abs(wanted[at] ?? 0));
-      return deviation(scores.map(shareOf), wanted.map(shareOf));
+    const distance = (scores: Float32Array, expected: readonly number[]) => {
+      const shareOf = (it: number, at: number) => it / (1 + Math.abs(expected[at] ?? 0));
+      return deviation(scores.map(shareOf), expected.map(shareOf));
     };
     const model = await addTinyWhisper(variant);
     expect(model).toMatchObject({
@@ -213,11 +213,11 @@ describe("a Whisper of one layout", () => {
         [2, 1_500],
         [2, 1_500],
       ]);
-      const wanted = [0, 0, 0, 1, 2].flatMap(weightsOf);
-      const even = wanted.map(() => 1 / 1_500);
+      const expected = [0, 0, 0, 1, 2].flatMap(weightsOf);
+      const even = expected.map(() => 1 / 1_500);
       const [whole, note] = layers.map(({ weights }) => weights);
       expect(deviation(whole ?? [], [...even, ...even])).toBeLessThan(1e-5);
-      expect(deviation(note ?? [], [...wanted, ...even])).toBeLessThan(1e-5);
+      expect(deviation(note ?? [], [...expected, ...even])).toBeLessThan(1e-5);
     });
   });
 

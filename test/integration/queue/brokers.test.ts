@@ -29,7 +29,7 @@ describe.each([
   });
   afterAll(() => broker?.close());
 
-  /** Takes everything at once and settles it as told. */
+  /** Takes everything at once and settles it as the test says. */
   async function collect(
     routingKey: string,
     settle: (delivery: Delivery) => Settlement = () => ack,

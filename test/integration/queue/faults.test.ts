@@ -30,8 +30,7 @@ describe("RabbitMQ broker under faults", () => {
   let proxied: string;
   const events: BrokerEvent[] = [];
   const onEvent = (event: BrokerEvent) => void events.push(event);
-  const countOf = (wanted: BrokerEvent["type"]) =>
-    events.filter(({ type }) => type === wanted).length;
+  const countOf = (name: BrokerEvent["type"]) => events.filter(({ type }) => type === name).length;
   const namePrefix = createNamePrefix();
   const topology = createTopology({ namePrefix });
   const uncaught: unknown[] = [];
@@ -149,16 +148,16 @@ describe("RabbitMQ broker under faults", () => {
 
   test("starts without its broker and connects when it comes", async () => {
     await proxy.cut();
-    const late = await openBroker({
+    const reopened = await openBroker({
       signer: SIGNER,
       amqpUrl: `amqp://127.0.0.1:${proxy.port}`,
       namePrefix,
       connectTimeoutMs: 200,
     });
-    expect(late.connected).toBe(false);
+    expect(reopened.connected).toBe(false);
     await proxy.restore();
-    await until(() => late.connected);
-    await late.close();
+    await until(() => reopened.connected);
+    await reopened.close();
   });
 
   test("declares a deleted queue again and goes on consuming and publishing", async () => {

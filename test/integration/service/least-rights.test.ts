@@ -60,15 +60,15 @@ it.runIf(process.env["RABBITMQ_API_URL"])(
     const key = (await runCommand(["keys", "create"], env)).trim();
     const body = { model: "service-embed-1", input: "boat" };
     expect((await call(`${baseUrl}/embeddings`, { key, body })).status).toBe(200);
-    const told = { ...env, FRONT_ADDRESS: `127.0.0.1:${port}` };
-    const findings = JSON.parse(await runCommand(["doctor", "--json"], told)) as Finding[];
+    const configured = { ...env, FRONT_ADDRESS: `127.0.0.1:${port}` };
+    const findings = JSON.parse(await runCommand(["doctor", "--json"], configured)) as Finding[];
     const byPart = Object.fromEntries(findings.map(({ part, verdict }) => [part, verdict]));
     expect(byPart).toMatchObject({
       front: `127.0.0.1:${port} answers, and accepts WORKER_TOKEN`,
       database: "Postgres answers; its schema is that of this release",
       phonemes: "no model needs them",
     });
-    const stranger = { ...told, WORKER_TOKEN: "another-token-of-a-stranger" };
+    const stranger = { ...configured, WORKER_TOKEN: "another-token-of-a-stranger" };
     const answer = await runCommand(["doctor", "--json"], stranger).catch(
       (thrown: unknown) => (thrown as { readonly stdout: string }).stdout,
     );

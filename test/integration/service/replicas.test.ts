@@ -57,7 +57,7 @@ describe("two fronts behind a balancer, and two workers", { timeout: 600_000 }, 
       AMQP_URL: getAmqpUrl(),
       DATABASE_URL: databaseUrl,
       MODELS: `${MODEL},${CHAT}`,
-      // A worker that is told to leave hands over at once.
+      // A worker that drains hands its job over at once.
       DRAIN_MS: "1",
       // The tests ask for a clip's progress all the time.
       REQUESTS_PER_MINUTE: "1000000",

@@ -52,7 +52,7 @@ describe("the service", { timeout: 600_000 }, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Creates with the stock client; `quality` is ours and not in its types. */
+  /** Creates with the stock client; `quality` is an extension and not in its types. */
   const create = (fields: object) =>
     up.client.videos.create({ model: MODEL, prompt: PROMPT, seconds: "4", ...fields } as never);
   const finish = (video: Video) => finishClip(up.client, video);

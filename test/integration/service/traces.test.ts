@@ -155,9 +155,9 @@ describe("a receiver of traces that is away", () => {
       const { tracer } = tracing;
       const broker = traceBroker(harness.broker, tracer);
       const front = await harness.startReplica({ tracer, broker });
-      const heard: string[] = [];
+      const received: string[] = [];
       const worker = await startScriptedWorker({ ...harness, front }, async function* ({ job }) {
-        heard.push(job.traceparent ?? "", promptOf(job));
+        received.push(job.traceparent ?? "", promptOf(job));
         yield { type: "output", output: words("still here") };
       });
       const client = openaiClient(front, harness.account.key);
@@ -167,7 +167,7 @@ describe("a receiver of traces that is away", () => {
       await worker.stop();
       await front.close();
       expect(answer.choices[0]?.message.content).toBe("still here");
-      expect(heard[0]).toMatch(new RegExp(`^00-${TRACE_ID}-(?!${CALLER})[0-9a-f]{16}-01$`));
+      expect(received[0]).toMatch(new RegExp(`^00-${TRACE_ID}-(?!${CALLER})[0-9a-f]{16}-01$`));
       expect(harness.logged()).toContain(`"trace_id":"${TRACE_ID}"`);
     } finally {
       await tracing.close();

@@ -34,7 +34,7 @@ const startWorker = (dataDir: string, more: Readonly<Record<string, string>> = {
   return startProcess("worker", environmentOf(join(folder, dataDir), own));
 };
 
-it("a front that is told no token makes one, for its owner's eyes, and serves nobody without it", async () => {
+it("a front without WORKER_TOKEN makes one that only its owner can read, and serves nobody without it", async () => {
   const path = join(folder, "front", "worker.token");
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   const token = await readFile(path, "utf8");

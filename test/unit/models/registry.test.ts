@@ -251,7 +251,7 @@ test("a classifier of pictures judges pictures and no texts", async () => {
   });
 });
 
-test("an unknown folder is told what was looked for", async () => {
+test("a folder of no known layout is refused with what was looked for", async () => {
   const files = {
     "config.json": { architectures: ["ViTForDepthEstimation"] },
     "onnx/model.onnx": hidden,

@@ -25,8 +25,8 @@ describe("traces in a file", () => {
 
   const open = async (name: string, ratio: number) => {
     const file = join(folder, name);
-    const told = { service: "framemill-worker", instance: "w1", onFailure: () => {} };
-    const { tracer, close } = await openTracing({ file, ratio }, told);
+    const identity = { service: "framemill-worker", instance: "w1", onFailure: () => {} };
+    const { tracer, close } = await openTracing({ file, ratio }, identity);
     const read = async (): Promise<TraceSpan[]> => {
       await close();
       return parseTraces(await readFile(file, "utf8").catch(() => ""));
@@ -67,8 +67,8 @@ describe("traces in a file", () => {
   });
 
   it("are none without a place for them, and a caller's own context goes on as it came", async () => {
-    const told = { service: "framemill-worker", instance: "w1", onFailure: () => {} };
-    const { tracer } = await openTracing({ ratio: 1 }, told);
+    const identity = { service: "framemill-worker", instance: "w1", onFailure: () => {} };
+    const { tracer } = await openTracing({ ratio: 1 }, identity);
     expect(tracer).toBe(UNTRACED);
     expect(tracer.start("work", { parent: sampled }).traceparent).toBe(sampled);
     expect(tracer.start("work").traceparent).toBeUndefined();

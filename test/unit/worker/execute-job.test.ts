@@ -50,7 +50,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A front that answers as told and remembers what it was told. */
+/** A front that gives set answers and remembers what was reported. */
 function frontDouble(answers: Partial<Reporter> = {}) {
   const completions: CompletionReport[] = [];
   const failures: FailureReport[] = [];
@@ -417,17 +417,17 @@ describe("one delivery", () => {
     expect(settlement.type).toBe("retry");
   });
 
-  test("of a replied job runs while its claim is on the way, and is stopped untold where another holds it", async () => {
+  test("of a replied job runs while its claim is on the way, and is stopped without a report if another worker holds it", async () => {
     const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
     const begun = new EventEmitter();
-    const told: unknown[] = [];
+    const reports: unknown[] = [];
     const { reporter, failures, completions } = frontDouble({
       async claim() {
         await once(begun, "run");
         return { outcome: "busy", retryAfterMs: 30_000 };
       },
     });
-    const stream = streamDouble({ progress: (report) => void told.push(report) });
+    const stream = streamDouble({ progress: (report) => void reports.push(report) });
     let wasStopped = false;
     const run: Run = async function* (_task, signal) {
       begun.emit("run");
@@ -439,11 +439,11 @@ describe("one delivery", () => {
     };
     const { settlement } = await execute(reporter, run, { job: chat, stream });
     expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
-    expect([told, failures, completions]).toEqual([[], [], []]);
+    expect([reports, failures, completions]).toEqual([[], [], []]);
     expect(wasStopped).toBe(true);
   });
 
-  test("hands what it has to the next worker when this one must leave", async () => {
+  test("hands its checkpoint over to the next worker when this one drains", async () => {
     const { reporter: first, released } = frontDouble();
     const leaving = new AbortController();
     const saves: Run = async function* ({ scratchPath, preempted, checkpoint }) {

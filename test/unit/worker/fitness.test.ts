@@ -36,7 +36,7 @@ function start() {
   return { fitness, store, changes: () => changes };
 }
 
-test("a worker whose store is away is told so, looks at growing pauses, and is fit again by itself", async () => {
+test("a worker whose store is away is unfit, probes at growing pauses, and is fit again by itself", async () => {
   const { fitness, store, changes } = start();
   store.isAway = true;
   fitness.met(new JobError("store_unavailable", "The artifact store cannot be used."));

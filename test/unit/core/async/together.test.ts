@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { together } from "#framemill/core/async/together.js";
 
-/** Runs that end when told, and what was asked of each. */
+/** Runs that end when the test says, and what each was asked. */
 function start(most: number) {
   const runs: (readonly string[])[] = [];
   const ends: ((error?: Error) => void)[] = [];
@@ -19,7 +19,7 @@ function start(most: number) {
   return { runs, call, end };
 }
 
-describe("calls that go together", () => {
+describe("the batch of concurrent calls (group commit)", () => {
   it("sends a lone call at once, and all that come meanwhile as one, in order", async () => {
     const { runs, call, end } = start(2);
     const answers = Promise.all(["a", "b", "c", "d"].map(call));

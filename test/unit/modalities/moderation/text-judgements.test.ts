@@ -111,7 +111,7 @@ describe("moderation", () => {
   const admit = (input: unknown) => moderation.admit({ input }, context("/v1/moderations"));
   const image = (url: string) => [{ type: "image_url", image_url: { url } }];
 
-  test("judges texts one by one and parts together", async () => {
+  test("judges texts one by one and parts in one batch", async () => {
     expect((await admit(["a", "b"])).inputs).toHaveLength(2);
     const parts = [
       { type: "text", text: "a" },

@@ -21,7 +21,7 @@ function soundOf(...parts: readonly (readonly [steps: number, speaks: boolean])[
   };
 }
 
-/** A model that hears one word, of phone 1, in each stretch of speech, and notes what it read. */
+/** A model that hears one word, of phone 1, in each span of speech, and notes what it read. */
 function listener(pcm: PcmFile, windowSeconds: number) {
   const reads: { readonly steps: number; readonly before: number }[] = [];
   const model = {
@@ -33,8 +33,8 @@ function listener(pcm: PcmFile, windowSeconds: number) {
         const speaks = (features[Math.floor(at / 2) * 3 + 1] ?? 0) > 0.5;
         return Math.log(speaks === (at % 2 === 1) ? 0.99 : 0.01);
       });
-      const heard = { logprobs, steps, phones: 2 };
-      return { spelling: heard, states: heard };
+      const output = { logprobs, steps, phones: 2 };
+      return { spelling: output, states: output };
     },
     read({ steps }: Spelled, before: number): readonly FoundWord[] {
       reads.push({ steps, before });
@@ -65,7 +65,7 @@ async function transcribe(task: PhoneTask) {
   return windows;
 }
 
-test("reads each stretch between pauses and tells when its words are said", async () => {
+test("transcribes each span between pauses and times its words", async () => {
   const pcm = soundOf([20, false], [30, true], [40, false], [25, true], [30, false]);
   const { task, reads } = listener(pcm, 20);
   const [window, ...others] = await transcribe(task);

@@ -73,9 +73,9 @@ describe("choosing a token", () => {
       fc.property(fc.oneof(values, coarse), settings, (list, chosen) => {
         const logits = Float32Array.from(list);
         fc.pre(!isOnEdge(logits, chosen));
-        const ours = new TokenSampler(logits.length).support(logits, chosen);
-        const wanted = reference(logits, chosen).map(({ id }) => id);
-        expect([...ours]).toEqual(wanted.toSorted((a, b) => a - b));
+        const actual = new TokenSampler(logits.length).support(logits, chosen);
+        const expected = reference(logits, chosen).map(({ id }) => id);
+        expect([...actual]).toEqual(expected.toSorted((a, b) => a - b));
       }),
       { numRuns: 300 },
     );
@@ -132,12 +132,12 @@ describe("choosing a token", () => {
     fc.assert(
       fc.property(fc.oneof(values, coarse), fc.integer({ min: 1, max: 40 }), (list, count) => {
         const logits = Float32Array.from(list);
-        const wanted = list
+        const expected = list
           .map((_, id) => id)
           .toSorted((a, b) => (logits[b] ?? 0) - (logits[a] ?? 0) || a - b)
           .slice(0, count);
         const found = new LargestLogits(40).select(logits, count);
-        expect([...found].toSorted((a, b) => a - b)).toEqual(wanted.toSorted((a, b) => a - b));
+        expect([...found].toSorted((a, b) => a - b)).toEqual(expected.toSorted((a, b) => a - b));
       }),
     );
   });
@@ -148,10 +148,10 @@ describe("random draws", () => {
   test.each([
     [0, 0, [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]],
     [0xffff_ffff, 0xffff_ffff, [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]],
-  ])("are Philox's for key and counter %i", (key, counter, wanted) => {
+  ])("are Philox's for key and counter %i", (key, counter, expected) => {
     const block = new Uint32Array(4).fill(counter);
     philox(block, key, key);
-    expect([...block]).toEqual(wanted);
+    expect([...block]).toEqual(expected);
   });
 
   test("depend on seed, stream and step alone, and fill [0, 1) evenly", () => {

@@ -13,7 +13,7 @@ const values = ({ data }: Tensor) => Array.from(data as Float32Array);
 const filled = (value: number, dims: number[]) =>
   float32(new Float32Array(dims.reduce((product, size) => product * size, 1)).fill(value), dims);
 
-describe("what denoisers are told", () => {
+describe("the conditioning of a denoiser", () => {
   test("SDXL hears the size twice, and of no cut", () => {
     expect(values(sizeCondition(768, 512))).toEqual([768, 512, 0, 0, 768, 512]);
   });

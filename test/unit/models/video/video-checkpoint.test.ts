@@ -28,8 +28,14 @@ describe("a checkpoint of denoising", () => {
 
   it("is ignored where it is cut, empty, something else, or holds no numbers", () => {
     const bad = encodeCheckpoint(kind, { step: 7, sample: sample.map(() => Number.NaN) });
-    const late = encodeCheckpoint(kind, { step: 25, sample });
-    const others = [bytes.subarray(0, -1), new Uint8Array(), Buffer.from("{}\nabc"), bad, late];
+    const pastTheEnd = encodeCheckpoint(kind, { step: 25, sample });
+    const others = [
+      bytes.subarray(0, -1),
+      new Uint8Array(),
+      Buffer.from("{}\nabc"),
+      bad,
+      pastTheEnd,
+    ];
     for (const other of others) expect(decodeCheckpoint(other, kind)).toBeUndefined();
     expect(decodeCheckpoint(undefined, kind)).toBeUndefined();
   });

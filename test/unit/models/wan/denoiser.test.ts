@@ -61,7 +61,7 @@ describe("a denoiser of clips", () => {
     },
   );
 
-  test("must be told of latents, time and prompt", () => {
+  test("must take latents, time and prompt", () => {
     const sessions = { info: { denoiser: { inputs: [], outputs: [] } }, run: async () => ({}) };
     expect(() => createDenoiser(sessions, "denoiser")).toThrow("latents, timestep and prompt");
   });

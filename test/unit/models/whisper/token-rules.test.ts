@@ -95,7 +95,7 @@ describe("the segments of a window", () => {
   const spans = ({ segments }: ReturnType<typeof cut>) =>
     segments.map(({ start, end, tokens, offset }) => [start, end, tokens.length, offset]);
 
-  test("are cut at pairs of times; what was cut off is heard again", () => {
+  test("are cut at pairs of times; what was cut off is transcribed again", () => {
     const cutOff = cut(15, 1, 17, 17, 2, 19, 19, 3);
     expect(spans(cutOff)).toEqual([
       [0, 2, 3, 0],

@@ -35,7 +35,7 @@ function createSubject(started = () => {}) {
 }
 
 describe("the batch runner", () => {
-  test("computes concurrent jobs together and hands each its own rows in order", async () => {
+  test("computes concurrent jobs in one batch and returns each its own rows in order", async () => {
     const { run, batches } = createSubject();
     const results = await Promise.all([run([1, 2]), run([3]), run([5, 4])]);
     expect(results).toEqual([[2, 4], [6], [10, 8]]);

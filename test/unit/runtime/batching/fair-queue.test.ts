@@ -42,7 +42,7 @@ describe("the fair queue", () => {
     );
   });
 
-  test("puts texts of like length together", () => {
+  test("batches texts of similar length", () => {
     const queue = createFairQueue(LIMITS);
     queue.add(items("a", [4, 60, 5, 4, 30, 31]));
     const padding = batchesOf(queue).flatMap((batch) =>

@@ -106,7 +106,7 @@ describe("weights beside a graph", () => {
   });
 });
 
-test("a graph that lacks a tensor of its role is told by the tensor and by what it has", () => {
+test("a graph that lacks a tensor of its role is refused by the tensor's name and what it has", () => {
   const graph = graphOf("roles", { inputs: ["input_ids"], outputs: ["last_hidden_state"] });
   const required = {
     inputs: [["input_ids"], ["past_key_values.*", "past_*"]],

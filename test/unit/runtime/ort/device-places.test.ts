@@ -46,8 +46,8 @@ test("a polled job rests after the step it is at for as long as callers' jobs ru
   await clip.ended;
   expect(clip.begun).toEqual([0, 6_500, 7_500]);
   // It said that it lives meanwhile, how long it rested, and what it is at again.
-  const told = clip.events.map((event) => (event.type === "progress" ? event.stage : event.type));
-  expect(told).toEqual([
+  const events = clip.events.map((event) => (event.type === "progress" ? event.stage : event.type));
+  expect(events).toEqual([
     "steps",
     "waiting",
     "waiting",
@@ -89,7 +89,7 @@ test("of several places callers take theirs, and the jobs that have worked longe
 });
 
 test.each(["abort", "preempt"] as const)(
-  "a job that is told to end (%s) rests no longer",
+  "a job that must end (%s) waits no longer",
   async (how) => {
     const places = createDevicePlaces(1);
     places.enterReplied();

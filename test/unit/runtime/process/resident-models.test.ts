@@ -49,7 +49,7 @@ test("never unloads a model that works, and loads the other once it ends", async
   expect(log).toEqual(["+a", "-a", "+b", "b works with b"]);
 });
 
-test("serves jobs that came between those of another model together: two loads instead of four", async () => {
+test("groups jobs that came between those of another model: two loads instead of four", async () => {
   vi.useFakeTimers();
   const { shelf, log } = createShelf("ab", 4);
   const jobs = Promise.all(["a", "b", "a", "b"].map((id) => shelf.use(id, workFor(20))));
