@@ -17,20 +17,51 @@ export async function buildWithModality(
   folder: string,
   { name, source }: AddedModality,
 ): Promise<string> {
+  const copy = await copyBuild(folder);
+  await compileFolder(source, join(copy, "dist/modalities", name));
+  const line = `export { ${name} } from "./${name}/index.js";\n`;
+  const index = join(copy, "dist/modalities/index.js");
+  await writeFile(index, line + (await readFile(index, "utf8")));
+  return join(copy, "dist/bin/framemill.js");
+}
+
+export interface AddedArchitecture {
+  /** Its folder below `models`. */
+  readonly name: string;
+  /** Folder of its TypeScript. */
+  readonly source: string;
+  /** Its import of the layout, and its row in the registry. */
+  readonly lines: readonly [layout: string, row: string];
+}
+
+/** The same with one architecture more. */
+export async function buildWithArchitecture(
+  folder: string,
+  { name, source, lines: [layout, row] }: AddedArchitecture,
+): Promise<string> {
+  const copy = await copyBuild(folder);
+  await compileFolder(source, join(copy, "dist/models", name));
+  const registry = join(copy, "dist/models/registry.js");
+  const text = await readFile(registry, "utf8");
+  const rows = text.replace("const ARCHITECTURES = [", (found) => `${found}\n    ${row}`);
+  await writeFile(registry, `${layout}\n${rows}`);
+  return join(copy, "dist/bin/framemill.js");
+}
+
+async function copyBuild(folder: string): Promise<string> {
   const copy = join(folder, "framemill");
   for (const part of ["dist", "proto", "package.json"])
     await cp(join(root, part), join(copy, part), { recursive: true });
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-  const modalities = join(copy, "dist/modalities");
-  await mkdir(join(modalities, name));
+  return copy;
+}
+
+async function compileFolder(source: string, target: string): Promise<void> {
+  await mkdir(target);
   for (const file of await readdir(source)) {
     const text = await readFile(join(source, file), "utf8");
     const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 };
     const { outputText } = ts.transpileModule(text, { compilerOptions });
-    await writeFile(join(modalities, name, file.replace(/ts$/, "js")), outputText);
+    await writeFile(join(target, file.replace(/ts$/, "js")), outputText);
   }
-  const line = `export { ${name} } from "./${name}/index.js";\n`;
-  const index = join(modalities, "index.js");
-  await writeFile(index, line + (await readFile(index, "utf8")));
-  return join(copy, "dist/bin/framemill.js");
 }

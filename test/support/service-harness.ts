@@ -159,8 +159,12 @@ export async function listJobs(env: NodeJS.ProcessEnv): Promise<JobRow[]> {
 }
 
 /** What a command of the command line prints. */
-export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
-  return (await promisify(execFile)(process.execPath, [cli, ...args], { env })).stdout;
+export async function runCommand(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  cliPath = cli,
+): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [cliPath, ...args], { env })).stdout;
 }
 
 export function environmentOf(dataDir: string, services: Environment): NodeJS.ProcessEnv {
