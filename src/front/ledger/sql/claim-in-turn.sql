@@ -1,7 +1,7 @@
 -- Takes the lease of a job beside which other projects' jobs wait, unless it is another's turn: then the
 -- job goes back to wait in the ledger and the other one to the queue.
 -- Called by: claimJobs (claims.ts), for each job that claim.sql did not lease.
--- Moves: queued, returned, lapsed → leased; queued → waiting; waiting → queued
+-- Moves: waiting, queued, returned, lapsed → leased; queued → waiting; waiting → queued
 -- No row: never. A null token: as for claim.sql, or the job gave way (`othersWait`).
 --
 -- Start-time fair queueing (Goyal, Vin and Cheng, 1996) of projects over the jobs of one model. A job's

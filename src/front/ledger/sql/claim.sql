@@ -1,6 +1,6 @@
 -- Takes the leases of jobs that nobody else's turn is before: the usual case, one short statement for all.
 -- Called by: claimJobs (claims.ts), for the claims of workers that come together.
--- Moves: queued, returned, lapsed → leased
+-- Moves: waiting, queued, returned, lapsed → leased
 -- No row: never, one for each job that was asked for. A null token: the job has ended, is unknown, is
 --   held, or jobs of other projects wait beside it (then claim-in-turn.sql decides).
 --
