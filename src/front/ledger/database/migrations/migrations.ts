@@ -5,6 +5,7 @@ import { tenants } from "./2026-11-22j-tenants.js";
 import { chargeTimes } from "./2026-11-22j-charge-times.js";
 import { nanoUsage } from "./2026-11-22i-nano-usage.js";
 import { narrowIndexes } from "./2026-11-22c-narrow-indexes.js";
+import { jobStates } from "./2026-11-23a-job-states.js";
 import { fronts } from "./2026-11-22d-fronts.js";
 import { oneUnit } from "./2026-11-22g-one-unit.js";
 import { paces } from "./2026-11-22l-paces.js";
@@ -34,4 +35,5 @@ export const MIGRATIONS: Readonly<Record<string, LedgerMigration>> = {
   "2026-11-22j-usage-days": usageDays,
   "2026-11-22l-paces": paces,
   "2026-11-22h-totals": totals,
+  "2026-11-23a-job-states": jobStates,
 };

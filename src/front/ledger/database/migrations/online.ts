@@ -12,6 +12,8 @@ export interface OnlineLedger {
   readonly replaceIndex: (index: NewIndex) => Promise<void>;
   /** Fills rows some at a time, none of them locked for long. */
   readonly fill: (filling: Filling) => Promise<void>;
+  /** Adds CHECKs by name without a scan under an exclusive lock; throws where a row breaks one. */
+  readonly addChecks: (table: string, checks: Checks) => Promise<void>;
   /** Makes filled columns NOT NULL without a scan under an exclusive lock. */
   readonly requireValues: (table: string, columns: readonly string[]) => Promise<void>;
 }
@@ -22,6 +24,8 @@ export interface NewIndex {
   /** What follows the table's name in CREATE INDEX. */
   readonly definition: RawBuilder<unknown>;
 }
+
+export type Checks = Readonly<Record<string, RawBuilder<unknown>>>;
 
 export interface Filling {
   readonly table: string;
@@ -62,10 +66,23 @@ export function createOnlineLedger({ db, say }: OnlineOptions): OnlineLedger {
       for (const statement of statements) await statement.execute(trx);
     });
   const createIndex = async (index: NewIndex): Promise<void> => await makeIndex(db, index);
+  const addChecks = async (table: string, checks: Checks): Promise<void> => {
+    const at = sql.table(table);
+    const parts = (
+      part: (name: RawBuilder<unknown>, check: RawBuilder<unknown>) => RawBuilder<unknown>,
+    ) => sql.join(Object.entries(checks).map(([name, check]) => part(sql.ref(name), check)));
+    await change(
+      sql`ALTER TABLE ${at} ${parts((name) => sql`DROP CONSTRAINT IF EXISTS ${name}`)}`,
+      sql`ALTER TABLE ${at}
+        ${parts((name, check) => sql`ADD CONSTRAINT ${name} CHECK (${check}) NOT VALID`)}`,
+    );
+    await sql`ALTER TABLE ${at} ${parts((name) => sql`VALIDATE CONSTRAINT ${name}`)}`.execute(db);
+  };
   return {
     db,
     change,
     createIndex,
+    addChecks,
     async replaceIndex(index) {
       const next = `${index.name}_next`;
       await createIndex({ ...index, name: next });
@@ -76,19 +93,15 @@ export function createOnlineLedger({ db, say }: OnlineOptions): OnlineLedger {
     },
     fill: async (filling) => await fillAll(db, filling, say),
     async requireValues(table, columns) {
-      const name = sql.ref(`${table}_${columns[0]}_known`);
+      const name = `${table}_${columns[0]}_known`;
       const known = columns.map((column) => sql`${sql.ref(column)} IS NOT NULL`);
+      await addChecks(table, { [name]: sql.join(known, sql` AND `) });
       const at = sql.table(table);
-      await change(
-        sql`ALTER TABLE ${at} DROP CONSTRAINT IF EXISTS ${name}`,
-        sql`ALTER TABLE ${at} ADD CONSTRAINT ${name} CHECK (${sql.join(known, sql` AND `)}) NOT VALID`,
-      );
-      await sql`ALTER TABLE ${at} VALIDATE CONSTRAINT ${name}`.execute(db);
       const required = columns.map((column) => sql`ALTER COLUMN ${sql.ref(column)} SET NOT NULL`);
       // Postgres takes the constraint's word for it.
       await change(
         sql`ALTER TABLE ${at} ${sql.join(required)}`,
-        sql`ALTER TABLE ${at} DROP CONSTRAINT ${name}`,
+        sql`ALTER TABLE ${at} DROP CONSTRAINT ${sql.ref(name)}`,
       );
     },
   };
