@@ -30,7 +30,7 @@ interface Outage {
   readonly consumingMs: number;
 }
 
-describe("a broker that comes and goes", () => {
+describe("a broker that is stopped and started", () => {
   let service: Service;
   beforeAll(async () => {
     const workers = DRAINS_MS.map((drainMs) => ({ environment: { DRAIN_MS: String(drainMs) } }));

@@ -212,7 +212,7 @@ async function sendSchema(schema: object): Promise<number> {
   return (await call(`${baseUrl}/chat/completions`, { key: attacker, body })).status;
 }
 
-it("T28: hostile schemas stop nobody", { timeout: 900_000 }, async () => {
+it("T28: hostile schemas stop no other request", { timeout: 900_000 }, async () => {
   for (const shape of SHAPES) await sendSchema(shape(-1)); // The first of each loads and compiles code.
   await timeVictim();
   const before = p99(await timeVictim());
@@ -241,7 +241,7 @@ it("T28: hostile schemas stop nobody", { timeout: 900_000 }, async () => {
   expect(growth).toBeLessThanOrEqual(GROWTH_FRACTION);
 });
 
-it("T28: a request of 3 KB in a loop slows nobody", { timeout: 300_000 }, async () => {
+it("T28: a request of 3 KB in a loop slows no other caller", { timeout: 300_000 }, async () => {
   await timeVictim();
   const before = p99(await timeVictim());
   const statuses: number[] = [];
@@ -346,7 +346,7 @@ it("T29: floods of one caller slow nobody else", { timeout: 1_800_000 }, async (
   expect(growth).toBeLessThanOrEqual(GROWTH_BYTES);
 });
 
-it("T33: texts of callers write no special token", async () => {
+it("T33: a caller's text never becomes a special token", async () => {
   const shipped = async (file: string) =>
     JSON.parse(
       await readFile(new URL(`../../../models/${CHAT}/${file}`, import.meta.url), "utf8"),

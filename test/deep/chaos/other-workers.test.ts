@@ -19,7 +19,7 @@ const EXPIRIES = countOf({ short: 0, full: 4 });
 /** Of the service's workers. */
 const [OLDER, NEWER, AHEAD, BEHIND] = [0, 1, 2, 3];
 
-describe("workers unlike each other", () => {
+describe("workers of different versions", () => {
   let service: Service;
   let reporter: GrpcReporter;
   beforeAll(async () => {

@@ -23,7 +23,7 @@ const run = promisify(execFile);
 /** What names a part or a file of the service: an address, a port, a bucket, its key, a key of a file. */
 const INNER = /127\.0\.0\.1|localhost|ECONN|:\d{4,5}\b|S3RVER|framemill-test|[0-9a-f]{32}\/\d/;
 
-describe.skipIf(process.getuid?.() !== 0)("parts that fail", () => {
+describe.skipIf(process.getuid?.() !== 0)("outages of database, store, broker and disk", () => {
   let folder: string;
   let disk: string;
   let service: Service;

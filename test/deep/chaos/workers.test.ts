@@ -24,7 +24,7 @@ const ENVIRONMENT = {
   CONSUMER_TIMEOUT_MS: String(CONSUMER_TIMEOUT_MS),
 };
 
-describe("workers that come and go", () => {
+describe("workers that are stopped and killed", () => {
   let service: Service;
   let seed = 0;
   beforeAll(async () => {
@@ -138,7 +138,7 @@ describe("workers that come and go", () => {
   });
 
   const ofKilled: string[] = [];
-  it("T2: are back soon after kill -9", { timeout: 30 * MINUTE_MS }, async () => {
+  it("T2: serve again soon after kill -9", { timeout: 30 * MINUTE_MS }, async () => {
     const readyMs: number[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
       ofKilled.push(...(await sendMany(2, { steps: 5, stepMs: 100 })));

@@ -45,7 +45,7 @@ describe("an operator", () => {
       gpuMs: 70,
     });
 
-  it("has a failed job done over as another one, which is charged like any", async () => {
+  it("retries a failed job as a new one, which is charged like any other", async () => {
     const { project, key } = await harness.createAccount();
     const id = await createJob(front, key);
     expect((await ask(`/jobs/${id}/retry`, "POST")).text).toContain("only a failed job");
@@ -79,7 +79,7 @@ describe("an operator", () => {
     expect((await ask("/jobs?colour=red")).status).toBe(400);
   });
 
-  it("sees what became of a job at every attempt, and not what was asked", async () => {
+  it("sees the outcome of every attempt of a job, and not its request", async () => {
     const id = await createJob(front, harness.account.key);
     await fail(id);
     const { json, text } = await ask(`/jobs/${id}`);
@@ -100,7 +100,7 @@ describe("an operator", () => {
     expect((await ask(`/jobs/${id}`)).json).toMatchObject({ failureCode: "cancelled" });
   });
 
-  it("cannot have done over what came with a file, which is gone", async () => {
+  it("cannot retry a job whose input file was removed", async () => {
     const { key } = harness.account;
     const body = { model: MODEL, prompt: "a fox", seconds: 4, image: PNG_URL };
     const id = await createJob(front, key, body);

@@ -23,7 +23,7 @@ async function bytesOf(socket: Socket): Promise<string> {
 }
 
 // One that timed out instead would bring a 408.
-it("hangs up connections that never brought a request when it closes", async () => {
+it("closes idle connections when the front stops", async () => {
   harness = await startHarness();
   const socket = connectTcp(harness.front.port, "127.0.0.1");
   await once(socket, "connect");
@@ -33,7 +33,7 @@ it("hangs up connections that never brought a request when it closes", async () 
   expect(text).toBe("");
 });
 
-it("hangs them up over TLS, before and after the handshake", async () => {
+it("closes idle TLS connections, before and after the handshake", async () => {
   files = await createCertificate();
   const { certPath, keyPath } = files;
   harness = await startHarness(ENGINE, { tlsCertFile: certPath, tlsKeyFile: keyPath });
@@ -50,7 +50,7 @@ it("hangs them up over TLS, before and after the handshake", async () => {
   expect(texts).toEqual(["", ""]);
 });
 
-it("is ready, where it has its own worker, while that worker says it is", async () => {
+it("is ready only while its own worker is, where it has one", async () => {
   harness = await startHarness();
   const front = await harness.startReplica({ hasOwnWorker: true });
   const readiness = async () => {

@@ -72,7 +72,7 @@ describe.each(ENGINES)("the database over %s", (engine) => {
     expect(await countProjects(database)).toBe(before + 20);
   });
 
-  it("tells listeners what was committed, and not what was undone", async () => {
+  it("notifies listeners of what was committed, and not of what was rolled back", async () => {
     const payloads: string[] = [];
     const stop = await database.listen("framemill_jobs", (payload) => payloads.push(payload));
     const say = (word: string) =>
@@ -130,7 +130,7 @@ it("plans a statement once a session, but for one that returns whatever columns 
   await dropPostgres(databaseUrl);
 });
 
-it("goes on when connections are reset in the middle of statements and transactions", async () => {
+it("recovers when connections are reset in the middle of statements and transactions", async () => {
   const databaseUrl = await createPostgres();
   const url = new URL(databaseUrl);
   const proxy = await startTcpProxy(Number(url.port), url.hostname);
@@ -157,7 +157,7 @@ it("goes on when connections are reset in the middle of statements and transacti
   await dropPostgres(databaseUrl);
 });
 
-it("is an outage to workers while it is away: their reports are taken once it is back", async () => {
+it("is unavailable to workers during an outage: their reports are taken after it", async () => {
   const harness = await startHarness("postgres");
   const url = new URL(harness.config.databaseUrl ?? "");
   const proxy = await startTcpProxy(Number(url.port), url.hostname);

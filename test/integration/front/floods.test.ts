@@ -63,7 +63,7 @@ describe("a flood by one caller", () => {
     await expect.poll(async () => (await more()).status, SOON).toBe(200);
   });
 
-  it("of watchers sees every change through one query for all", async () => {
+  it("of watchers is served by one query for all", async () => {
     const { front, account } = harness;
     const ids = await Promise.all([1, 2, 3].map(() => createJob(front, account.key)));
     const streams = ids.map(async (id) => {

@@ -69,7 +69,7 @@ describe("a caller who hangs up", () => {
     return rows[0]?.state;
   };
 
-  it("pays for what was written to the connection, to the token, and no more", async () => {
+  it("is charged for the tokens that were written to the connection, and no more", async () => {
     script = endless;
     const { key, project } = await harness.createAccount({ tokensPerMinute: 1_000_000 });
     const text = await hangUp(`${harness.front.baseUrl}/chat/completions`, {
@@ -99,7 +99,7 @@ describe("a caller who hangs up", () => {
     expect(month.json).toMatchObject({ amount: (7 * 150 + outputTokens * 600) / 1e9 });
   });
 
-  it("pays once where the job was cancelled before, and a month that is spent is spent", async () => {
+  it("is charged once where the job was cancelled before, within the month's limit", async () => {
     let yielded = 0;
     script = async function* (_task, signal) {
       for (; yielded < 5; yielded += 1) yield { type: "chunk", chunk: piece(yielded) };
@@ -131,7 +131,7 @@ describe("a caller who hangs up", () => {
     expect(json.error.message).toContain("$0.00000405 is spent");
   });
 
-  it("pays nothing before the first piece, nor for a job that failed by itself", async () => {
+  it("is not charged before the first chunk, nor for a job that failed by itself", async () => {
     script = async function* (_task, signal) {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       signal.throwIfAborted();
@@ -166,7 +166,7 @@ describe("a caller who hangs up", () => {
     stopped = Promise.resolve();
   });
 
-  it("pays for the characters whose sound was written", async () => {
+  it("is charged for the characters whose sound was written", async () => {
     const { key, project } = await harness.createAccount();
     const [characters, length] = [5, 1_000];
     script = async function* (_task, signal) {
@@ -193,7 +193,7 @@ describe("a caller who hangs up", () => {
       ]);
   });
 
-  it("pays for pictures that were shown unfinished, and for no token beyond the quote", async () => {
+  it("is charged for partial pictures that were sent, and for no token beyond the quote", async () => {
     const { key, project } = await harness.createAccount();
     script = async function* (_task, signal) {
       const bytes = Buffer.alloc(500_000, 7);

@@ -223,7 +223,7 @@ describe("the states of a job", () => {
   });
   afterAll(async () => await harness?.close());
 
-  it("are those of the written-down machine, whatever happens in whatever order", async () => {
+  it("follow the state machine in any order of events", async () => {
     const { database, account } = harness;
     const db = database.kysely;
     const projectId = account.project.id;

@@ -45,7 +45,7 @@ describe("jobs", () => {
     expect((await handlers().claim("video_unknown", "w")).outcome).toBe("already-done");
   });
 
-  it("charges once for ten completions, and leaves a stale token nothing", async () => {
+  it("charges once for ten completions, and nothing for a stale token", async () => {
     const id = await create();
     const zombie = await claim(harness.front, id, "zombie");
     const orphans = await upload(harness.store, zombie, Buffer.from("zombie"));
@@ -102,7 +102,7 @@ describe("jobs", () => {
     expect((await handlers().complete(report)).outcome).toBe("recorded");
   });
 
-  it("completes no clip whose content nobody can download", async () => {
+  it("completes no clip whose content is not in the store", async () => {
     const id = await create();
     const lease = await claim(harness.front, id);
     const [content, thumbnail] = await upload(harness.store, lease, BYTES);
@@ -211,7 +211,7 @@ describe("jobs", () => {
     expect(await countCharges(harness.database, id)).toBe(0);
   });
 
-  it("hands a checkpoint to the next attempt", async () => {
+  it("passes a checkpoint to the next attempt", async () => {
     const id = await create();
     const lease = await claim(harness.front, id);
     const checkpoint = await harness.store.putBytes(
@@ -229,7 +229,7 @@ describe("jobs", () => {
     expect(next).toMatchObject({ outcome: "leased", checkpoint });
   });
 
-  it("cancels queued and running jobs, and tells the worker", async () => {
+  it("cancels queued and running jobs, and stops the worker", async () => {
     const queued = await create();
     const answer = await ask(`/${queued}/cancel`, { method: "POST" });
     expect(answer.json).toMatchObject({
@@ -255,7 +255,7 @@ describe("jobs", () => {
     expect((await ask(`/${done}/cancel`, { method: "POST" })).json.status).toBe("completed");
   });
 
-  it("delivers every accepted job, also to a broker that starts anew", async () => {
+  it("delivers every accepted job, also after a restart of the broker", async () => {
     const id = await create();
     const broker = createEmbeddedBroker();
     const seen = new Map<string, Delivery>();
@@ -278,7 +278,7 @@ describe("jobs", () => {
     await broker.close();
   });
 
-  it("fails what is overdue", async () => {
+  it("fails a job past its deadline", async () => {
     const overdue = await create();
     await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${overdue}`.execute(
       harness.database.kysely,
@@ -287,7 +287,7 @@ describe("jobs", () => {
     expect((await ask(`/${overdue}`)).json.error.code).toBe("deadline_exceeded");
   });
 
-  it("publishes again what the queue lost", async () => {
+  it("republishes jobs that the queue lost", async () => {
     // A replica is quiet for 10 s after its start, then its janitor looks every 5 s: by this clock.
     vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval"] });
     const front = await harness.startReplica();

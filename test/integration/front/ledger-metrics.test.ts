@@ -32,7 +32,7 @@ async function age(interval: string): Promise<void> {
   await sql`UPDATE totals_rollup SET rolled_until = rolled_until - ${ago}`.execute(kysely);
 }
 
-it("tells the same totals before they are summed, after it, and when the jobs are gone", async () => {
+it("exports the same totals before a rollup, after it, and when the jobs are gone", async () => {
   const { front, account, database } = harness;
   await makeClip(harness, account.key);
   await makeClip(harness, account.key);
@@ -69,7 +69,7 @@ it("tells the same totals before they are summed, after it, and when the jobs ar
   expect(totals(await scrape()).toSorted()).toEqual(before.toSorted());
 });
 
-it("tells open jobs and that the database is there while totals cannot be read", async () => {
+it("exports open jobs and the database's health while totals cannot be read", async () => {
   const { database, front, account } = harness;
   await createJob(front, account.key);
   await sql`ALTER TABLE job_totals RENAME TO away`.execute(database.kysely);
@@ -81,7 +81,7 @@ it("tells open jobs and that the database is there while totals cannot be read",
   expect(text).not.toContain("framemill_charges");
 });
 
-it("tells metrics on their own port and not where callers come", async () => {
+it("serves metrics on their own port and not on the callers'", async () => {
   await scrape(async ({ origin }) => {
     expect((await call(`${origin}/metrics`)).status).toBe(404);
   });

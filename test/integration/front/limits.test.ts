@@ -90,7 +90,7 @@ describe("limits", () => {
     expect(foreign.json.id).not.toBe(first.json.id);
   });
 
-  it("takes back what the broker does not confirm: 503, nothing stored", async () => {
+  it("withdraws a job that the broker does not confirm: 503, nothing stored", async () => {
     const { key } = harness.account;
     const outage = (connected: boolean): Broker => ({
       ...harness.broker,

@@ -33,7 +33,7 @@ describe("a long JSON body", () => {
   const post = (path: string, body: object, options: CallOptions = {}) =>
     call(`${harness.front.baseUrl}${path}`, { key: harness.account.key, body, ...options });
 
-  it("is refused in the words that a short one is, with the field at fault", async () => {
+  it("is refused with the same error as a short one, naming the field", async () => {
     const clip = { ...BODY, metadata: { note: "x" } };
     for (const wrong of [
       { seconds: 11 },
@@ -55,7 +55,7 @@ describe("a long JSON body", () => {
     expect([broken.status, broken.json.error.code]).toEqual([400, "invalid_json"]);
   });
 
-  it("brings pictures and continues answers, which need the store and the ledger", async () => {
+  it("may hold pictures and continue earlier responses", async () => {
     const clip = await post("/videos", { ...BODY, input_reference: { image_url: PICTURE } });
     expect([clip.status, clip.json.model]).toEqual([200, MODEL]);
     const ask = { model: REPLY_MODELS.chat, input: LONG };

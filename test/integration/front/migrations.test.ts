@@ -75,7 +75,7 @@ it("serves on a schema of a later release, and not on one whose major it does no
   await harness.close();
 });
 
-it("says which migration failed and why, and goes on there the next time", async () => {
+it("names the migration that failed and why, and resumes there the next time", async () => {
   const wrong: LedgerMigration = execute(sql`ALTER TABLE nowhere ADD COLUMN a int`);
   const migrations = { ...MIGRATIONS, "9999-wrong": wrong };
   await expect(migrate(db, { contract: false, say, migrations })).rejects.toThrow(

@@ -29,7 +29,7 @@ describe("the command line, beside a running front", () => {
     return { code: 0, ...ended };
   }
 
-  it("lists, shows, cancels and does over jobs, and says where one cannot be", async () => {
+  it("lists, shows, cancels and retries jobs, and says which cannot be retried", async () => {
     const { front, account } = harness;
     const done = await makeClip(harness, account.key);
     const failed = await createJob(front, account.key);
@@ -65,7 +65,7 @@ describe("the command line, beside a running front", () => {
     });
   });
 
-  it("shows usage and one plain look where there is no terminal", async () => {
+  it("shows usage, and one plain overview where there is no terminal", async () => {
     const { project } = harness.account;
     const [usage, { stdout }] = await Promise.all([
       framemill("usage", "--project", project.id, "--json"),

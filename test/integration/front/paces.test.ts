@@ -28,7 +28,7 @@ const paceOf = async (kind: typeof clip) => {
   return { worker: pace?.seconds_per_unit, lasted: pace?.lasted_per_unit };
 };
 
-it("keeps a kind's pace however many runs of others follow, and forgets its own after fifty", async () => {
+it("keeps the last fifty runs of each kind of job, however many runs of others follow", async () => {
   await writeRuns([{ ...clip, gpuMs: 8_000 }]);
   const crowd = Array.from({ length: 20 * PACE_SAMPLE }, () => ({ ...vectors, gpuMs: 200 }));
   await Promise.all([writeRuns(crowd), writeRuns(crowd)]);

@@ -15,7 +15,7 @@ import {
   type Harness,
 } from "../../support/front-harness.js";
 
-describe("what the front tells its pages", () => {
+describe("what the front serves to its pages", () => {
   let harness: Harness;
   let operations: Operations;
   let worker: Worker;
@@ -63,7 +63,7 @@ describe("what the front tells its pages", () => {
     await harness?.close();
   });
 
-  it("shows a running clip's newest picture to its project alone, and its thumbnail afterwards", async () => {
+  it("shows a running clip's newest picture to its project only, and its thumbnail afterwards", async () => {
     release = new AbortController();
     const id = await createJob(harness.front, harness.account.key);
     const waiting = await createJob(harness.front, harness.account.key);
@@ -83,7 +83,7 @@ describe("what the front tells its pages", () => {
     await expect.poll(previews, SOON).toEqual([]);
   });
 
-  it("gives an address of a clip that plays without a key, in parts, until it is deleted", async () => {
+  it("gives a link that plays a clip without a key, by ranges, until it is deleted", async () => {
     release = new AbortController();
     const id = await createJob(harness.front, harness.account.key);
     const early = await ask(`/videos/${id}/link`);
@@ -99,7 +99,7 @@ describe("what the front tells its pages", () => {
     expect((await call(json.url)).status).toBe(404);
   });
 
-  it("says what an answer has cost to its project alone", async () => {
+  it("shows an answer's charge to its project only", async () => {
     const url = `${harness.front.baseUrl}/chat/completions`;
     const answer = await call(url, { key: harness.account.key, body: say("hello") });
     const id = answer.headers.get("x-job-id") ?? "";
@@ -116,7 +116,7 @@ describe("what the front tells its pages", () => {
     expect(json.endpoints).toEqual(["/v1/chat/completions", "/v1/responses"]);
   });
 
-  it("tells operators of queues, waits, ends by the minute, failures and money", async () => {
+  it("shows operators queues, waits, ends by the minute, failures and charges", async () => {
     release = new AbortController();
     const [running] = [
       await createJob(harness.front, stranger.key),

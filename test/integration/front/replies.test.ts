@@ -154,7 +154,7 @@ describe("replied jobs", () => {
     expect(await countCharges(harness.database, id)).toBe(0);
   });
 
-  it("begins a stream anew after a lost attempt that nobody read from", async () => {
+  it("restarts a stream after a lost attempt of which nothing was read", async () => {
     const answer = askUnattended(STREAM);
     const id = await openJob(harness);
     const lost = await claim(harness.front, id);
@@ -173,7 +173,7 @@ describe("replied jobs", () => {
     expect(await countCharges(harness.database, id)).toBe(1);
   });
 
-  it("breaks a stream off where an attempt follows one that was read from", async () => {
+  it("fails a stream where an attempt follows one that was partly read", async () => {
     const answer = post({ ...say("wait", STREAM), model: REPLY_MODELS.unattended });
     const id = await openJob(harness);
     const lost = await claim(harness.front, id);
@@ -192,7 +192,7 @@ describe("replied jobs", () => {
     expect(await countCharges(harness.database, id)).toBe(0);
   });
 
-  it("lets a caller go who leaves too much unread", async () => {
+  it("disconnects a caller who leaves too much unread", async () => {
     let id = "";
     let made = 0;
     scripts.set("flood", async function* ({ job }, signal) {
@@ -230,7 +230,7 @@ describe("replied jobs", () => {
     }
   });
 
-  it("does not run what nobody took in time", async () => {
+  it("does not run a job that no worker claimed in time", async () => {
     const answer = askUnattended();
     const id = await openJob(harness);
     await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${id}`.execute(

@@ -84,7 +84,7 @@ describe("what is kept of replied jobs", () => {
     expect([sent?.requestFile, promptOf(sent ?? never())]).toEqual([undefined, "p".repeat(100)]);
   });
 
-  it("brings a long output back whole", async () => {
+  it("returns a long output whole", async () => {
     const { json } = await chat("long");
     expect(json.choices[0].message.content).toBe("y".repeat(LONG));
     expect(await readJob(harness, json.id)).toMatchObject({ output: null, state: "completed" });
@@ -166,7 +166,7 @@ describe("what is kept of replied jobs", () => {
     }
   });
 
-  it("forgets what was asked and answered 5 minutes later, and keeps what has links", async () => {
+  it("removes requests and answers after 5 minutes, and keeps files that have links", async () => {
     const plain = (await chat("secret")).json.id as string;
     const long = (await chat("secret".repeat(20_000))).json.id as string;
     const young = (await chat("young")).json.id as string;

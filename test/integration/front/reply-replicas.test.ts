@@ -59,7 +59,7 @@ describe("replied jobs across replicas", () => {
     await broker.close();
   });
 
-  it("gives a caller all pieces before the end, though another replica records it", async () => {
+  it("delivers all chunks before the end, even if another replica records it", async () => {
     const proxy = await startTcpProxy(0);
     const config = { ...harness.config, grpcAdvertise: `127.0.0.1:${proxy.port}` };
     const waiting = await harness.startReplica({ config });
@@ -143,7 +143,7 @@ describe("replied jobs across replicas", () => {
     await killed.close();
   });
 
-  it("ends what is left of a replica that leaves, which is known no more", async () => {
+  it("ends the remaining jobs of a replica that leaves, and removes it from the list", async () => {
     const { kysely } = harness.database;
     const grpcAddress = "127.0.0.1:11";
     const find = async () =>

@@ -74,7 +74,7 @@ describe("requests", () => {
     expectHeaders(answer);
   });
 
-  it("tells status and code of everything that is not a bad field", async () => {
+  it("answers every other problem with its status and code", async () => {
     const { key } = harness.account;
     const { origin, baseUrl } = harness.front;
     const cases: [Promise<Answer>, number, string][] = [
@@ -117,7 +117,7 @@ describe("requests", () => {
     );
   });
 
-  it("answers every problem with a key in the same words", async () => {
+  it("answers every problem with a key with the same message", async () => {
     const other = await harness.createAccount();
     expect(await harness.front.keys.revokeKey(other.keyId)).toBe(true);
     const headers = [

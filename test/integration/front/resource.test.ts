@@ -149,7 +149,7 @@ describe("the video resource", () => {
     await replica.close();
   });
 
-  it("hears of the end without asking again and again", async () => {
+  it("is notified of the end without polling the database", async () => {
     const id = await create();
     const lease = await claim(harness.front, id);
     // The clock stands still: the time to ask again never comes.

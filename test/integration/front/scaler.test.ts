@@ -65,7 +65,7 @@ describe("KEDA, asking a front", () => {
       );
     });
 
-  it("hears of jobs that wait or run, of the models it names", async () => {
+  it("counts queued and running jobs of the models it names", async () => {
     expect(await isActive({})).toBe(false);
     const results: boolean[] = [];
     const stream = client.StreamIsActive(refOf({ models: MODEL }));
@@ -85,7 +85,7 @@ describe("KEDA, asking a front", () => {
     expect(await valueOf("outstanding-jobs", {})).toBe(JOBS);
   });
 
-  it("hears how long a worker will need, once jobs of that kind were measured", async () => {
+  it("reads how long a worker will need, once jobs of that kind were measured", async () => {
     const { key } = harness.account;
     const open = await valueOf("outstanding-jobs", { models: MODEL });
     expect(await valueOf("outstanding-seconds", {})).toBe(0);
@@ -96,7 +96,7 @@ describe("KEDA, asking a front", () => {
       .toBeCloseTo(1.234 * open, 3);
   });
 
-  it("counts callers' jobs by what a worker makes of them at once", async () => {
+  it("counts replied jobs by the batch size of a worker", async () => {
     const models = REPLY_MODELS.unattended;
     const { chat } = openaiClient(harness.front, harness.account.key);
     const leaving = new AbortController();

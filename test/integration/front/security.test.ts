@@ -113,7 +113,7 @@ describe("another project's objects", () => {
       expect((await call(`${front.baseUrl}/${root}/${id}`, { key })).status).toBe(200);
   });
 
-  it("cannot be gone on from", async () => {
+  it("cannot be continued", async () => {
     const model = "service-chat-1";
     const { key } = harness.account;
     const first = await call(`${front.baseUrl}/responses`, { key, body: { model, input: "x" } });
@@ -190,7 +190,7 @@ describe("the admin routes", () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   });
 
-  it("tell browsers to keep, frame and run nothing", async () => {
+  it("forbid browsers to cache, frame and run anything", async () => {
     const { status, headers } = await call(`${front.origin}/admin/projects`, { key: ADMIN_KEY });
     expect(status).toBe(200);
     expect(Object.fromEntries(headers)).toMatchObject({

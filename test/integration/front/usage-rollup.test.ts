@@ -93,7 +93,7 @@ describe("the sums of charges", () => {
     expect(await readChargeTotals(kysely)).toEqual({ charges: 6, nanoUsd: 360 });
   });
 
-  it("cut a time at its second, not at its hour", async () => {
+  it("begin and end at a second, not at an hour", async () => {
     const account = await createAccount();
     const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 20 * HOUR_MS;
     const ages = [-1, 0, 59, 60, 119, 120, 121].map(
@@ -115,7 +115,7 @@ describe("the sums of charges", () => {
     await expectCuts();
   });
 
-  it("tell days, keys and tiers apart, and read what a front of before wrote", async () => {
+  it("group by day, key and tier, and read what the previous release wrote", async () => {
     const { kysely } = database;
     const account = await createAccount();
     const other = await keys.createKey(account.project.id, "night shift");

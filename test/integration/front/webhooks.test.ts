@@ -61,7 +61,7 @@ describe("webhooks", () => {
   const unwrap = async ({ headers, body }: Received, by = secret) =>
     await openaiClient(harness.front, account.key).webhooks.unwrap(body, headers, by);
 
-  it("tells the end of a job in a way that the stock client verifies", async () => {
+  it("reports the end of a job, signed so that the stock client verifies it", async () => {
     const { status, json } = await create(address());
     expect(status).toBe(200);
     const id = json.id as string;
@@ -83,7 +83,7 @@ describe("webhooks", () => {
     await expect(unwrap({ ...first, body: `${first.body} ` })).rejects.toThrow(/signature/i);
   });
 
-  it("tries again with pauses that grow, under the same id, and follows no redirect", async () => {
+  it("retries with growing pauses, under the same id, and follows no redirect", async () => {
     statuses.push(500, 302);
     const id = (await create(address())).json.id as string;
     await call(`${harness.front.baseUrl}/videos/${id}/cancel`, { key: account.key, body: {} });
@@ -117,7 +117,7 @@ describe("webhooks", () => {
     return rows[0]?.due;
   }
 
-  it("refuses what it would not call, by name, and stores nothing", async () => {
+  it("refuses a URL that it would not call, naming the field, and stores nothing", async () => {
     const strict = await harness.startReplica({
       config: { ...harness.config, webhookAllowPrivate: false },
     });

@@ -40,7 +40,7 @@ describe.concurrent("workers that announce themselves", () => {
     return rows[0]?.count;
   };
 
-  it("are seen with what they hold, finish it when they are drained, and are gone once they have left", async ({
+  it("are listed with their jobs, finish them when drained, and are removed when they stop", async ({
     expect,
   }) => {
     const ends = new AbortController();
@@ -82,7 +82,9 @@ describe.concurrent("workers that announce themselves", () => {
     await left;
   });
 
-  it("that are drained when they start take no job until they may", async ({ expect }) => {
+  it("that are drained when they start take no job until they are undrained", async ({
+    expect,
+  }) => {
     const model = REPLY_MODELS.unattended;
     await operations.drainWorker("drained", true);
     const worker = await startScriptedWorker(

@@ -63,7 +63,7 @@ describe.each([
     await subscription.stop();
   });
 
-  test("keeps jobs for a consumer that comes later, in order", async () => {
+  test("keeps jobs for a later consumer, in order", async () => {
     const key = createRoutingKey();
     const jobs = Array.from({ length: 20 }, () => createJob());
     for (const job of jobs) await broker.publish(key, job);
@@ -107,7 +107,7 @@ describe.each([
     for (const subscription of subscriptions) await subscription.stop();
   });
 
-  test("takes jobs of the keys it is limited to, beside what is in flight", async () => {
+  test("consumes only the keys it is limited to, beside jobs in flight", async () => {
     const [dear, cheap] = [createRoutingKey(), createRoutingKey()];
     const took: string[] = [];
     const gate = createGate();
@@ -131,7 +131,7 @@ describe.each([
     await both.stop();
   });
 
-  test("of one key pauses, keeps its places, and goes on", async () => {
+  test("of one key pauses, keeps its prefetch, and resumes", async () => {
     const key = createRoutingKey();
     const took: string[] = [];
     const gate = createGate();
@@ -286,14 +286,14 @@ describe.each([
     await expect(publishing).rejects.toMatchObject({ code: "service_unavailable" });
   });
 
-  test("survives a consumer that stops twice and one that was never fed", async () => {
+  test("survives a consumer that stops twice and one that got no job", async () => {
     const { subscription } = await collect(createRoutingKey());
     await subscription.stop();
     await subscription.stop();
     expect(subscription.consuming).toBe(false);
   });
 
-  test("shows what it has put aside, puts it back or forgets it, and loses nothing by looking", async () => {
+  test("lists dead letters, requeues or removes them, and loses none by listing", async () => {
     const key = createRoutingKey();
     const jobs = [createJob(), createJob()];
     for (const job of jobs) await broker.publish(key, job);
@@ -341,7 +341,7 @@ describe.each([
     await expect(publishing).rejects.toMatchObject({ code: "service_unavailable" });
   });
 
-  test("takes jobs while it opens what it consumes with", async () => {
+  test("delivers jobs while consumers are still being opened", async () => {
     const broker = await openOwn();
     const key = createRoutingKey();
     const subscription = await broker.consume({ routingKeys: [key], prefetch: 1 }, async () => ack);

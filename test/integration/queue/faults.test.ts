@@ -97,7 +97,7 @@ describe("RabbitMQ broker under faults", () => {
     expect((await broker.depth(key)).ready).toBe(2);
   });
 
-  test("consumes again after the port opens; lost deliveries abort and come again", async () => {
+  test("consumes again after the port opens; lost deliveries abort and are redelivered", async () => {
     const deliveries: Delivery[] = [];
     const gate = createGate();
     const subscription = await broker.consume(
@@ -122,7 +122,7 @@ describe("RabbitMQ broker under faults", () => {
     expect((await broker.depth(key)).ready).toBe(0);
   });
 
-  test("notices a black hole, gives up publishing meanwhile, and comes out of it", async () => {
+  test("detects a connection that is silent, refuses to publish meanwhile, and recovers", async () => {
     // Heartbeats every second instead of every five: a dead peer is noticed after two to three.
     const url = new URL(proxied);
     url.searchParams.set("heartbeat", "1");
@@ -160,7 +160,7 @@ describe("RabbitMQ broker under faults", () => {
     await reopened.close();
   });
 
-  test("declares a deleted queue again and goes on consuming and publishing", async () => {
+  test("declares a deleted queue again and continues to consume and publish", async () => {
     const ids: string[] = [];
     const subscription = await broker.consume(
       { routingKeys: [key], prefetch: 1 },
@@ -178,7 +178,7 @@ describe("RabbitMQ broker under faults", () => {
     expect(ids).toHaveLength(2);
   });
 
-  test("gets unstuck when a queue was deleted and declared again at once by somebody else", async () => {
+  test("recovers when a queue was deleted and declared again at once by another client", async () => {
     const ids: string[] = [];
     // The connection's heartbeats are by the real clock, the looks of the consumer below are not.
     const other = { routingKeys: [createRoutingKey()], prefetch: 1 };
@@ -213,7 +213,7 @@ describe("RabbitMQ broker under faults", () => {
     expect((await broker.depth(key)).ready).toBe(1);
   });
 
-  test("buries corrupted messages and goes on", async () => {
+  test("dead-letters corrupted messages and continues", async () => {
     await raw.purgeQueue(topology.deadQueue);
     const ids: string[] = [];
     await broker.publish(key, createJob({ id: "good-before" }));
@@ -247,7 +247,7 @@ describe("RabbitMQ broker under faults", () => {
     await subscription.stop();
   });
 
-  test("buries what no front has signed, says why, and lets nobody put it back", async () => {
+  test("dead-letters unsigned messages with the reason, and refuses to requeue them", async () => {
     await raw.purgeQueue(topology.deadQueue);
     const handled: string[] = [];
     const body = Buffer.from(JSON.stringify(createJob({ reportTo: "198.51.100.1:8081" })));
@@ -280,7 +280,7 @@ describe("RabbitMQ broker under faults", () => {
     await subscription.stop();
   });
 
-  test("takes unsigned messages while fronts of before are replaced, and wrong ones never", async () => {
+  test("accepts unsigned messages during an upgrade, and wrongly signed ones never", async () => {
     await raw.purgeQueue(topology.deadQueue);
     const secret = "the-worker-token-of-tests";
     const signer = createMessageSigner({ secret, acceptUnsigned: true });
@@ -306,7 +306,7 @@ describe("RabbitMQ broker under faults", () => {
     await lenient.close();
   });
 
-  test("buries a rejected job with its routing key", async () => {
+  test("dead-letters a rejected job with its routing key", async () => {
     await raw.purgeQueue(topology.deadQueue);
     const subscription = await broker.consume({ routingKeys: [key], prefetch: 1 }, async () => ({
       type: "reject",
@@ -318,7 +318,7 @@ describe("RabbitMQ broker under faults", () => {
     await subscription.stop();
   });
 
-  test("buries a message that came back 51 times", async () => {
+  test("dead-letters a message that was returned 51 times", async () => {
     await raw.purgeQueue(topology.deadQueue);
     let deliveries = 0;
     const subscription = await broker.consume({ routingKeys: [key], prefetch: 1 }, async () => {

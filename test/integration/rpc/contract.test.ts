@@ -91,7 +91,7 @@ describe("unary calls", () => {
     expect(front.calls).toEqual([["heartbeat", lease, "worker-a"]]);
   });
 
-  test("an announcement arrives whole, and its answer is an order", async () => {
+  test("an announcement arrives whole, and its answer may ask to drain", async () => {
     const { front, address } = await start({ announce: async () => ({ drain: true }) });
     const sent: WorkerStatus = {
       workerId: "w",
@@ -163,7 +163,7 @@ describe("unary calls", () => {
     });
   });
 
-  test("an unforeseen error tells the worker nothing of the front's insides", async () => {
+  test("an unforeseen error keeps the front's internals from the worker", async () => {
     const { address } = await start({
       claim: async () => {
         throw new Error("password authentication failed for user framemill at 10.0.0.3");
@@ -175,7 +175,7 @@ describe("unary calls", () => {
     });
   });
 
-  test("an unavailable front is asked again until it answers", async () => {
+  test("an unavailable front is retried until it answers", async () => {
     let asked = 0;
     const { address } = await start({
       complete: async () => {

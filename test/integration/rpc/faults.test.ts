@@ -39,7 +39,7 @@ describe("faults of the network", () => {
     return keep(await startReportServer(own));
   }
 
-  test("a black hole ends a call at its deadline, and the stream loses no text", async () => {
+  test("a silent connection ends a call at its deadline, and the stream loses no text", async () => {
     const clock = holdClock();
     const front = createFakeFront();
     const proxy = keep(await startTcpProxy((await startServer(front)).port));
@@ -65,7 +65,7 @@ describe("faults of the network", () => {
     });
   });
 
-  test("a front that was away is found again; text is neither lost nor doubled", async () => {
+  test("a front is reached again after an outage; text is neither lost nor doubled", async () => {
     const clock = holdClock();
     const front = createFakeFront();
     const first = await startServer(front);
@@ -100,7 +100,7 @@ describe("faults of the network", () => {
     expect(textOf(front.reports)).toBe(sent);
   });
 
-  test("an absent front is service_unavailable when the time is up", async () => {
+  test("an absent front is service_unavailable at the deadline", async () => {
     const reporter = keep(createReporter({ address: "127.0.0.1:1", token: TOKEN, retryMs: 500 }));
     await expect(reporter.claim("video_1", "worker-a")).rejects.toMatchObject({
       code: "service_unavailable",
@@ -229,7 +229,7 @@ describe("TLS", () => {
     expect(await readTlsFiles({})).toBeUndefined();
   });
 
-  test("a front is taken for the name that its certificate bears, wherever it is called", async () => {
+  test("a front is verified by the name in its certificate, whatever its address", async () => {
     const { ca: _, ...tls } = await makeCertificate("pods", "ca", "DNS:framemill-front");
     const options = { handlers: createFakeFront(), host: "localhost", port: 0, token: TOKEN, tls };
     const server = keep(await startReportServer(options));

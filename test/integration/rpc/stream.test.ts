@@ -39,7 +39,7 @@ function report(address: string, options: Partial<ReporterOptions> = {}) {
 }
 
 describe("the report stream", () => {
-  test("brings progress and text in order, and says when all of it was taken", async () => {
+  test("delivers progress and text in order, and reports when all of it was taken", async () => {
     const order: string[] = [];
     const { front, address } = await start({
       complete: async () => {
@@ -100,7 +100,7 @@ describe("the report stream", () => {
     expect(textOf(front.reports)).toBe(bytes.toString());
   });
 
-  test("tells at once that a job was cancelled or lost", async () => {
+  test("reports at once that a job was cancelled or lost", async () => {
     const directives: unknown[] = [];
     const { address } = await start({
       progress: async ({ jobId }) => ({

@@ -108,7 +108,7 @@ describe("two fronts behind a balancer, and two workers", { timeout: 600_000 }, 
     return await frameHash(path);
   };
 
-  test("serve the stock client without one wrong answer, whichever it meets", async () => {
+  test("serve the stock client without one wrong answer, whichever replica it reaches", async () => {
     const frames = finish(await create());
     const streamed = await client.chat.completions
       .stream({ model: CHAT, messages: [{ role: "user", content: "What is 12 plus 30?" }] })
@@ -127,7 +127,7 @@ describe("two fronts behind a balancer, and two workers", { timeout: 600_000 }, 
     expect(Math.min(...balancer.answered)).toBeGreaterThan(2);
   });
 
-  test("a front that is replaced in the middle of a clip goes unnoticed", async () => {
+  test("replacing a front in the middle of a clip is not noticed", async () => {
     caught = await catchInMidClip();
     const [front] = fronts;
     const [address] = addresses;
@@ -139,7 +139,7 @@ describe("two fronts behind a balancer, and two workers", { timeout: 600_000 }, 
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test("the clip goes on elsewhere with the same frames when its worker must leave", async () => {
+  test("a clip resumes on another worker with the same frames when its worker drains", async () => {
     const { clip, worker, inferencePid } = caught;
     const left = worker.stop("SIGTERM");
     process.kill(inferencePid, "SIGCONT");

@@ -120,7 +120,7 @@ describe("the trace of a clip whose first attempt died", () => {
     expect(charge?.attributes["framemill.cost.micro_usd"]).toBe((clip.cost.final ?? 0) * 1_000_000);
   });
 
-  it("keeps the times of what is waited for within the times of who waits", () => {
+  it("keeps child spans within their parents", () => {
     // A message is worked on after its publisher has gone on; a killed process tells of no end.
     const waitedFor = trace.flatMap((span) => {
       const above = parentOf(span);
@@ -143,8 +143,8 @@ describe("the trace of a clip whose first attempt died", () => {
   });
 });
 
-describe("a receiver of traces that is away", () => {
-  it("keeps no job from its end, and the log leads to the trace all the same", async () => {
+describe("a receiver of traces that is unreachable", () => {
+  it("delays no job, and the log names the trace all the same", async () => {
     const harness = await startHarness();
     // Nothing listens at port 9.
     const tracing = await openTracing(

@@ -31,7 +31,7 @@ async function startFront(): Promise<Running> {
   return front;
 }
 
-it("ends a front whose event loop stands still, and says so last", async () => {
+it("ends a front whose event loop is blocked, with a last log line", async () => {
   const front = await startFront();
   const exited = new Promise<NodeJS.Signals | null>((resolve) =>
     front.child.once("close", (_code, signal) => resolve(signal)),

@@ -55,7 +55,7 @@ it("a worker with the same data folder, or with the same WORKER_TOKEN, is served
   expect(workers.map(({ child }) => child.exitCode)).toEqual([0, 0]);
 });
 
-it("a worker with another token leaves with a sentence that says what to do", async () => {
+it("a worker with another token exits with a message that says what to do", async () => {
   const worker = startWorker("elsewhere");
   await worker.says(
     /the front at 127\.0\.0\.1:\d+ refuses this worker's token: give both the same WORKER_TOKEN, or on one machine the same DATA_DIR/,

@@ -74,7 +74,7 @@ describe.each(stores)("artifacts in %s", (_, openStore) => {
     });
   });
 
-  it("says not_found where nothing lies", async () => {
+  it("answers not_found for a missing file", async () => {
     await expect(store.openRead("video_1/7/none.mp4")).rejects.toMatchObject({ code: "not_found" });
     expect(await store.findSize("video_1/7")).toBeUndefined();
     expect(await store.findSize("video_1/7/never.mp4")).toBeUndefined();
@@ -132,7 +132,7 @@ describe.each(stores)("artifacts in %s", (_, openStore) => {
     await expect(store.removeAll(`${id}/`)).rejects.toMatchObject(refused);
   });
 
-  it("will not remove by anything but a folder", async () => {
+  it("removes by a job's folder only", async () => {
     await expect(store.removeAll("video_1")).rejects.toThrow("must end in /");
     await expect(store.removeAll("")).rejects.toThrow("must end in /");
   });
@@ -183,7 +183,7 @@ function s3Options() {
   };
 }
 
-it("removes what a killed process left unfinished, and what nobody has written to for an hour", async () => {
+it("removes unfinished files of killed processes, and those not written to for an hour", async () => {
   const folder = await mkdtemp(join(tmpdir(), "framemill-unfinished-"));
   const local = fileURLToPath(import.meta.resolve("#framemill/storage/local.js"));
   const code = `const { createLocalStore } = await import(${JSON.stringify(local)});

@@ -30,7 +30,7 @@ describe("a failure", () => {
     });
   });
 
-  test("of the caller is never tried again", () => {
+  test("of the caller is never retried", () => {
     const error = new JobError("invalid_value", "seconds must be 4 to 10, got 12", {
       param: "seconds",
     });

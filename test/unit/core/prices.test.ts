@@ -4,7 +4,7 @@ import { nanoPriceOf, priceOf, quote } from "#framemill/core/usage.js";
 import { TIERS } from "#framemill/core/tiers.js";
 
 describe("findPrices", () => {
-  it("takes the row that says most of the job", () => {
+  it("takes the most specific row", () => {
     const table = {
       video: { videoSeconds: 1 },
       "video/fast": { videoSeconds: 2 },
@@ -18,7 +18,7 @@ describe("findPrices", () => {
     expect([price("x", "fast"), price("x", "high"), price("x")]).toEqual([2, 1, 1]);
   });
 
-  it("throws where no row fits: nothing is given away by accident", () => {
+  it("throws where no row fits, so that no job is free by accident", () => {
     const job = { modality: "video", tier: "ultra", model: "m" };
     expect(() => findPrices(LIST_PRICES, job)).toThrow(/no row for video/);
     expect(() => findPrices({}, { modality: "constructor", model: "m" })).toThrow(/no row/);
@@ -47,7 +47,7 @@ describe("priceOf", () => {
     expect(quote({ inputTokens: 0.02 }, { inputTokens: 874 }).amountNanoUsd).toBe(17_480);
   });
 
-  it("takes nothing for units without a price, nor for prices without units", () => {
+  it("charges nothing for units without a price, nor for prices without units", () => {
     expect(priceOf({ images: 10_000 }, { inputTokens: 50 })).toBe(0);
     expect(quote({}, { inputTokens: 50 })).toEqual({
       prices: {},

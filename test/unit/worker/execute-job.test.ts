@@ -156,7 +156,7 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   return { settlement, left: left.flat(), stored: await store.list(""), met, addresses };
 }
 
-test("a report that no front took is sent again every minute", async () => {
+test("a report that no front took is retried every minute", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   let isAway = true;
   let refused = 0;
@@ -212,14 +212,14 @@ describe("one delivery", () => {
     expect((await execute(reporter, run)).settlement).toEqual({ type: "ack" });
   });
 
-  test("of a job that another worker holds comes again later", async () => {
+  test("of a job that another worker holds is redelivered later", async () => {
     const busy = { outcome: "busy", retryAfterMs: 30_000 } as const;
     const { reporter } = frontDouble({ claim: async () => busy });
     const { settlement } = await execute(reporter, makeClip);
     expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
   });
 
-  test("whose inference process died comes again, with nothing stored or billed", async () => {
+  test("whose inference process died is redelivered, with nothing stored or billed", async () => {
     const { reporter, failures, completions } = frontDouble();
     const { settlement, left, stored } = await execute(reporter, async function* ({ scratchPath }) {
       await writeFile(join(scratchPath, "half.mp4"), "half");
@@ -231,7 +231,7 @@ describe("one delivery", () => {
     expect([left, stored, completions]).toEqual([[], [], []]);
   });
 
-  test("whose token went stale while it was run is looked at again after a lease's length", async () => {
+  test("whose token went stale while it ran is claimed again after a lease's length", async () => {
     const { reporter, failures } = frontDouble({ complete: async () => ({ outcome: "stale" }) });
     const { settlement } = await execute(reporter, makeClip);
     expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
@@ -293,7 +293,7 @@ describe("one delivery", () => {
     expect(met).toEqual(["store_unavailable", "store_unavailable"]);
   });
 
-  test("goes back, not as overdue, when its time ends while the store is away", async () => {
+  test("is returned, not failed as overdue, when its deadline passes while the store is away", async () => {
     const { reporter, failures } = frontDouble();
     const sent = { store: awayFor(Number.POSITIVE_INFINITY), jobTimeoutMs: 1_500 };
     const { settlement } = await execute(reporter, makeClip, sent);
@@ -311,7 +311,7 @@ describe("one delivery", () => {
     expect(completions).toHaveLength(1);
   });
 
-  test("of a worker with a full disk goes back as the worker's fault", async () => {
+  test("of a worker with a full disk is returned as the worker's fault", async () => {
     const { reporter, failures } = frontDouble();
     const full: Run = async function* () {
       yield { type: "progress", fraction: 0.5, stage: "frames" };
@@ -365,7 +365,7 @@ describe("one delivery", () => {
     expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
   });
 
-  test("is ended as cancelled where the front that has its caller stays away", async () => {
+  test("is cancelled when the front with its caller stays away", async () => {
     const clock = holdClock();
     const reportTo = "10.0.0.9:8081";
     const { reporter, failures, completions } = frontDouble({
@@ -394,7 +394,7 @@ describe("one delivery", () => {
     expect(failures).toMatchObject([{ failure: { code: "cancelled" }, retryable: false }]);
   });
 
-  test("comes again after longer and longer pauses while no front answers", async () => {
+  test("is redelivered with growing pauses while no front answers", async () => {
     const { reporter } = frontDouble({
       claim: () => Promise.reject(new JobError("service_unavailable", "the front is away")),
     });
@@ -410,7 +410,7 @@ describe("one delivery", () => {
     );
   });
 
-  test("whose report nobody can take comes again", async () => {
+  test("whose report no front can take is redelivered", async () => {
     const away = () => Promise.reject(new Error("UNAVAILABLE"));
     const { reporter } = frontDouble({ complete: away, fail: away });
     const { settlement } = await execute(reporter, makeClip);
@@ -477,7 +477,7 @@ describe("one delivery", () => {
     expect(await goOn(altered)).toBeUndefined();
   });
 
-  test("goes back to the queue without blame when the worker must leave", async () => {
+  test("returns to the queue without blame when the worker drains", async () => {
     const { reporter, failures } = frontDouble();
     const leaving = new AbortController();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -58,7 +58,7 @@ test("a worker whose store is away is unfit, probes at growing pauses, and is fi
   fitness.close();
 });
 
-test("a worker that met a full disk rests longer each time, until an attempt goes well", async () => {
+test("a worker with a full disk pauses longer each time, until an attempt succeeds", async () => {
   const { fitness, changes } = start();
   const restMs = async (pauseMs: number) => {
     fitness.met(full);
@@ -77,7 +77,7 @@ test("a worker that met a full disk rests longer each time, until an attempt goe
   fitness.close();
 });
 
-test("a worker whose folder is gone for good stays unready and says why", async () => {
+test("a worker whose folder is gone stays unready and says why", async () => {
   const { fitness } = start();
   vi.useRealTimers();
   await rm(folder, { recursive: true });

@@ -3,7 +3,7 @@ import { createWorkerMetrics } from "#framemill/worker/metrics.js";
 
 const kind = { modality: "video", model: "service-motion-1" };
 
-test("a worker tells what it works on, for how long, and how that compares to what it made", async () => {
+test("a worker exports its jobs, their times, and seconds of work per second of output", async () => {
   const metrics = createWorkerMetrics({
     state: () => "unready",
     obstacles: { store: "it is away" },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLane } from "#framemill/core/async/lane.js";
 
-test("lets one job in at a time, in the order of asking, past those that gave up", async () => {
+test("admits one job at a time, in order, skipping those that were aborted", async () => {
   const lane = createLane();
   const { signal } = new AbortController();
   const impatient = new AbortController();

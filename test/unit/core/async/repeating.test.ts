@@ -5,7 +5,7 @@ import { startRepeating } from "#framemill/core/async/repeating.js";
 const SOON = { timeout: 60_000, interval: 5 };
 
 describe("startRepeating", () => {
-  it("never runs twice at once, and runs once more when woken meanwhile", async () => {
+  it("never runs concurrently, and runs once more when woken meanwhile", async () => {
     let [running, most, runs] = [0, 0, 0];
     const repeating = startRepeating({
       intervalMs: 1_000_000,
@@ -24,7 +24,7 @@ describe("startRepeating", () => {
     expect([most, runs]).toEqual([1, 2]);
   });
 
-  it("goes on after a failed run", async () => {
+  it("continues after a failed run", async () => {
     const errors: unknown[] = [];
     const repeating = startRepeating({
       intervalMs: 1,

@@ -20,7 +20,7 @@ function start(most: number) {
 }
 
 describe("the batch of concurrent calls (group commit)", () => {
-  it("sends a lone call at once, and all that come meanwhile as one, in order", async () => {
+  it("runs a lone call at once, and all that arrive meanwhile as one batch, in order", async () => {
     const { runs, call, end } = start(2);
     const answers = Promise.all(["a", "b", "c", "d"].map(call));
     expect(runs).toEqual([["a"]]);
@@ -31,7 +31,7 @@ describe("the batch of concurrent calls (group commit)", () => {
     expect(await answers).toEqual(["A", "B", "C", "D"]);
   });
 
-  it("lets one caller's error be nobody else's", async () => {
+  it("fails only the call that is at fault", async () => {
     const { runs, call, end } = start(9);
     const answers = Promise.allSettled(["a", "bad", "c"].map(call));
     await end(0);
@@ -46,7 +46,7 @@ describe("the batch of concurrent calls (group commit)", () => {
     ]);
   });
 
-  it("tells all of an outage without asking again", async () => {
+  it("fails the whole batch in an outage, without retries", async () => {
     const { runs, call, end } = start(9);
     const answers = Promise.allSettled(["a", "b", "c"].map(call));
     await end(0);

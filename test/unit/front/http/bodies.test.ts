@@ -22,7 +22,7 @@ describe("parseJson", () => {
     expect(json(JSON.stringify({ prompt: ",[{".repeat(200_000) }))).toBeDefined();
   });
 
-  it("takes no body for nothing, and refuses what is not JSON", () => {
+  it("reads an absent body as undefined, and refuses what is not JSON", () => {
     expect(json("")).toBeUndefined();
     for (const text of ["{", "nul", "{'a':1}", '"\\', "\ufeff{}x"]) {
       expect(() => json(text)).toThrow(expect.objectContaining({ code: "invalid_json" }));

@@ -17,7 +17,7 @@ describe("formatDuration", () => {
 });
 
 describe("renderError", () => {
-  it("says when another attempt cannot help", () => {
+  it("marks errors that a retry cannot help", () => {
     const quota = renderError(new JobError("insufficient_quota", "x", { retryAfterSeconds: 90.2 }));
     expect(quota.headers).toEqual({ "x-should-retry": "false", "retry-after": "91" });
     expect(renderError(new JobError("video_failed", "x")).headers["x-should-retry"]).toBe("false");
@@ -33,7 +33,7 @@ describe("renderError", () => {
     expect(JSON.stringify(body)).not.toContain("hunter2");
   });
 
-  it("tells a database that is away from one that refuses", () => {
+  it("distinguishes an unreachable database from one that refuses", () => {
     const away = Object.assign(new Error("x"), { code: "ECONNREFUSED" });
     const full = Object.assign(new Error("x"), { code: "53300" });
     const broken = Object.assign(new Error("x"), { code: "23505" });

@@ -9,7 +9,7 @@ describe("abortOnClose", () => {
     return { raw, signal: abortOnClose({ raw } as unknown as FastifyReply, closing) };
   };
 
-  it("says that the caller has gone, and listens to nothing any more", () => {
+  it("aborts when the caller hangs up, and removes its listeners", () => {
     const closing = new AbortController();
     const { raw, signal } = start(closing.signal);
     raw.emit("close");
@@ -17,7 +17,7 @@ describe("abortOnClose", () => {
     expect(signal.reason).toMatchObject({ code: "cancelled" });
   });
 
-  it("tells a caller of a closing server to come again", () => {
+  it("asks the caller of a closing server to retry", () => {
     const closing = new AbortController();
     const early = start(closing.signal).signal;
     expect(early.aborted).toBe(false);

@@ -47,14 +47,14 @@ describe("exchanges", () => {
     expect([await next(), await next(), await next()]).toEqual(["b", "c", "end"]);
   });
 
-  it("knows nothing of jobs that nobody waits for", () => {
+  it("ignores jobs that no caller waits for", () => {
     const { exchanges, open, take } = start();
     expect(exchanges.take({ ...report(1), jobId: "chatcmpl-2" })).toBeUndefined();
     open.close();
     expect(take(1, "a")).toBeUndefined();
   });
 
-  it("begins anew with the next attempt while nothing was read", async () => {
+  it("restarts with the next attempt while nothing was read", async () => {
     const { next, take, ledger } = start();
     await take(1, "old");
     ledger.token = 2;
@@ -63,7 +63,7 @@ describe("exchanges", () => {
     expect(await next()).toBe("new");
   });
 
-  it("fails when an attempt follows one that was read, and tells its worker to stop", async () => {
+  it("fails when an attempt follows one that was partly read, and stops its worker", async () => {
     const { next, take, ledger } = start();
     await take(1, "read", "unread");
     expect(await next()).toBe("read");
@@ -72,7 +72,7 @@ describe("exchanges", () => {
     await expect(next()).rejects.toMatchObject({ code: "inference_crashed" });
   });
 
-  it("tells the worker to stop once the answer has failed or ended", async () => {
+  it("stops the worker once the answer has failed or ended", async () => {
     const { open, next, take } = start();
     await take(1, "a");
     open.fail(new Error("first"));
@@ -83,7 +83,7 @@ describe("exchanges", () => {
     await expect(next()).rejects.toThrow("first");
   });
 
-  it("lets go of a reader who leaves more than 16 MiB unread, JSON counted as its text", async () => {
+  it("drops a reader who leaves more than 16 MiB unread, JSON counted as its text", async () => {
     const { open, next, take } = start();
     const chunk = "x".repeat(190 * 1024);
     let taken = 0;
@@ -94,7 +94,7 @@ describe("exchanges", () => {
     await expect(next()).rejects.toMatchObject({ code: "request_timeout" });
   });
 
-  it("takes any amount of a reader who keeps up", async () => {
+  it("streams any amount to a reader who keeps up", async () => {
     const { exchanges, open } = start();
     const chunk: Chunk = { type: "bytes", bytes: new Uint8Array(1024 * 1024) };
     const reader = open.chunks[Symbol.asyncIterator]();
@@ -105,7 +105,7 @@ describe("exchanges", () => {
     expect(open.overrun.aborted).toBe(false);
   });
 
-  it("believes no claim that the ledger does not know, and asks it once an attempt", async () => {
+  it("accepts chunks only under a claim that the ledger confirms, asked once an attempt", async () => {
     const { next, take, ledger } = start();
     expect(await take(2, "forged")).toEqual(STALE);
     expect(await take(1, "true")).toEqual(HELD);
@@ -114,7 +114,7 @@ describe("exchanges", () => {
     expect([await next(), await next()]).toEqual(["true", " words"]);
   });
 
-  it("asks nothing of a lease that was taken or renewed here, and again once it has lapsed", async () => {
+  it("trusts a lease that was taken or renewed here, and asks again once it has lapsed", async () => {
     const { exchanges, take, ledger, clock } = start();
     exchanges.hold({ jobId: JOB, token: 1 }, LEASE_MS);
     clock.nowMs = LEASE_MS - 1;
@@ -129,7 +129,7 @@ describe("exchanges", () => {
     expect(ledger.asked).toEqual([1]);
   });
 
-  it("takes nothing of an attempt once another has the lease, though that one is silent", async () => {
+  it("refuses chunks of an attempt once another has the lease, even while that one is silent", async () => {
     const { exchanges, take, ledger } = start();
     expect(await take(1, "a")).toEqual(HELD);
     exchanges.hold({ jobId: JOB, token: 2 }, LEASE_MS);

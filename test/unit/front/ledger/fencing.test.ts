@@ -8,7 +8,7 @@ const jobId = "video_1";
 const claims = fc.integer({ min: 1, max: 8_191 });
 
 describe("fencing tokens", () => {
-  it("grow with every claim, are exact, and tell their claim to any front", () => {
+  it("grow with every claim, are exact, and can be opened by any front", () => {
     const other = createFencing({ secret, acceptUnsealed: false });
     fc.assert(
       fc.property(claims, claims, (claim, later) => {
@@ -22,7 +22,7 @@ describe("fencing tokens", () => {
     );
   });
 
-  it("are good for one job and one claim, and made by whoever has the secret", () => {
+  it("hold for one job and one claim, and need the secret to be made", () => {
     const token = fencing.seal(jobId, 3);
     const stranger = createFencing({ secret: new Uint8Array(32), acceptUnsealed: false });
     expect(fencing.open({ jobId: "video_2", token })).toBeUndefined();
@@ -31,7 +31,7 @@ describe("fencing tokens", () => {
       expect(fencing.open({ jobId, token: near })).toBeUndefined();
   });
 
-  it("are no bare numbers, but while fronts of before are replaced", () => {
+  it("are bare numbers during an upgrade only", () => {
     const lenient = createFencing({ secret, acceptUnsealed: true });
     expect(fencing.open({ jobId, token: 1 })).toBeUndefined();
     expect(lenient.open({ jobId, token: 1 })).toBe(1);

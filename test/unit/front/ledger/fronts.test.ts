@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { watchAnnouncements } from "#framemill/front/ledger/fronts.js";
 
-test("no front is said to have gone before all had the time to announce themselves", () => {
+test("no front is counted as gone before all had the time to announce themselves", () => {
   let now = 0;
   const own = watchAnnouncements(() => now);
   const said: number[] = [];

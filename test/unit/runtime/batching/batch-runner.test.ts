@@ -42,7 +42,7 @@ describe("the batch runner", () => {
     expect(batches).toHaveLength(1);
   });
 
-  test("shares what waits out among its lanes, with a batch ready for the first that is free", async () => {
+  test("shares the waiting items among its threads, with a batch ready for the first free one", async () => {
     let running = 0;
     let most = 0;
     const sizes: number[] = [];
@@ -86,7 +86,7 @@ describe("the batch runner", () => {
     ]);
   });
 
-  test("drops what an aborted job still waits for", async () => {
+  test("drops the waiting items of an aborted job", async () => {
     const abort = new AbortController();
     const { run, batches } = createSubject(() => abort.abort(new Error("cancelled")));
     const values = Array.from({ length: 1_000 }, (_, index) => 1_000 + index);
@@ -97,7 +97,7 @@ describe("the batch runner", () => {
     expect(batches.flat().length).toBeLessThan(500);
   });
 
-  test("fails what waits when it is closed", async () => {
+  test("fails waiting items when it is closed", async () => {
     const { run, runner } = createSubject();
     const waiting = run([1]);
     runner.close();

@@ -32,7 +32,7 @@ function polledJob(places: ReturnType<typeof createDevicePlaces>, steps: number)
   return { begun, events, abort, preempt, ended: run() };
 }
 
-test("a polled job rests after the step it is at for as long as callers' jobs run", async () => {
+test("a polled job pauses after its current step while callers' jobs run", async () => {
   const places = createDevicePlaces(1);
   const clip = polledJob(places, 3);
   await vi.advanceTimersByTimeAsync(500);
@@ -60,7 +60,7 @@ test("a polled job rests after the step it is at for as long as callers' jobs ru
   expect(clip.events).toContainEqual({ type: "waited", ms: 5_500 });
 });
 
-test("callers who never leave hold it up for no longer than it works, and half a minute", async () => {
+test("a steady stream of callers pauses it for no longer than it has worked, and half a minute", async () => {
   const places = createDevicePlaces(1);
   places.enterReplied();
   const clip = polledJob(places, 20);
@@ -72,7 +72,7 @@ test("callers who never leave hold it up for no longer than it works, and half a
   expect(clip.begun.slice(0, 4)).toEqual([0, 32_000, 34_000, 36_000]);
 });
 
-test("of several places callers take theirs, and the jobs that have worked longest keep the others", async () => {
+test("with several places callers take what they need, and the jobs that have worked longest keep the rest", async () => {
   const places = createDevicePlaces(2);
   const [old, young] = [polledJob(places, 2), polledJob(places, 2)];
   const leave = places.enterReplied();

@@ -3,7 +3,7 @@ import { freeMemory } from "#framemill/runtime/ort/free-memory.js";
 
 const BYTES = 64 * 2 ** 20;
 
-test("memory that is freed is gone at once, and gone once only", () => {
+test("freed memory is released at once, and once only", () => {
   const array = new Float32Array(BYTES / 4);
   const part = array.subarray(1, 3);
   const before = process.memoryUsage().arrayBuffers;

@@ -25,7 +25,7 @@ const workFor = (ms: number) => () => new Promise<void>((resolve) => setTimeout(
 
 afterEach(() => vi.useRealTimers());
 
-test("unloads the model that was used longest ago, once there is no room", async () => {
+test("unloads the least recently used model when memory is full", async () => {
   const { shelf, log } = createShelf("abc", 8);
   await shelf.use("a", done);
   await shelf.use("b", done);
@@ -35,7 +35,7 @@ test("unloads the model that was used longest ago, once there is no room", async
   expect(shelf.loaded).toEqual(["a", "c"]);
 });
 
-test("never unloads a model that works, and loads the other once it ends", async () => {
+test("never unloads a busy model, and loads the other once it is idle", async () => {
   vi.useFakeTimers();
   const { shelf, log } = createShelf("ab", 4);
   let end = () => {};
@@ -58,7 +58,7 @@ test("groups jobs that came between those of another model: two loads instead of
   expect(log).toEqual(["+a", "-a", "+b"]);
 });
 
-test("a model that is never idle gives way to one that waits", async () => {
+test("a busy model is unloaded between jobs for one that waits", async () => {
   vi.useFakeTimers();
   const { shelf, log } = createShelf("ab", 4);
   let isServed = false;
@@ -75,7 +75,7 @@ test("a model that is never idle gives way to one that waits", async () => {
   expect(log.slice(0, 3)).toEqual(["+a", "-a", "+b"]);
 });
 
-test("others go on while a model loads", async () => {
+test("other models serve while one loads", async () => {
   const { shelf, gates, log } = createShelf("ab", 8);
   await shelf.use("a", done);
   let open = () => {};
@@ -87,7 +87,7 @@ test("others go on while a model loads", async () => {
   expect(log).toEqual(["+a", "+b"]);
 });
 
-test("a job that is cancelled while it waits takes no model", async () => {
+test("a job that is cancelled while it waits loads no model", async () => {
   const { shelf, log } = createShelf("ab", 4);
   let end = () => {};
   const working = shelf.use("a", () => new Promise<void>((resolve) => (end = resolve)));

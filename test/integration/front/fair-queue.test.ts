@@ -13,7 +13,7 @@ import {
   type Harness,
 } from "../../support/front-harness.js";
 
-describe("turns of projects", () => {
+describe("the fair queue of projects", () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness();
@@ -49,7 +49,7 @@ describe("turns of projects", () => {
       harness.database.kysely,
     );
 
-  it("makes another project's first job the next one, with a hundred before it", async () => {
+  it("serves another project's first job next, with a hundred queued before it", async () => {
     const [many, one] = [await harness.createAccount(), await harness.createAccount()];
     const floods = await Promise.all(Array.from({ length: 10 }, () => flood(many, 10)));
     let urgentId = "";
@@ -72,7 +72,7 @@ describe("turns of projects", () => {
     );
   });
 
-  it("serves projects by their weights while all of them have jobs waiting", async () => {
+  it("serves projects by their weights while all of them have queued jobs", async () => {
     const light = await harness.createAccount({ weight: 1 });
     const heavy = await harness.createAccount({ weight: 3 });
     const [few, more] = [await flood(light, 40), new Set(await flood(heavy, 40))];
@@ -85,7 +85,7 @@ describe("turns of projects", () => {
     expect(new Set(worker.order)).toEqual(new Set([...few, ...more]));
   });
 
-  it("keeps the queue short, and lets a stuck job of another project delay nobody", async () => {
+  it("keeps the broker's queue short, and lets a stuck job of another project delay no other", async () => {
     const [stuck, next] = [await harness.createAccount(), await harness.createAccount()];
     const [first = "", second = ""] = await flood(next, 2);
     await claim(harness.front, first);
