@@ -162,7 +162,7 @@ module.exports = {
       severity: "error",
       from: { path: "^src/modalities/([^/]+/(index|request)|index|registry)\\.ts$" },
       to: {
-        path: "^src/(modalities/[^/]+/pipeline|models/|runtime/|media/)",
+        path: "^src/(modalities/[^/]+/pipeline|models/(?!decoder/request/)|runtime/|media/)",
         dependencyTypesNot: ["dynamic-import", "type-only"],
       },
     },

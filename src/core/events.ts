@@ -4,9 +4,9 @@ import type { Units } from "./usage.js";
  * A piece of an answer that a caller hears while it is made: plain JSON, or bytes of one stream. Bytes
  * may be cut anywhere on their way; JSON chunks arrive whole and must stay below 192 KiB.
  */
-export type Chunk = Counted &
+export type Chunk<Value = unknown> = Counted &
   (
-    | { readonly type: "json"; readonly value: unknown }
+    | { readonly type: "json"; readonly value: Value }
     | { readonly type: "bytes"; readonly bytes: Uint8Array }
   );
 

@@ -85,8 +85,23 @@ export interface Earlier {
   readonly output: unknown;
 }
 
+/** Reads a value as what it should be; throws where it is something else. zod's schemas are such. */
+export interface Schema<Value> {
+  parse(value: unknown): Value;
+}
+
+/** What of a modality crosses a process: each is parsed where it arrives. */
+export interface Schemas<Request, Output, Delta> {
+  /** An admitted request, as it is stored and travels on the queue. */
+  readonly request: Schema<Request>;
+  /** What the pipeline says of a finished job. */
+  readonly output: Schema<Output>;
+  /** JSON pieces of an answer that streams; absent where none do. Bytes stay bytes. */
+  readonly delta?: Schema<Delta>;
+}
+
 /** What the front stores of a job, as a modality needs it to answer. */
-export interface JobView<Request = unknown> {
+export interface JobView<Request = unknown, Output = unknown> {
   readonly id: string;
   readonly model: string;
   readonly state: JobState;
@@ -107,18 +122,19 @@ export interface JobView<Request = unknown> {
   readonly chargedNanoUsd: number | null;
   /** Counted units and what the pipeline said; null until the job completed. */
   readonly usage: Usage | null;
-  readonly output: unknown;
+  /** Null until the job completed. */
+  readonly output: Output | null;
 }
 
 /** One request that waits for its answer. */
-export interface Exchange<Request = unknown, Output = unknown> {
+export interface Exchange<Request = unknown, Output = unknown, Delta = unknown> {
   readonly id: string;
   readonly model: string;
   readonly path: string;
   readonly createdAtMs: number;
   readonly request: Request;
   /** Chunks as the pipeline yields them; ends with the job, throws its `JobError` where it failed. */
-  readonly chunks: AsyncIterable<Chunk>;
+  readonly chunks: AsyncIterable<Chunk<Delta>>;
   /** Waits for the end; rejects with the job's `JobError` where it failed. */
   finished(): Promise<Finished<Output>>;
   /** Bytes of a finished job's file. */
@@ -189,13 +205,19 @@ export interface Judge<Output = unknown> {
 }
 
 /** Everything the system knows about one kind of request. */
-export interface Modality<Name extends string = string, Request = unknown, Output = unknown> {
+export interface Modality<
+  Name extends string = string,
+  Request = unknown,
+  Output = unknown,
+  Delta = unknown,
+> {
   readonly name: Name;
   readonly endpoint: Endpoint;
   /** The modality whose models serve it, where it has none of its own: chat models serve responses. */
   readonly modelsOf?: string;
   /** A smallest body without `model`, which the given model takes; for canaries, documentation and tests. */
   readonly example: (model?: ModelInfo) => Record<string, unknown>;
+  readonly schemas: Schemas<Request, Output, Delta>;
   /** JSON schema of the request body, for the OpenAPI document. */
   readonly requestSchema: () => unknown;
   /** JSON schema of the resource or reply, for the OpenAPI document. */
@@ -217,17 +239,17 @@ export interface Modality<Name extends string = string, Request = unknown, Outpu
   /** How its models judge other modalities' prompts. */
   readonly judge?: Judge<Output>;
   /** The public object of a polled job, or of a stored one. */
-  render?(job: JobView<Request>): Record<string, unknown>;
+  render?(job: JobView<Request, Output>): Record<string, unknown>;
   /** The answer of a replied job. What it throws before its first byte has the error's own status. */
-  answer?(exchange: Exchange<Request, Output>): Promise<Answer>;
+  answer?(exchange: Exchange<Request, Output, Delta>): Promise<Answer>;
   /** Whether a replied job is kept to be read afterwards. */
   isStored?(request: Request): boolean;
   loadPipeline(): Promise<(setup: PipelineSetup) => Promise<Pipeline<Request, Output>>>;
 }
 
 /** Keeps `Name`, `Request` and `Output` inferred while checking the shape. */
-export function defineModality<const Name extends string, Request, Output>(
-  modality: Modality<Name, Request, Output>,
-): Modality<Name, Request, Output> {
+export function defineModality<const Name extends string, Request, Output, Delta = never>(
+  modality: Modality<Name, Request, Output, Delta>,
+): Modality<Name, Request, Output, Delta> {
   return modality;
 }

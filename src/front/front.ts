@@ -50,6 +50,8 @@ import {
   createJobId,
   createLookAtJob,
   createReportHandlers,
+  createSentReader,
+  type SentReader,
   createSubmitJob,
   type Estimates,
   type Exchanges,
@@ -162,11 +164,13 @@ async function startParts(
     findLease: async (lease) => await findOwnLease(kysely, lease),
     now,
   });
+  const sent = createSentReader({ database, store, log });
   const workers = watchWorkers(
     createReportHandlers({
       database,
       store,
       exchanges,
+      checkOutput: sent.checkOutput,
       fencing,
       wakeOutbox: () => outbox.wake(),
       noteRun: paces.note,
@@ -213,6 +217,7 @@ async function startParts(
     changes,
     outbox,
     exchanges,
+    sent,
     estimates,
     metrics,
     partStates,
@@ -261,6 +266,7 @@ interface Shared {
   readonly changes: Changes;
   readonly outbox: Outbox;
   readonly exchanges: Exchanges;
+  readonly sent: SentReader;
   readonly estimates: Estimates;
   readonly cancelAtWorker: (jobId: string) => void;
   readonly findOwnObstacle: () => string | undefined;

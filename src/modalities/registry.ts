@@ -11,6 +11,11 @@ export function findModality(name: string): Modality | undefined {
   return byName.get(name);
 }
 
+/** By the beginning of the job's id. */
+export function findModalityOfJob(jobId: string): Modality | undefined {
+  return listModalities().find(({ endpoint }) => jobId.startsWith(endpoint.idPrefix));
+}
+
 export function listModalities(): Modality[] {
   return [...byName.values()];
 }

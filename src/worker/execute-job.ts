@@ -128,7 +128,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
   const previews = createPreviews(lease, deps);
   try {
     const modality = getModality(job, deps);
-    const whole = { ...job, request: await readRequest(job, running) };
+    const whole = { ...job, request: await readRequest(job, modality, running) };
     const made = await make(whole, modality, { ...running, saved, previews });
     return await complete(whole, modality, running, made);
   } catch (thrown) {
@@ -163,13 +163,26 @@ function getModality(job: Job, { findModality }: WorkerDeps): Modality {
   throw new JobError("server_error", `unknown modality ${job.modality}`);
 }
 
+/** A request of another build's contract fails the attempt: a worker that knows it may come next. */
 async function readRequest(
-  { request, requestFile }: Job,
+  job: Job,
+  { name, schemas }: Modality,
   running: Pick<Running, "attempt" | "deps">,
 ): Promise<unknown> {
-  if (requestFile === undefined) return request;
-  const bytes = await whenStoreIsThere(running, (store) => store.readBytes(requestFile.id));
-  return JSON.parse(new TextDecoder().decode(bytes));
+  const { requestFile } = job;
+  const request =
+    requestFile === undefined
+      ? job.request
+      : JSON.parse(
+          new TextDecoder().decode(
+            await whenStoreIsThere(running, (store) => store.readBytes(requestFile.id)),
+          ),
+        );
+  try {
+    return schemas.request.parse(request);
+  } catch (cause) {
+    throw new JobError("server_error", `the request is none of ${name}`, { cause });
+  }
 }
 
 /** Reads what the pipeline yields and uploads what it made. */

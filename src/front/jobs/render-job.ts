@@ -10,11 +10,11 @@ export function renderJob(
   record: JobRecord,
   estimates: Estimates,
 ): Record<string, unknown> {
-  if (modality.render !== undefined) return modality.render(toView(record, estimates));
+  if (modality.render !== undefined) return modality.render(toView(modality, record, estimates));
   throw new JobError("server_error", `${modality.name} has no object`);
 }
 
-function toView(record: JobRecord, estimates: Estimates): JobView {
+function toView({ schemas }: Modality, record: JobRecord, estimates: Estimates): JobView {
   const completed = record.state === "completed";
   return {
     id: record.id,
@@ -37,8 +37,13 @@ function toView(record: JobRecord, estimates: Estimates): JobView {
     },
     chargedNanoUsd: record.charged_nano_usd ?? (record.state === "failed" ? 0 : null),
     usage: record.usage,
-    output: record.output,
+    output: completed ? outputOf(schemas, record) : null,
   };
+}
+
+/** Null where it is forgotten. */
+function outputOf({ output }: Modality["schemas"], record: JobRecord): unknown {
+  return record.output === null ? null : output.parse(record.output);
 }
 
 /** 1 = next to start, 0 = started, null once the job has ended. */

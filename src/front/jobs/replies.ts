@@ -27,6 +27,7 @@ import type { Exchanges, OpenExchange } from "./exchanges.js";
 import { getArtifact, readOutput } from "./job-output.js";
 import { PieceStream } from "./piece-stream.js";
 import type { Submission } from "./new-job.js";
+import type { SentReader } from "./read-sent.js";
 import type { SubmitJob } from "./submit-job.js";
 import { POLL_MS } from "./wait.js";
 
@@ -38,6 +39,7 @@ export interface RepliesOptions {
   readonly links: FileLinks;
   readonly limits: Limits;
   readonly submitJob: SubmitJob;
+  readonly sent: Pick<SentReader, "chunks">;
   /** Reaches the job's worker sooner than its next heartbeat. */
   readonly cancelAtWorker: (jobId: string) => void;
 }
@@ -82,7 +84,7 @@ export async function startReply(
       path,
       createdAtMs: job.createdAtMs,
       request: job.request,
-      chunks: open.chunks,
+      chunks: options.sent.chunks(id, submission.modality, open.chunks),
       finished: async () => await finish(options, await ending),
       readFile: async (variant) =>
         await options.store.readBytes(getArtifact(await ending, variant).id),

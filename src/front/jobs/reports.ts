@@ -64,6 +64,8 @@ export interface ReportsOptions {
   readonly wakeOutbox: () => void;
   /** A job has completed: what it took. */
   readonly noteRun: (run: CompletedRun) => void;
+  /** Throws `invalid_value` where the output is not one of the job's modality. */
+  readonly checkOutput: (report: CompletionReport) => Promise<void>;
   readonly tracer?: Tracer;
 }
 
@@ -80,6 +82,7 @@ export function createReportHandlers({
   fencing,
   wakeOutbox,
   noteRun,
+  checkOutput,
   tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
   const db = database.kysely;
@@ -125,6 +128,7 @@ export function createReportHandlers({
       const missing = await findMissing(store, report.artifacts);
       if (missing !== undefined && (await findOwnLease(db, report)) !== undefined)
         throw artifactsError(`${missing.id} of ${missing.byteLength} bytes is not in the store`);
+      await checkOutput(report);
       const isAwaited = exchanges.awaits(report.jobId);
       const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
       const done = await charge({ report, amountNanoUsd, isAwaited });

@@ -70,7 +70,7 @@ export const chatCompletion = z.object({
 });
 
 type ChatCompletion = z.infer<typeof chatCompletion>;
-type ChatExchange = Exchange<ChatRequest, GenerationOutput>;
+type ChatExchange = Exchange<ChatRequest, GenerationOutput, GenerationDelta>;
 
 export async function answerChat(exchange: ChatExchange): Promise<Answer> {
   if (exchange.request.stream) {
@@ -162,7 +162,7 @@ function toUsage({ usage: { promptTokens, completionTokens, cachedTokens } }: Ge
 /** Chunks: the role of each choice, its deltas, its end; then usage where it was asked for. */
 async function* streamChat(
   exchange: ChatExchange,
-  deltas: AsyncIterable<Chunk>,
+  deltas: AsyncIterable<Chunk<GenerationDelta>>,
 ): AsyncGenerator<string> {
   const { includeUsage, n } = exchange.request;
   const chunk = (choices: readonly object[], usage: object | null = null) =>

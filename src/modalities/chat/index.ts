@@ -1,11 +1,16 @@
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
-import type { GenerationOutput } from "../../models/decoder/request/generation-request.js";
+import {
+  type GenerationDelta,
+  generationDelta,
+  type GenerationOutput,
+  generationOutput,
+} from "../../models/decoder/request/generation-request.js";
 import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
 import { answerChat, chatCompletion } from "./answer.js";
-import { chatBody, type ChatRequest, parseChatBody } from "./request.js";
+import { chatRequest, chatBody, type ChatRequest, parseChatBody } from "./request.js";
 
-export const chat = defineModality<"chat", ChatRequest, GenerationOutput>({
+export const chat = defineModality<"chat", ChatRequest, GenerationOutput, GenerationDelta>({
   name: "chat",
   endpoint: {
     path: "/v1/chat/completions",
@@ -15,6 +20,7 @@ export const chat = defineModality<"chat", ChatRequest, GenerationOutput>({
     variants: [],
   },
   example: () => ({ messages: [{ role: "user", content: "Once upon a time" }], max_tokens: 8 }),
+  schemas: { request: chatRequest, output: generationOutput, delta: generationDelta },
   requestSchema: () => z.toJSONSchema(chatBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(chatCompletion),
   admit: (body, { model }) => parseChatBody(body, model),

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import type {
-  AnswerFormat,
-  ConversationMessage,
-  GenerationRequest,
-  ToolChoice,
+import {
+  type AnswerFormat,
+  type ConversationMessage,
+  generationRequest,
+  type ToolChoice,
 } from "../../models/decoder/request/generation-request.js";
 import {
   boundedInteger,
@@ -134,10 +134,11 @@ export const chatBody = z.strictObject({
 
 type ChatBody = z.infer<typeof chatBody>;
 
-export interface ChatRequest extends GenerationRequest {
+export const chatRequest = generationRequest.extend({
   /** Whether a stream ends with a chunk of usage. */
-  readonly includeUsage: boolean;
-}
+  includeUsage: z.boolean(),
+});
+export type ChatRequest = z.infer<typeof chatRequest>;
 
 /** The parsed body with its defaults; contradictions and schemas that cannot be held are refused. */
 export async function parseChatBody(value: unknown, model: ModelInfo): Promise<ChatRequest> {

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
 import { answerEmbeddings, embeddingsReply } from "./render.js";
 import {
+  embeddingsOutput,
+  embeddingsRequest,
   type EmbeddingsOutput,
   type EmbeddingsRequest,
   embeddingsBody,
@@ -20,6 +22,7 @@ export const embeddings = defineModality<"embeddings", EmbeddingsRequest, Embedd
     maxBodyValues: 310_000,
   },
   example: () => ({ input: "a red boat on a calm lake" }),
+  schemas: { request: embeddingsRequest, output: embeddingsOutput },
   requestSchema: () => z.toJSONSchema(embeddingsBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(embeddingsReply),
   admit: async (body, { model }) => parseEmbeddingsBody(body, model),

@@ -38,24 +38,31 @@ export const embeddingsBody = z.strictObject({
 /** The same with an input that is checked by hand: a union's issues do not say which item is wrong. */
 const looseBody = embeddingsBody.extend({ input: z.unknown() });
 
+/** Token ids; a hundred thousand of them are looked at one by one, not parsed one by one. */
+const tokenList = z.custom<readonly number[]>(
+  (value) => Array.isArray(value) && value.every((id) => Number.isInteger(id)),
+);
+
 /** An admitted request, as it is stored and travels on the queue. */
-export interface EmbeddingsRequest {
-  readonly model: string;
+export const embeddingsRequest = z.object({
+  model: z.string(),
   /** 1 to 2048 texts, or token ids of the model's own vocabulary. */
-  readonly inputs: readonly (string | readonly number[])[];
+  inputs: z.array(z.union([z.string(), tokenList])).readonly(),
   /** Length of the vectors; null for the model's own. */
-  readonly dimensions: number | null;
-  readonly encodingFormat: "float" | "base64";
-}
+  dimensions: z.int().positive().nullable(),
+  encodingFormat: z.enum(["float", "base64"]),
+});
+export type EmbeddingsRequest = z.infer<typeof embeddingsRequest>;
 
 /** What the pipeline found, as plain JSON. */
-export interface EmbeddingsOutput {
-  readonly dimensions: number;
+export const embeddingsOutput = z.object({
+  dimensions: z.int().positive(),
   /** Little-endian float32 [inputs, dimensions] in base64. */
-  readonly vectors: string;
+  vectors: z.string(),
   /** Tokens of all inputs, special ones included. */
-  readonly inputTokens: number;
-}
+  inputTokens: z.int().nonnegative(),
+});
+export type EmbeddingsOutput = z.infer<typeof embeddingsOutput>;
 
 /** Throws `invalid_value` with the parameter at fault. */
 export function parseEmbeddingsBody(body: unknown, model: ModelInfo): EmbeddingsRequest {

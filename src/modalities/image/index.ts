@@ -2,7 +2,14 @@ import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
 import { answerImages, imagesObject } from "./answer.js";
-import { imageBody, type ImageOutput, type ImageRequest, parseImageRequest } from "./request.js";
+import {
+  imageOutput,
+  imageRequest,
+  imageBody,
+  type ImageOutput,
+  type ImageRequest,
+  parseImageRequest,
+} from "./request.js";
 
 export const image = defineModality<"image", ImageRequest, ImageOutput>({
   name: "image",
@@ -15,6 +22,7 @@ export const image = defineModality<"image", ImageRequest, ImageOutput>({
     modelOptional: true,
   },
   example: () => ({ prompt: "a red boat on a calm sea" }),
+  schemas: { request: imageRequest, output: imageOutput },
   requestSchema: () => z.toJSONSchema(imageBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(imagesObject),
   admit: async (body, { model }) => parseImageRequest(body, model, () => randomInt(2 ** 47)),

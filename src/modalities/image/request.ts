@@ -28,9 +28,7 @@ const QUALITIES = {
   hd: "high",
 } as const;
 
-export type ImageTier = (typeof QUALITIES)[keyof typeof QUALITIES];
 const FORMATS = ["png", "jpeg", "webp"] as const;
-export type ImageFormat = (typeof FORMATS)[number];
 
 const choice = <const T extends readonly [string, ...string[]]>(param: string, words: T) =>
   z
@@ -84,47 +82,53 @@ export interface ImageSize {
 }
 
 /** An admitted request, as it is stored and travels on the queue. */
-export interface ImageRequest {
-  readonly prompt: string;
+export const imageRequest = z.object({
+  prompt: z.string(),
   /** What the picture must not show; null where nothing was said of it. */
-  readonly negativePrompt: string | null;
+  negativePrompt: z.string().nullable(),
   /** Pictures to make, 1 to 10. */
-  readonly n: number;
-  /** Null: the model's own. */
-  readonly size: ImageSize | null;
-  readonly quality: ImageTier;
-  readonly format: ImageFormat;
+  n: z.int().positive(),
+  /** Pixels. Null: the model's own. */
+  size: z.object({ width: z.int().positive(), height: z.int().positive() }).nullable(),
+  quality: z.enum(Object.values(QUALITIES)),
+  format: z.enum(FORMATS),
   /** Quality of JPEG and WebP, 0 to 100. */
-  readonly compression: number;
-  readonly delivery: "url" | "b64_json";
-  readonly stream: boolean;
+  compression: z.number(),
+  delivery: z.enum(["url", "b64_json"]),
+  stream: z.boolean(),
   /** Unfinished pictures to send of each one, 0 to 3; only where it streams. */
-  readonly partialImages: number;
+  partialImages: z.int().nonnegative(),
   /** Of the first picture; each further one adds 1. Same seed, same model, same inputs: same picture. */
-  readonly seed: number;
+  seed: z.int(),
   /** Denoising steps; null: the model's own for the quality. */
-  readonly steps: number | null;
+  steps: z.int().positive().nullable(),
   /** How strongly the prompt pulls; null: the model's own. */
-  readonly guidance: number | null;
-}
+  guidance: z.number().nullable(),
+});
+export type ImageRequest = z.infer<typeof imageRequest>;
 
 /** What the pipeline says of finished pictures. */
-export interface ImageOutput {
-  readonly images: readonly {
-    /** Name of its file. */
-    readonly variant: string;
-    readonly mediaType: string;
-    readonly width: number;
-    readonly height: number;
-    readonly seed: number;
-  }[];
-  readonly usage: {
+export const imageOutput = z.object({
+  images: z
+    .array(
+      z.object({
+        /** Name of its file. */
+        variant: z.string(),
+        mediaType: z.string(),
+        width: z.int().positive(),
+        height: z.int().positive(),
+        seed: z.int(),
+      }),
+    )
+    .readonly(),
+  usage: z.object({
     /** Tokens of prompt and negative prompt. */
-    readonly inputTokens: number;
+    inputTokens: z.int().nonnegative(),
     /** Squares of 16 × 16 pixels. */
-    readonly outputTokens: number;
-  };
-}
+    outputTokens: z.int().nonnegative(),
+  }),
+});
+export type ImageOutput = z.infer<typeof imageOutput>;
 
 /** The request of a body; contradictions and what the model cannot make are refused. */
 export function parseImageRequest(

@@ -10,6 +10,8 @@ import {
 import { judgePrompts } from "./judge-prompts.js";
 import { answerModeration, moderationReply } from "./render.js";
 import {
+  moderationOutput,
+  moderationRequest,
   type ModerationOutput,
   type ModerationPart,
   type ModerationRequest,
@@ -34,6 +36,7 @@ export const moderation = defineModality<"moderation", ModerationRequest, Modera
       ? "a red boat on a calm lake"
       : [{ type: "image_url", image_url: { url: PLAIN_PICTURE } }],
   }),
+  schemas: { request: moderationRequest, output: moderationOutput },
   requestSchema: () => z.toJSONSchema(moderationBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(moderationReply),
   admit,

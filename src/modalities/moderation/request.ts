@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Artifact } from "../../core/artifact.js";
+import { artifact } from "../shared/stored.js";
 import { JobError } from "../../core/errors.js";
 import { describe, parseBody } from "../shared/request-body.js";
 
@@ -30,29 +30,38 @@ const looseBody = moderationBody.extend({ input: z.unknown() });
 /** A part as the caller sent it. */
 export type SentPart = z.infer<typeof part>;
 
-export type ModerationPart =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image"; readonly image: Artifact };
+const moderationPart = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({ type: z.literal("image"), image: artifact }),
+]);
+export type ModerationPart = z.infer<typeof moderationPart>;
 
 /** An admitted request, as it is stored and travels on the queue. */
-export interface ModerationRequest {
+export const moderationRequest = z.object({
   /** Each has one result; its parts are judged together. */
-  readonly inputs: readonly (readonly ModerationPart[])[];
-}
+  inputs: z.array(z.array(moderationPart).readonly()).readonly(),
+});
+export type ModerationRequest = z.infer<typeof moderationRequest>;
 
-export type InputType = "text" | "image";
+const inputType = z.enum(["text", "image"]);
+export type InputType = z.infer<typeof inputType>;
 
 /** What the pipeline found, as plain JSON; scores and thresholds are in the order of `CATEGORIES`. */
-export interface ModerationOutput {
-  readonly results: readonly {
-    readonly scores: readonly number[];
-    /** For each category the kinds of input that its score speaks for. */
-    readonly appliedTypes: readonly (readonly InputType[])[];
-  }[];
+export const moderationOutput = z.object({
+  results: z
+    .array(
+      z.object({
+        scores: z.array(z.number()).readonly(),
+        /** For each category the kinds of input that its score speaks for. */
+        appliedTypes: z.array(z.array(inputType).readonly()).readonly(),
+      }),
+    )
+    .readonly(),
   /** A category is flagged from its threshold on. */
-  readonly thresholds: readonly number[];
-  readonly inputTokens: number;
-}
+  thresholds: z.array(z.number()).readonly(),
+  inputTokens: z.int().nonnegative(),
+});
+export type ModerationOutput = z.infer<typeof moderationOutput>;
 
 /** The parts of each input. Throws `invalid_value` with the item at fault. */
 export function parseModerationBody(body: unknown): SentPart[][] {

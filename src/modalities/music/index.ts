@@ -2,7 +2,14 @@ import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { type AdmitContext, defineModality } from "../../core/modality.js";
 import { musicObject, renderMusic } from "./render.js";
-import { type MusicOutput, type MusicRequest, musicBody, parseMusicBody } from "./request.js";
+import {
+  musicOutput,
+  musicRequest,
+  type MusicOutput,
+  type MusicRequest,
+  musicBody,
+  parseMusicBody,
+} from "./request.js";
 
 export const music = defineModality<"music", MusicRequest, MusicOutput>({
   name: "music",
@@ -14,6 +21,7 @@ export const music = defineModality<"music", MusicRequest, MusicOutput>({
     variants: [],
   },
   example: () => ({ prompt: "a calm piano melody over soft strings", seconds: 1 }),
+  schemas: { request: musicRequest, output: musicOutput },
   requestSchema: () => z.toJSONSchema(musicBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(musicObject),
   admit,

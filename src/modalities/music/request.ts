@@ -9,6 +9,7 @@ import {
   parseBody,
   wholeNumber,
 } from "../shared/request-body.js";
+import { metadata } from "../shared/stored.js";
 
 const MAX_TEXT_CHARACTERS = 4_096;
 /** No model may offer more: a piece is held whole in memory until it is encoded. */
@@ -46,24 +47,24 @@ export const musicBody = z.strictObject({
 export type MusicBody = z.infer<typeof musicBody>;
 
 /** An admitted request, as it is stored and travels on the queue. */
-export interface MusicRequest {
-  readonly model: string;
-  readonly prompt: string;
+export const musicRequest = z.object({
+  model: z.string(),
+  prompt: z.string(),
   /** Words to sing; null for an instrumental piece. */
-  readonly lyrics: string | null;
-  readonly instrumental: boolean;
+  lyrics: z.string().nullable(),
+  instrumental: z.boolean(),
   /** Length of the piece. */
-  readonly seconds: number;
-  readonly format: MusicFormat;
+  seconds: z.number(),
+  format: z.enum(MUSIC_FORMATS),
   /** Same seed, same model, same inputs: same bytes. */
-  readonly seed: number;
-  readonly metadata: Readonly<Record<string, string>> | null;
-}
+  seed: z.int(),
+  metadata,
+});
+export type MusicRequest = z.infer<typeof musicRequest>;
 
 /** What the pipeline says of a finished piece. */
-export interface MusicOutput {
-  readonly audioSeconds: number;
-}
+export const musicOutput = z.object({ audioSeconds: z.number().nonnegative() });
+export type MusicOutput = z.infer<typeof musicOutput>;
 
 /** The parsed body with voices settled; what the model cannot do is refused, not left out. */
 export function parseMusicBody(

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { defineModality, type ModelInfo } from "../../core/modality.js";
 import { answerRerank, rerankReply } from "./render.js";
 import {
+  rerankOutput,
+  rerankRequest,
   parseRerankBody,
   type RerankOutput,
   type RerankRequest,
@@ -21,6 +23,7 @@ export const rerank = defineModality<"rerank", RerankRequest, RerankOutput>({
     variants: [],
   },
   example: () => ({ query: "a boat", documents: ["a red boat on a lake", "a bowl of soup"] }),
+  schemas: { request: rerankRequest, output: rerankOutput },
   requestSchema: () => z.toJSONSchema(rerankBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(rerankReply),
   admit: async (body, { path }) => parseRerankBody(body, path),

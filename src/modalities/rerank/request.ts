@@ -36,30 +36,33 @@ const looseBody = rerankBody.extend({
   rank_fields: z.unknown().optional(),
 });
 
-type Document = string | ({ readonly text: string } & Readonly<Record<string, unknown>>);
+const rankedDocument = z.union([z.string(), z.looseObject({ text: z.string() }).readonly()]);
+type Document = z.infer<typeof rankedDocument>;
 
 /** An admitted request, as it is stored and travels on the queue. */
-export interface RerankRequest {
-  readonly model: string;
-  readonly query: string;
+export const rerankRequest = z.object({
+  model: z.string(),
+  query: z.string(),
   /** 1 to 1000. */
-  readonly documents: readonly Document[];
-  readonly topN: number | null;
-  readonly returnDocuments: boolean;
-  readonly maxTokensPerDocument: number;
+  documents: z.array(rankedDocument).readonly(),
+  topN: z.int().positive().nullable(),
+  returnDocuments: z.boolean(),
+  maxTokensPerDocument: z.int().positive(),
   /** Of the interface that was called. */
-  readonly apiVersion: "1" | "2";
-}
+  apiVersion: z.enum(["1", "2"]),
+});
+export type RerankRequest = z.infer<typeof rerankRequest>;
 
 /** What the pipeline found, as plain JSON. */
-export interface RerankOutput {
+export const rerankOutput = z.object({
   /** Relevance of each document in the order of the request, 0 to 1. */
-  readonly scores: readonly number[];
+  scores: z.array(z.number()).readonly(),
   /** Tokens that the model read: for every document its own, the query's and the special ones. */
-  readonly totalTokens: number;
+  totalTokens: z.int().nonnegative(),
   /** Documents as they are billed: one for each begun 500 tokens of query and document. */
-  readonly chunks: number;
-}
+  chunks: z.int().nonnegative(),
+});
+export type RerankOutput = z.infer<typeof rerankOutput>;
 
 /** Throws `invalid_value` with the parameter at fault. */
 export function parseRerankBody(body: unknown, path: string): RerankRequest {

@@ -1,12 +1,15 @@
 import { type Answer, EVENT_STREAM } from "../../core/answer.js";
 import type { Exchange } from "../../core/modality.js";
-import type { GenerationOutput } from "../../models/decoder/request/generation-request.js";
+import type {
+  GenerationDelta,
+  GenerationOutput,
+} from "../../models/decoder/request/generation-request.js";
 import { openDeltas } from "../shared/generation-answer.js";
 import { type ResponseState, toResponse } from "./render.js";
 import type { ResponsesRequest } from "./request.js";
 import { streamResponse } from "./stream.js";
 
-export type ResponsesExchange = Exchange<ResponsesRequest, GenerationOutput>;
+export type ResponsesExchange = Exchange<ResponsesRequest, GenerationOutput, GenerationDelta>;
 
 export async function answerResponses(exchange: ResponsesExchange): Promise<Answer> {
   const begun = begin(exchange);

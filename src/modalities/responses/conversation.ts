@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { AdmitContext, Earlier } from "../../core/modality.js";
-import type {
-  ConversationMessage,
-  GenerationOutput,
-  GenerationRequest,
-  ToolCall,
+import {
+  type ConversationMessage,
+  generationOutput,
+  generationRequest,
+  type ToolCall,
 } from "../../models/decoder/request/generation-request.js";
 import { functionFields } from "../shared/generation-body.js";
 import { textContent, textOf } from "../shared/text-content.js";
@@ -57,15 +57,13 @@ export async function findConversation(
   throw new JobError("response_not_found", message, { param: "previous_response_id" });
 }
 
-interface Said {
-  readonly request: GenerationRequest & { readonly instructions: string | null };
-  readonly output: GenerationOutput;
-}
+const earlierRequest = generationRequest
+  .pick({ messages: true })
+  .extend({ instructions: z.string().nullable() });
 
 function conversationOf(earlier: Earlier): ConversationMessage[] {
-  // The ledger holds what this modality admitted and what its pipeline answered.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const { request, output } = earlier as Said;
+  const request = earlierRequest.parse(earlier.request);
+  const output = generationOutput.parse(earlier.output);
   const said = request.instructions === null ? request.messages : request.messages.slice(1);
   const parts = output.choices[0]?.parts ?? [];
   const content = parts.map((part) => (part.type === "text" ? part.text : "")).join("");

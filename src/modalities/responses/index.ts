@@ -1,12 +1,27 @@
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
-import type { GenerationOutput } from "../../models/decoder/request/generation-request.js";
+import {
+  type GenerationDelta,
+  generationDelta,
+  type GenerationOutput,
+  generationOutput,
+} from "../../models/decoder/request/generation-request.js";
 import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
 import { answerResponses } from "./answer.js";
 import { renderResponse, responseObject } from "./render.js";
-import { parseResponsesBody, responsesBody, type ResponsesRequest } from "./request.js";
+import {
+  responsesRequest,
+  parseResponsesBody,
+  responsesBody,
+  type ResponsesRequest,
+} from "./request.js";
 
-export const responses = defineModality<"responses", ResponsesRequest, GenerationOutput>({
+export const responses = defineModality<
+  "responses",
+  ResponsesRequest,
+  GenerationOutput,
+  GenerationDelta
+>({
   name: "responses",
   endpoint: {
     path: "/v1/responses",
@@ -18,6 +33,7 @@ export const responses = defineModality<"responses", ResponsesRequest, Generatio
   },
   modelsOf: "chat",
   example: () => ({ input: "Once upon a time", max_output_tokens: 8 }),
+  schemas: { request: responsesRequest, output: generationOutput, delta: generationDelta },
   requestSchema: () => z.toJSONSchema(responsesBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(responseObject),
   admit: parseResponsesBody,

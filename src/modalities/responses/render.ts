@@ -94,11 +94,8 @@ export interface ResponseState {
   readonly failure: JobFailure | null;
 }
 
-export function renderResponse(job: JobView<ResponsesRequest>): ResponseObject {
-  // A completed job of this modality has its pipeline's output, no other has any.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const output = job.state === "completed" ? (job.output as GenerationOutput) : null;
-  return toResponse({ ...job, status: job.state, output });
+export function renderResponse(job: JobView<ResponsesRequest, GenerationOutput>): ResponseObject {
+  return toResponse({ ...job, status: job.state });
 }
 
 export function toResponse(state: ResponseState): ResponseObject {

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { AdmitContext } from "../../core/modality.js";
-import type {
-  AnswerFormat,
-  ConversationMessage,
-  GenerationRequest,
-  ToolChoice,
+import {
+  type AnswerFormat,
+  type ConversationMessage,
+  generationRequest,
+  type ToolChoice,
 } from "../../models/decoder/request/generation-request.js";
 import {
   boundedInteger,
@@ -73,12 +73,13 @@ export const responsesBody = z.strictObject({
 
 type ResponsesBody = z.infer<typeof responsesBody>;
 
-export interface ResponsesRequest extends GenerationRequest {
+export const responsesRequest = generationRequest.extend({
   /** The first message, where given; the conversation that a later response continues has none. */
-  readonly instructions: string | null;
-  readonly previousResponseId: string | null;
-  readonly isStored: boolean;
-}
+  instructions: z.string().nullable(),
+  previousResponseId: z.string().nullable(),
+  isStored: z.boolean(),
+});
+export type ResponsesRequest = z.infer<typeof responsesRequest>;
 
 /** The parsed body with its defaults, after the conversation that it continues. */
 export async function parseResponsesBody(

@@ -19,9 +19,9 @@ import {
 import type { ResponsesRequest } from "./request.js";
 
 interface Stream {
-  readonly exchange: Exchange<ResponsesRequest, GenerationOutput>;
+  readonly exchange: Exchange<ResponsesRequest, GenerationOutput, GenerationDelta>;
   readonly begun: ResponseState;
-  readonly deltas: AsyncIterable<Chunk>;
+  readonly deltas: AsyncIterable<Chunk<GenerationDelta>>;
 }
 
 /** Writes one event; numbers them from 0. */

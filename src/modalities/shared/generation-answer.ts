@@ -5,9 +5,13 @@ import type { ChosenLogprob, TokenLogprob } from "../../models/decoder/request/r
 /** What the answers of chat and responses share. */
 
 /** Chunks with the first already there: rejects where the job failed before it wrote anything. */
-export async function openDeltas(chunks: AsyncIterable<Chunk>): Promise<AsyncIterable<Chunk>> {
+export async function openDeltas<Delta>(
+  chunks: AsyncIterable<Chunk<Delta>>,
+): Promise<AsyncIterable<Chunk<Delta>>> {
   const iterator = chunks[Symbol.asyncIterator]();
-  let first: Promise<IteratorResult<Chunk>> | undefined = Promise.resolve(await iterator.next());
+  let first: Promise<IteratorResult<Chunk<Delta>>> | undefined = Promise.resolve(
+    await iterator.next(),
+  );
   const next = () => {
     const result = first ?? iterator.next();
     first = undefined;
@@ -21,11 +25,9 @@ export async function openDeltas(chunks: AsyncIterable<Chunk>): Promise<AsyncIte
 }
 
 /** The delta of a chunk that the chat pipeline yielded. */
-export function deltaOf(chunk: Chunk): GenerationDelta {
+export function deltaOf(chunk: Chunk<GenerationDelta>): GenerationDelta {
   if (chunk.type !== "json") throw new TypeError("an answer of text has no bytes");
-  // Only the chat pipeline yields these chunks, and it yields nothing else.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return chunk.value as GenerationDelta;
+  return chunk.value;
 }
 
 export interface PublicLogprob {

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
 import { answerSpeech, speechEvent } from "./answer.js";
 import {
+  speechOutput,
+  speechRequest,
   countCharacters,
   parseSpeechBody,
   speechBody,
@@ -19,6 +21,7 @@ export const speech = defineModality<"speech", SpeechRequest, SpeechOutput>({
     variants: [],
   },
   example: () => ({ input: "Hello there.", voice: "alloy", response_format: "wav" }),
+  schemas: { request: speechRequest, output: speechOutput },
   requestSchema: () => z.toJSONSchema(speechBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(speechEvent),
   admit: async (body, { model }) => parseSpeechBody(body, model),

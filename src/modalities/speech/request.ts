@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AUDIO_FORMATS, type AudioFormat } from "../../core/audio-format.js";
+import { AUDIO_FORMATS } from "../../core/audio-format.js";
 import type { ModelInfo } from "../../core/modality.js";
 import { describe, parseBody } from "../shared/request-body.js";
 import { findVoice } from "./voice-names.js";
@@ -53,25 +53,27 @@ export const speechBody = z.strictObject({
 });
 
 /** An admitted request, as it travels on the queue. */
-export interface SpeechRequest {
-  readonly model: string;
-  readonly input: string;
+export const speechRequest = z.object({
+  model: z.string(),
+  input: z.string(),
   /** As the model calls it; as it was asked for, where the model lists no voices. */
-  readonly voice: string;
-  readonly format: AudioFormat;
+  voice: z.string(),
+  format: z.enum(AUDIO_FORMATS),
   /** 0.25 to 4. */
-  readonly speed: number;
+  speed: z.number(),
   /** Whether the answer is events that hold the sound, or the sound itself. */
-  readonly isEventStream: boolean;
-  readonly language: string | null;
-}
+  isEventStream: z.boolean(),
+  language: z.string().nullable(),
+});
+export type SpeechRequest = z.infer<typeof speechRequest>;
 
 /** What the pipeline says of a finished speech. */
-export interface SpeechOutput {
-  readonly audioSeconds: number;
+export const speechOutput = z.object({
+  audioSeconds: z.number().nonnegative(),
   /** Sounds and marks that the model read. */
-  readonly inputTokens: number;
-}
+  inputTokens: z.int().nonnegative(),
+});
+export type SpeechOutput = z.infer<typeof speechOutput>;
 
 /** The parsed body, its voice one of the model's. */
 export function parseSpeechBody(body: unknown, { voices = [] }: ModelInfo): SpeechRequest {

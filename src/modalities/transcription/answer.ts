@@ -6,7 +6,11 @@ import type { TranscriptionRequest } from "./request.js";
 import type { TokenLogprob } from "../../models/speech-recognition/listener.js";
 import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
 
-export type TranscriptionExchange = Exchange<TranscriptionRequest, TranscriptionOutput>;
+export type TranscriptionExchange = Exchange<
+  TranscriptionRequest,
+  TranscriptionOutput,
+  TranscriptDelta
+>;
 
 /** The transcript in the form that was asked for, or its events as it is heard. */
 export async function answerTranscription(exchange: TranscriptionExchange): Promise<Answer> {
@@ -102,9 +106,7 @@ async function* streamEvents(exchange: TranscriptionExchange): AsyncGenerator<st
   const { request } = exchange;
   for await (const chunk of exchange.chunks) {
     if (chunk.type !== "json") continue;
-    // The pipeline sends nothing else.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const { delta, logprobs } = chunk.value as TranscriptDelta;
+    const { delta, logprobs } = chunk.value;
     const type = "transcript.text.delta";
     yield serverSentEvent({ type, delta, ...withLogprobs(logprobs, request) });
   }

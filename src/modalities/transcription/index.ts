@@ -7,9 +7,15 @@ import {
   parseTranscriptionBody,
   transcriptionBody,
   type TranscriptionRequest,
+  transcriptionRequest,
 } from "./request.js";
 import { transcriptionObject } from "./response.js";
-import type { TranscriptionOutput } from "./transcript.js";
+import {
+  type TranscriptDelta,
+  transcriptDelta,
+  type TranscriptionOutput,
+  transcriptionOutput,
+} from "./transcript.js";
 
 /** The largest file, with room for the form around it. */
 const MAX_BODY_BYTES = 26 * 1024 * 1024;
@@ -17,7 +23,8 @@ const MAX_BODY_BYTES = 26 * 1024 * 1024;
 export const transcription = defineModality<
   "transcription",
   TranscriptionRequest,
-  TranscriptionOutput
+  TranscriptionOutput,
+  TranscriptDelta
 >({
   name: "transcription",
   endpoint: {
@@ -31,6 +38,7 @@ export const transcription = defineModality<
   example: () => ({
     file: { filename: "tone.wav", mediaType: "audio/wav", bytes: exampleSound() },
   }),
+  schemas: { request: transcriptionRequest, output: transcriptionOutput, delta: transcriptDelta },
   requestSchema: () => z.toJSONSchema(transcriptionBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(transcriptionObject),
   admit,

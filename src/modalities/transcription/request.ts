@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { UploadedFile } from "../../core/modality.js";
 import { booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
+import { artifact } from "../shared/stored.js";
 import { findLanguage } from "./languages.js";
 import type { VoiceDetection } from "../../models/speech-recognition/listener.js";
 
@@ -14,7 +14,6 @@ const MAX_PROMPT_CHARACTERS = 8_192;
 const FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
 export type TranscriptFormat = (typeof FORMATS)[number];
 const GRANULARITIES = ["word", "segment"] as const;
-export type Granularity = (typeof GRANULARITIES)[number];
 
 /** One of some words; multipart forms send a list of one as the word alone. */
 const words = <const Word extends string>(param: string, allowed: readonly Word[]) => {
@@ -75,21 +74,28 @@ export const transcriptionBody = z.strictObject({
 export type TranscriptionBody = z.infer<typeof transcriptionBody>;
 
 /** An admitted request, as it is stored and travels on the queue. */
-export interface TranscriptionRequest {
-  readonly model: string;
-  readonly audio: Artifact;
+export const transcriptionRequest = z.object({
+  model: z.string(),
+  audio: artifact,
   /** ISO 639 code; null to detect it. */
-  readonly language: string | null;
-  readonly prompt: string;
-  readonly format: TranscriptFormat;
+  language: z.string().nullable(),
+  prompt: z.string(),
+  format: z.enum(FORMATS),
   /** 0 to 1; 0 raises itself where the text is doubtful. */
-  readonly temperature: number;
-  readonly granularities: readonly Granularity[];
-  readonly logprobs: boolean;
-  readonly stream: boolean;
+  temperature: z.number(),
+  granularities: z.array(z.enum(GRANULARITIES)).readonly(),
+  logprobs: z.boolean(),
+  stream: z.boolean(),
   /** Null to cut long sound only. */
-  readonly voiceDetection: VoiceDetection | null;
-}
+  voiceDetection: z
+    .object({
+      paddingMs: z.number().exactOptional(),
+      silenceMs: z.number().exactOptional(),
+      threshold: z.number().exactOptional(),
+    })
+    .nullable(),
+});
+export type TranscriptionRequest = z.infer<typeof transcriptionRequest>;
 
 /** Everything of an admitted request but its stored sound. */
 export type TranscriptionSettings = Omit<TranscriptionRequest, "audio">;

@@ -5,7 +5,14 @@ import { type AdmitContext, defineModality, FILE_BODY_BYTES } from "../../core/m
 import { FRAME_RATE, TIERS } from "../../core/tiers.js";
 import { parseImageInput } from "./image-input.js";
 import { renderVideo, videoObject } from "./render.js";
-import { parseVideoBody, type VideoOutput, type VideoRequest, videoBody } from "./request.js";
+import {
+  videoOutput,
+  videoRequest,
+  parseVideoBody,
+  type VideoOutput,
+  type VideoRequest,
+  videoBody,
+} from "./request.js";
 
 export const video = defineModality<"video", VideoRequest, VideoOutput>({
   name: "video",
@@ -18,6 +25,7 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     maxBodyBytes: FILE_BODY_BYTES,
     preview: "thumbnail",
   },
+  schemas: { request: videoRequest, output: videoOutput },
   requestSchema: () => z.toJSONSchema(videoBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(videoObject),
   admit,

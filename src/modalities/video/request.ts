@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Artifact } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import { TIER_NAMES, TIERS, type Tier, type TierName } from "../../core/tiers.js";
@@ -10,6 +9,7 @@ import {
   parseBody,
   wholeNumber,
 } from "../shared/request-body.js";
+import { artifact, metadata } from "../shared/stored.js";
 
 const MAX_PROMPT_CHARACTERS = 4_096;
 /** Of a request that names none, where its model makes all of them. */
@@ -56,30 +56,32 @@ export const videoBody = z.strictObject({
 export type VideoBody = z.infer<typeof videoBody>;
 
 /** An admitted request, as it is stored and travels on the queue. */
-export interface VideoRequest {
-  readonly model: string;
-  readonly prompt: string;
+export const videoRequest = z.object({
+  model: z.string(),
+  prompt: z.string(),
   /** Length of the clip, 4 to 10. */
-  readonly seconds: number;
-  readonly quality: TierName;
+  seconds: z.number(),
+  quality: z.enum(TIER_NAMES),
   /** Pixels. */
-  readonly width: number;
-  readonly height: number;
-  readonly sound: boolean;
+  width: z.int().positive(),
+  height: z.int().positive(),
+  sound: z.boolean(),
   /** Same seed, same model, same inputs: same frames. */
-  readonly seed: number;
-  readonly negativePrompt: string;
+  seed: z.int(),
+  negativePrompt: z.string(),
   /** The picture to animate. */
-  readonly image: Artifact | null;
-  readonly metadata: Readonly<Record<string, string>> | null;
-}
+  image: artifact.nullable(),
+  metadata,
+});
+export type VideoRequest = z.infer<typeof videoRequest>;
 
 /** What the pipeline says of a finished clip. */
-export interface VideoOutput {
-  readonly frameCount: number;
+export const videoOutput = z.object({
+  frameCount: z.int().positive(),
   /** Frames a second; 24 where absent, as workers of earlier builds leave it. */
-  readonly frameRate?: number;
-}
+  frameRate: z.number().positive().exactOptional(),
+});
+export type VideoOutput = z.infer<typeof videoOutput>;
 
 /** The parsed body with its tier settled; contradictions with the tier or the model are refused. */
 export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { quality: TierName } {

@@ -16,14 +16,28 @@ import {
   type Account,
   type Harness,
 } from "../../support/front-harness.js";
-import { say, startScriptedWorker, words, type Script } from "../../support/front-workers.js";
+import {
+  promptOf,
+  say,
+  startScriptedWorker,
+  words,
+  type Script,
+} from "../../support/front-workers.js";
 
 const USAGE = { promptTokens: 1_000, completionTokens: 500 };
+
+/** Done before a worker sends an output that is none of chat's. */
+let beforeMalformed = async (_jobId: string): Promise<void> => {};
 
 /** Flags every text with the word `forbidden`; answers any chat with `USAGE`. */
 const script: Script = async function* ({ job }) {
   if (job.modality === "chat") {
-    yield { type: "output", output: words("fine", USAGE) };
+    const prompt = promptOf(job);
+    if (prompt === "malformed piece")
+      yield { type: "chunk", chunk: { type: "json", value: { text: "hello" } } };
+    const output = prompt === "malformed" ? { choices: [{ finishReason: "stop" }] } : {};
+    if (prompt === "malformed") await beforeMalformed(job.id);
+    yield { type: "output", output: { ...words("fine", USAGE), ...output } };
     return;
   }
   const { inputs } = job.request as { inputs: { text: string }[][] };
@@ -63,6 +77,37 @@ describe("the money of replied jobs", () => {
     await worker?.stop();
     await harness?.close();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  it("charges nothing for an output that is none of its modality, and names its worker", async () => {
+    const account = await harness.createAccount();
+    beforeMalformed = async (id) => {
+      // Two attempts have failed already: the next one is the last.
+      await sql`UPDATE jobs SET crashes = 2 WHERE id = ${id}`.execute(harness.database.kysely);
+    };
+    const answer = await chat(harness.front, account.key, "malformed");
+    expect([answer.status, answer.json.error.type]).toEqual([500, "server_error"]);
+    const [job] = await listJobs(account);
+    expect(job).toMatchObject({ state: "failed", attempts: 1, chargedMicroUsd: 0 });
+    expect(harness.logged()).toMatch(
+      new RegExp(
+        `"jobId":"${job?.id}","workerId":"scripted".*a worker sent an output that cannot be read`,
+      ),
+    );
+  });
+
+  it("charges nothing for a piece of an answer that is none of its modality", async () => {
+    const account = await harness.createAccount();
+    const answer = await call(`${harness.front.baseUrl}/chat/completions`, {
+      key: account.key,
+      body: say("malformed piece", { stream: true }),
+    });
+    expect([answer.status, answer.json.error.code]).toEqual([500, "invalid_output"]);
+    await vi.waitFor(async () => {
+      const [job] = await listJobs(account);
+      expect(job).toMatchObject({ state: "failed", chargedMicroUsd: 0 });
+    }, SOON);
+    expect(harness.logged()).toContain("a worker sent a piece of an answer that cannot be read");
   });
 
   it("charges the tokens that were counted, and shows them to the operator", async () => {

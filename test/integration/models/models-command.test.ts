@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -138,6 +139,7 @@ describe("the canary", () => {
       variants: [],
     },
     example: () => example,
+    schemas: { request: z.unknown(), output: z.unknown() },
     requestSchema: () => ({}),
     responseSchema: () => ({}),
     admit: async (body, context) => ({ body, of: context.model.contextTokens }),

@@ -26,11 +26,48 @@ import { openScratch } from "#framemill/worker/scratch.js";
 import { openSpool } from "#framemill/worker/spool.js";
 import { holdClock } from "../../support/rpc-harness.js";
 
+const CHAT_REQUEST = {
+  model: "any",
+  messages: [{ role: "user", content: "hello" }],
+  tools: [],
+  toolChoice: "auto",
+  parallelToolCalls: true,
+  format: { type: "text" },
+  maxTokens: null,
+  n: 1,
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  seed: 1,
+  stop: [],
+  logitBias: {},
+  logprobs: null,
+  truncate: false,
+  stream: false,
+  metadata: null,
+  includeUsage: false,
+};
+
 const job: Job = {
   id: "video_00000000000000000000000000000001",
   modality: "video",
   model: "service-motion-1",
-  request: { seconds: 4 },
+  request: {
+    model: "m",
+    prompt: "a boat",
+    seconds: 4,
+    quality: "fast",
+    width: 1280,
+    height: 720,
+    sound: false,
+    seed: 1,
+    negativePrompt: "",
+    image: null,
+    metadata: null,
+  },
   expiresAtMs: Number.MAX_SAFE_INTEGER,
   reportTo: "",
 };
@@ -360,7 +397,13 @@ describe("one delivery", () => {
       const usage = { promptTokens: 1, completionTokens: 1 };
       yield { type: "output", output: { choices: [], usage } };
     };
-    const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
+    const chat = {
+      ...job,
+      id: "chatcmpl-1",
+      modality: "chat",
+      model: "any",
+      request: CHAT_REQUEST,
+    };
     const { settlement } = await execute(reporter, answer, { job: chat });
     expect(settlement).toEqual({ type: "retry", delayMs: 30_000 });
   });
@@ -383,7 +426,13 @@ describe("one delivery", () => {
       const usage = { promptTokens: 1, completionTokens: 1 };
       yield { type: "output", output: { choices: [], usage } };
     };
-    const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
+    const chat = {
+      ...job,
+      id: "chatcmpl-1",
+      modality: "chat",
+      model: "any",
+      request: CHAT_REQUEST,
+    };
     const { settlement, addresses } = await clock.hurry(
       execute(reporter, answer, { job: chat, stream }),
     );
@@ -418,7 +467,13 @@ describe("one delivery", () => {
   });
 
   test("of a replied job runs while its claim is on the way, and is stopped without a report if another worker holds it", async () => {
-    const chat = { ...job, id: "chatcmpl-1", modality: "chat", model: "any" };
+    const chat = {
+      ...job,
+      id: "chatcmpl-1",
+      modality: "chat",
+      model: "any",
+      request: CHAT_REQUEST,
+    };
     const begun = new EventEmitter();
     const reports: unknown[] = [];
     const { reporter, failures, completions } = frontDouble({

@@ -1,108 +1,142 @@
-import type { ChosenLogprob } from "./request.js";
+import { z } from "zod";
 
 /** A call that the model made, as a later turn gives it back. */
-export interface ToolCall {
+const toolCall = z.object({
   /** `call_` and 24 hexadecimal digits. */
-  readonly id: string;
-  readonly name: string;
+  id: z.string(),
+  name: z.string(),
   /** JSON text. */
-  readonly arguments: string;
-}
+  arguments: z.string(),
+});
+export type ToolCall = z.infer<typeof toolCall>;
 
-export type ConversationMessage =
-  | {
-      readonly role: "system" | "developer" | "user";
-      readonly content: string;
-      readonly name?: string;
-    }
-  | {
-      readonly role: "assistant";
-      readonly content: string;
-      readonly toolCalls?: readonly ToolCall[];
-      readonly name?: string;
-    }
-  | { readonly role: "tool"; readonly content: string; readonly toolCallId: string };
+const message = z.discriminatedUnion("role", [
+  z.object({
+    role: z.enum(["system", "developer", "user"]),
+    content: z.string(),
+    name: z.string().exactOptional(),
+  }),
+  z.object({
+    role: z.literal("assistant"),
+    content: z.string(),
+    toolCalls: z.array(toolCall).readonly().exactOptional(),
+    name: z.string().exactOptional(),
+  }),
+  z.object({ role: z.literal("tool"), content: z.string(), toolCallId: z.string() }),
+]);
+export type ConversationMessage = z.infer<typeof message>;
 
-export interface FunctionTool {
-  readonly name: string;
-  readonly description: string | null;
+const jsonSchema = z.record(z.string(), z.unknown()).readonly();
+
+const functionTool = z.object({
+  name: z.string(),
+  description: z.string().nullable(),
   /** JSON schema of the arguments; null for a function without any. */
-  readonly parameters: Readonly<Record<string, unknown>> | null;
-  readonly strict: boolean;
-}
+  parameters: jsonSchema.nullable(),
+  strict: z.boolean(),
+});
+export type FunctionTool = z.infer<typeof functionTool>;
 
-export type ToolChoice = "none" | "auto" | "required" | { readonly name: string };
+const toolChoice = z.union([z.enum(["none", "auto", "required"]), z.object({ name: z.string() })]);
+export type ToolChoice = z.infer<typeof toolChoice>;
 
-export type AnswerFormat =
-  | { readonly type: "text" }
-  | { readonly type: "json_object" }
-  | {
-      readonly type: "json_schema";
-      readonly name: string;
-      readonly description: string | null;
-      readonly schema: Readonly<Record<string, unknown>>;
-      readonly strict: boolean;
-    };
+const answerFormat = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text") }),
+  z.object({ type: z.literal("json_object") }),
+  z.object({
+    type: z.literal("json_schema"),
+    name: z.string(),
+    description: z.string().nullable(),
+    schema: jsonSchema,
+    strict: z.boolean(),
+  }),
+]);
+export type AnswerFormat = z.infer<typeof answerFormat>;
 
 /** An admitted request of chat or responses, as it is stored and travels on the queue. */
-export interface GenerationRequest {
-  readonly model: string;
-  readonly messages: readonly ConversationMessage[];
-  readonly tools: readonly FunctionTool[];
-  readonly toolChoice: ToolChoice;
-  readonly parallelToolCalls: boolean;
-  readonly format: AnswerFormat;
+export const generationRequest = z.object({
+  model: z.string(),
+  messages: z.array(message).readonly(),
+  tools: z.array(functionTool).readonly(),
+  toolChoice,
+  parallelToolCalls: z.boolean(),
+  format: answerFormat,
   /** Most tokens of one choice; null for what the context leaves. */
-  readonly maxTokens: number | null;
+  maxTokens: z.int().positive().nullable(),
   /** Choices, 1 to 8. */
-  readonly n: number;
-  readonly temperature: number;
-  readonly topP: number;
-  readonly topK: number;
-  readonly minP: number;
-  readonly frequencyPenalty: number;
-  readonly presencePenalty: number;
+  n: z.int().positive(),
+  temperature: z.number(),
+  topP: z.number(),
+  topK: z.int().nonnegative(),
+  minP: z.number(),
+  frequencyPenalty: z.number(),
+  presencePenalty: z.number(),
   /** Same seed, same model, same request: same text. */
-  readonly seed: number;
-  readonly stop: readonly string[];
-  readonly logitBias: Readonly<Record<string, number>>;
+  seed: z.int(),
+  stop: z.array(z.string()).readonly(),
+  logitBias: z.record(z.string(), z.number()).readonly(),
   /** Likeliest tokens to tell beside each chosen one; null tells no probabilities. */
-  readonly logprobs: number | null;
+  logprobs: z.int().nonnegative().nullable(),
   /** Whether the oldest messages are left out where the context is too short. */
-  readonly truncate: boolean;
-  readonly stream: boolean;
-  readonly metadata: Readonly<Record<string, string>> | null;
-}
+  truncate: z.boolean(),
+  stream: z.boolean(),
+  metadata: z.record(z.string(), z.string()).readonly().nullable(),
+});
+export type GenerationRequest = z.infer<typeof generationRequest>;
+
+/** JSON has no infinity and writes null: an impossible token's. */
+const logprob = z
+  .custom<number | null>((value) => value === null || typeof value === "number")
+  .transform((value) => value ?? -Infinity);
+
+const tokenLogprob = z.object({
+  id: z.int(),
+  /** Its text; U+FFFD where it is a part of a character. */
+  token: z.string(),
+  /** Natural logarithm of its probability, before temperature and selection. */
+  logprob,
+  /** UTF-8 of the token, a part of a character perhaps. */
+  bytes: z.array(z.int()).readonly(),
+});
 
 /** Text and calls of an answer in the order in which they were written. */
-export type AnswerPart =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "call"; readonly call: ToolCall };
+const answerPart = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({ type: z.literal("call"), call: toolCall }),
+]);
+export type AnswerPart = z.infer<typeof answerPart>;
 
-export type GenerationEnd = "stop" | "length" | "tool_calls";
+const generationEnd = z.enum(["stop", "length", "tool_calls"]);
+export type GenerationEnd = z.infer<typeof generationEnd>;
 
-export interface GenerationChoice {
-  readonly parts: readonly AnswerPart[];
-  readonly finishReason: GenerationEnd;
-  readonly logprobs: readonly ChosenLogprob[] | null;
-}
+/** Likeliest first in `top`. */
+const logprobs = z.array(tokenLogprob.extend({ top: z.array(tokenLogprob).readonly() })).readonly();
+
+const choice = z.object({
+  parts: z.array(answerPart).readonly(),
+  finishReason: generationEnd,
+  logprobs: logprobs.nullable(),
+});
+export type GenerationChoice = z.infer<typeof choice>;
 
 /** What the pipeline says of a finished answer. */
-export interface GenerationOutput {
-  readonly choices: readonly GenerationChoice[];
-  readonly usage: {
-    readonly promptTokens: number;
-    readonly completionTokens: number;
+export const generationOutput = z.object({
+  choices: z.array(choice).readonly(),
+  usage: z.object({
+    promptTokens: z.int().nonnegative(),
+    completionTokens: z.int().nonnegative(),
     /** Tokens of the prompt that were known from earlier ones; absent in older outputs. */
-    readonly cachedTokens?: number;
-  };
-}
+    cachedTokens: z.int().nonnegative().exactOptional(),
+  }),
+});
+export type GenerationOutput = z.infer<typeof generationOutput>;
 
 /** One JSON chunk of a streamed answer: what was added to one choice. */
-export interface GenerationDelta {
-  readonly choice: number;
-  readonly parts: readonly AnswerPart[];
-  readonly logprobs?: readonly ChosenLogprob[];
+export const generationDelta = z.object({
+  choice: z.int().nonnegative(),
+  parts: z.array(answerPart).readonly(),
+  logprobs: logprobs.exactOptional(),
   /** With the last delta of a choice. */
-  readonly finishReason?: GenerationEnd;
-}
+  finishReason: generationEnd.exactOptional(),
+});
+export type GenerationDelta = z.infer<typeof generationDelta>;

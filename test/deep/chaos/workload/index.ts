@@ -12,17 +12,17 @@ const body = z.strictObject({
   once: z.boolean().default(false),
 });
 
-export interface WorkloadRequest {
-  readonly seed: number;
-  readonly steps: number;
-  readonly stepMs: number;
-  readonly does: z.infer<typeof body>["does"];
-  readonly once: boolean;
-}
+const workloadRequest = z.object({
+  seed: z.int(),
+  steps: z.int(),
+  stepMs: z.int(),
+  does: body.shape.does.unwrap(),
+  once: z.boolean(),
+});
+export type WorkloadRequest = z.infer<typeof workloadRequest>;
 
-export interface WorkloadOutput {
-  readonly steps: number;
-}
+const workloadOutput = z.object({ steps: z.int() });
+export type WorkloadOutput = z.infer<typeof workloadOutput>;
 
 const object = z.object({
   id: z.string(),
@@ -42,6 +42,7 @@ export const workload = defineModality<"workload", WorkloadRequest, WorkloadOutp
     variants: [],
   },
   example: () => ({ seed: 1, steps: 1, step_ms: 0 }),
+  schemas: { request: workloadRequest, output: workloadOutput },
   requestSchema: () => z.toJSONSchema(body, { io: "input" }),
   responseSchema: () => z.toJSONSchema(object),
   async admit(sent) {

@@ -3,7 +3,11 @@ import { JobError } from "#framemill/core/errors.js";
 import type { AdmitContext, JobView } from "#framemill/core/modality.js";
 import { quote } from "#framemill/core/usage.js";
 import { music } from "#framemill/modalities/music/index.js";
-import { type MusicRequest, parseMusicBody } from "#framemill/modalities/music/request.js";
+import {
+  type MusicOutput,
+  type MusicRequest,
+  parseMusicBody,
+} from "#framemill/modalities/music/request.js";
 
 const model = { id: "m", modality: "music", createdAtSeconds: 0, concurrency: 1, maxSeconds: 60 };
 const smallest = { model: "m", prompt: "a calm piano", seconds: 10 };
@@ -88,7 +92,7 @@ describe("a music request", () => {
     const request = await admit({ response_format: "flac" });
     expect(music.mostUnits(request, model)).toEqual({ audioSeconds: 10 });
     expect(music.countUnits(request, { audioSeconds: 9.5 })).toEqual({ audioSeconds: 9.5 });
-    const view: JobView<MusicRequest> = {
+    const view: JobView<MusicRequest, MusicOutput> = {
       id: "music_1",
       model: "m",
       state: "completed",

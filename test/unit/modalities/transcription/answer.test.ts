@@ -7,7 +7,10 @@ import {
   type TranscriptionExchange,
 } from "#framemill/modalities/transcription/answer.js";
 import type { TranscriptionRequest } from "#framemill/modalities/transcription/request.js";
-import type { Transcript } from "#framemill/modalities/transcription/transcript.js";
+import type {
+  Transcript,
+  TranscriptDelta,
+} from "#framemill/modalities/transcription/transcript.js";
 
 const segment = {
   seek: 0,
@@ -30,7 +33,7 @@ const transcript: Transcript = {
 
 function exchange(
   request: Partial<TranscriptionRequest>,
-  { chunks = [] }: { chunks?: (Chunk | JobError)[] } = {},
+  { chunks = [] }: { chunks?: (Chunk<TranscriptDelta> | JobError)[] } = {},
 ): TranscriptionExchange {
   return {
     id: "trans_1",
@@ -74,7 +77,10 @@ async function textOf(answer: Answer): Promise<string> {
   return parts.join("");
 }
 
-const delta = (text: string): Chunk => ({ type: "json", value: { delta: text, logprobs: [] } });
+const delta = (text: string): Chunk<TranscriptDelta> => ({
+  type: "json",
+  value: { delta: text, logprobs: [] },
+});
 
 describe("the answer to a transcription", () => {
   test("is text and the seconds that are billed", async () => {
