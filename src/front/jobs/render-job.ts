@@ -37,11 +37,11 @@ function toView({ schemas }: Modality, record: JobRecord, estimates: Estimates):
     },
     chargedNanoUsd: record.charged_nano_usd ?? (record.state === "failed" ? 0 : null),
     usage: record.usage,
-    output: completed ? outputOf(schemas, record) : null,
+    output: outputOf(schemas, record),
   };
 }
 
-/** Null where it is forgotten. */
+/** Null until the job completed, and where it is forgotten. */
 function outputOf({ output }: Modality["schemas"], record: JobRecord): unknown {
   return record.output === null ? null : output.parse(record.output);
 }
