@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Made } from "../bench/evaluation/evaluator.js";
+import type { Made } from "../../bench/src/evaluation/evaluator.js";
 import type { Config } from "../config.js";
 import type { Chunk, PipelineEvent } from "../core/events.js";
 import type { Modality, ModelInfo } from "../core/modality.js";

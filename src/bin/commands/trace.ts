@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { drawWaterfall } from "../../bench/plot.js";
+import { drawWaterfall } from "../../../bench/src/plot.js";
 import {
   chooseTrace,
   drawTraceText,

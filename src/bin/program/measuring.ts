@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { DEPLOYED, POLICIES } from "../../bench/scaling/deployed.js";
+import { DEPLOYED, POLICIES } from "../../../bench/src/scaling/deployed.js";
 import { parseAmount, parseCount, parseWhole } from "./numbers.js";
 import type { ReadConfig } from "./read-config.js";
 
@@ -39,7 +39,7 @@ export function addMeasuringCommands(program: Command, config: ReadConfig): void
       "published models for text that transformers.js opens too",
     )
     .action(async (suites: string[], options) =>
-      (await import("../commands/bench.js")).bench(suites, options, config()),
+      (await import("../../../bench/src/commands/bench.js")).bench(suites, options, config()),
     );
 
   program
@@ -57,7 +57,11 @@ export function addMeasuringCommands(program: Command, config: ReadConfig): void
     .option("--out <file>", "the result as JSON")
     .option("--paced", "one run for each line on standard input: kept, returned, save <folder>")
     .action(async (file: string, options) =>
-      (await import("../commands/bench-graph.js")).benchOneGraph(file, options, config()),
+      (await import("../../../bench/src/commands/bench-graph.js")).benchOneGraph(
+        file,
+        options,
+        config(),
+      ),
     );
   addSimulation(program, config);
 }
@@ -98,7 +102,11 @@ function addSimulation(program: Command, config: ReadConfig): void {
     .option("--out <folder>", "writes scaling.json and scaling.svg there")
     .option("--json", "print as JSON")
     .action(async (trace: string | undefined, options) =>
-      (await import("../commands/simulate-scaling.js")).simulateScaling(trace, options, config()),
+      (await import("../../../bench/src/commands/simulate-scaling.js")).simulateScaling(
+        trace,
+        options,
+        config(),
+      ),
     );
 }
 

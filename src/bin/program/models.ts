@@ -27,7 +27,11 @@ export function addModelCommands(program: Command, config: ReadConfig): void {
     .option("--json", "print as JSON")
     .description("recomputes the numbers of model cards through the real pipeline")
     .action(async (ids: string[], options) =>
-      (await import("../commands/models-evaluate.js")).evaluateModels(ids, options, config()),
+      (await import("../../../bench/src/commands/models-evaluate.js")).evaluateModels(
+        ids,
+        options,
+        config(),
+      ),
     );
   addFileCommands(models, config);
   addPublishedCommands(models, config);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isAtLeast, readEvaluationCard } from "#framemill/bench/evaluation/evaluation-card.js";
-import { evaluatePackage } from "#framemill/bin/evaluate-package.js";
+import { evaluatePackage } from "#framemill/bench/evaluation/evaluate-package.js";
 import { runnerParts } from "#framemill/bin/package-runner.js";
 import { loadConfig } from "#framemill/config.js";
 import { listModelPackages, type ModelPackage } from "#framemill/runtime/packages/model-package.js";

@@ -1,0 +1,91 @@
+import { basename, join } from "node:path";
+import type { FirstToken } from "../first-token.js";
+import type { BenchResult } from "../measure.js";
+import type { Config } from "../../../src/config.js";
+import { loadModelPackage } from "../../../src/runtime/packages/model-package.js";
+import { listPeerPackages } from "./bench-peers.js";
+import { pipelineSetup } from "./bench-setup.js";
+import { brokerOf, withBenchStack } from "./bench-stack.js";
+
+/** Needs a chat, an embeddings and a rerank model that transformers.js opens as well. */
+export async function runText(config: Config, rounds: number): Promise<BenchResult> {
+  const [
+    { textRows },
+    { streamSpread },
+    { secondTurnRow },
+    { encoderRows },
+    { rerankRows },
+    { machine },
+  ] = await Promise.all([
+    import("../text.js"),
+    import("../streams.js"),
+    import("../second-turn.js"),
+    import("../encoder.js"),
+    import("../reranker.js"),
+    import("../measure.js"),
+  ]);
+  const packages = await listPeerPackages(config.modelsDir);
+  const setupOf = (modality: string, pipeline: string) => {
+    const model = packages.find((it) => it.modality === modality && it.pipeline === pipeline);
+    return model && { ...pipelineSetup(config), modelPath: model.path };
+  };
+  const chat = setupOf("chat", "decoder-text");
+  const embeddings = setupOf("embeddings", "encoder");
+  const rerank = setupOf("rerank", "encoder");
+  if (!chat || !embeddings || !rerank) {
+    const what = "text beside transformers.js";
+    const why =
+      "needs a chat, an embeddings and a rerank model with onnx/model.onnx: --peer-models, or MODELS_DIR";
+    return { suite: "text", conditions: machine(), rows: [], unmeasured: [{ what, why }] };
+  }
+  const rows = [
+    ...(await textRows(chat, rounds)),
+    await secondTurnRow(chat, rounds),
+    ...(await encoderRows(embeddings, rounds)),
+    ...(await rerankRows(rerank, rounds)),
+  ];
+  const { distributions, series } = await streamSpread(chat, rounds);
+  const first = await runFirstToken(config, basename(chat.modelPath), rounds);
+  return {
+    suite: "text",
+    conditions: {
+      ...machine(),
+      peer: "transformers.js, same folders",
+      chat: basename(chat.modelPath),
+      embeddings: basename(embeddings.modelPath),
+      rerank: basename(rerank.modelPath),
+      threads: config.threads,
+      rounds,
+    },
+    rows: [...rows, ...first.map(({ row }) => row)],
+    distributions: [...distributions, ...first.flatMap((one) => one.distributions)],
+    series,
+  };
+}
+
+/** Through the in-process broker, and through RabbitMQ where AMQP_URL names one. */
+async function runFirstToken(
+  config: Config,
+  model: string,
+  rounds: number,
+): Promise<readonly FirstToken[]> {
+  const [{ measureFirstToken }, { openTextEngine }] = await Promise.all([
+    import("../first-token.js"),
+    import("../../../src/models/decoder/open.js"),
+  ]);
+  const modelPath = join(config.modelsDir, model);
+  const engine = await openTextEngine(await loadModelPackage(modelPath), config);
+  try {
+    const measured: FirstToken[] = [];
+    for (const amqpUrl of new Set([undefined, config.amqpUrl])) {
+      const parts = brokerOf({ amqpUrl });
+      await withBenchStack({ ...config, amqpUrl, models: [model] }, async ({ endpoint }) => {
+        const service = { ...endpoint, model };
+        measured.push(await measureFirstToken({ service, parts }, engine, rounds));
+      });
+    }
+    return measured;
+  } finally {
+    await engine.close();
+  }
+}

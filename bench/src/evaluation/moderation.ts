@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { CATEGORIES } from "../../../src/modalities/moderation/categories.js";
+import type { Evaluate, EvaluationContext } from "./evaluator.js";
+import { areaUnderCurve } from "./ranking.js";
+import { inGroups, mean, ofEachKind, readCases, rounded } from "./text-cases.js";
+
+const sentence = z.object({ text: z.string(), categories: z.array(z.enum(CATEGORIES)) });
+const output = z.object({
+  results: z.array(z.object({ scores: z.array(z.number()) })),
+  thresholds: z.array(z.number()),
+});
+
+type Sentence = z.infer<typeof sentence>;
+
+interface Judged extends Sentence {
+  readonly scores: readonly number[];
+  readonly isFlagged: boolean;
+}
+
+const BATCH = 128;
+
+/**
+ * Area under the ROC curve of each category against all sentences without it, and the share that is
+ * flagged of flagged sentences, of harmless look-alikes and of ordinary prompts.
+ */
+export const evaluateModeration: Evaluate = async (context) => {
+  const { folder, limit } = context;
+  const flagged = await readCases([folder, "flagged.jsonl"], sentence);
+  const benign = await readCases([folder, "benign.jsonl"], sentence, limit);
+  const prompts = await readCases([folder, "prompts.jsonl"], sentence, limit);
+  const some = ofEachKind(flagged, limit, ({ categories }) => categories.join());
+  const judged = await judge(context, [...some, ...benign, ...prompts]);
+  const bad = judged.filter(({ categories }) => categories.length > 0);
+  const good = judged.filter(({ categories }) => categories.length === 0);
+  const areas = CATEGORIES.map((category, at) => {
+    const scores = (has: boolean) =>
+      judged
+        .filter(({ categories }) => categories.includes(category) === has)
+        .map((one) => one.scores[at] ?? 0);
+    return [category, rounded(areaUnderCurve(scores(true), scores(false)))] as const;
+  });
+  return {
+    auc_least: Math.min(...areas.map(([, area]) => area)),
+    auc_mean: rounded(mean(areas.map(([, area]) => area))),
+    ...Object.fromEntries(areas.map(([category, area]) => [`auc ${category}`, area])),
+    flagged_of_flagged: rounded(shareFlagged(bad)),
+    flagged_of_look_alikes: rounded(shareFlagged(good.slice(0, benign.length))),
+    flagged_of_prompts: rounded(shareFlagged(good.slice(benign.length))),
+  };
+};
+
+async function judge(
+  context: EvaluationContext,
+  sentences: readonly Sentence[],
+): Promise<Judged[]> {
+  const judged: Judged[] = [];
+  for (const group of inGroups(sentences, BATCH)) {
+    const made = await context.make({
+      model: context.model.id,
+      input: group.map(({ text }) => text),
+    });
+    const { results, thresholds } = output.parse(made.output);
+    for (const [at, one] of group.entries()) {
+      const scores = results[at]?.scores ?? [];
+      const isFlagged = scores.some((score, category) => score >= (thresholds[category] ?? 1));
+      judged.push({ ...one, scores, isFlagged });
+    }
+    context.progress(judged.length, sentences.length);
+  }
+  return judged;
+}
+
+function shareFlagged(judged: readonly Judged[]): number {
+  return mean(judged.map(({ isFlagged }) => (isFlagged ? 1 : 0)));
+}

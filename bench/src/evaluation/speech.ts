@@ -1,0 +1,159 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { decodeAudio } from "../../../src/media/decode-audio.js";
+import { measureLoudness } from "../../../src/media/loudness.js";
+import { writeWav } from "../../../src/media/wav.js";
+import type { Evaluate, EvaluationContext } from "./evaluator.js";
+import { HEARD_RATE_HZ, hearSpeech } from "./pocketsphinx.js";
+import { mean, readCases, rounded } from "./text-cases.js";
+import { wordErrors } from "./word-errors.js";
+
+const sentence = z.object({
+  text: z.string(),
+  /** How it is read, in lower case: numbers in words. */
+  say: z.string(),
+  /** Its words that no training text held. */
+  unseen: z.array(z.string()),
+});
+const output = z.object({ audioSeconds: z.number() });
+
+type Sentence = z.infer<typeof sentence>;
+
+interface Said extends Sentence {
+  readonly voice: string;
+  /** Mono, signed 16 bit, little-endian, without a header. */
+  readonly path: string;
+  readonly seconds: number;
+  readonly audioSeconds: number;
+}
+
+/** Language models of the recogniser by the name of their measure: the packaged one, and a closed one. */
+const LANGUAGE_MODELS = { word_error: null, word_error_closed: "sentences.lm" } as const;
+const FULL_SCALE = 32_767;
+const MAX_SECONDS = 60;
+
+/**
+ * Word error of Debian's pocketsphinx on held-out sentences, each read by one voice in turn, as a whole,
+ * by voice and of words that training never held; speed, loudness and clipping of the same speech.
+ */
+export const evaluateSpeech: Evaluate = async (context) => {
+  const sentences = await readCases([context.folder, "sentences.jsonl"], sentence, context.limit);
+  const folder = await mkdtemp(join(tmpdir(), "framemill-heard-"));
+  try {
+    const said = await sayAll(context, sentences, folder);
+    const heard = await hearAll(context, said);
+    const [open = []] = Object.values(heard);
+    return {
+      ...Object.fromEntries(
+        Object.entries(heard).map(([name, texts]) => [name, rounded(wordError(said, texts))]),
+      ),
+      ...errorsByVoice(context, said, open),
+      unseen_words_heard: rounded(shareOfUnseen(said, open)),
+      ...(await measureSound(context, said, folder)),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+async function sayAll(
+  context: EvaluationContext,
+  sentences: readonly Sentence[],
+  folder: string,
+): Promise<Said[]> {
+  const { model, signal, ffmpegPath } = context;
+  const { voices = ["default"] } = model;
+  // The first run loads what later ones find loaded.
+  await context.make({
+    input: "Good morning to you all.",
+    voice: voices[0],
+    response_format: "wav",
+  });
+  const said: Said[] = [];
+  for (const [index, one] of sentences.entries()) {
+    const voice = voices[index % voices.length] ?? "default";
+    const made = await context.make({ input: one.text, voice, response_format: "wav" });
+    const bytes = Buffer.concat(
+      made.chunks.flatMap((chunk) => (chunk.type === "bytes" ? [chunk.bytes] : [])),
+    );
+    const path = join(folder, `${index}.raw`);
+    const decode = { sampleRateHz: HEARD_RATE_HZ, maxSeconds: MAX_SECONDS, param: "speech" };
+    await decodeAudio(bytes, { path, signal, ffmpegPath, ...decode });
+    const { audioSeconds } = output.parse(made.output);
+    said.push({ ...one, voice, path, seconds: made.seconds, audioSeconds });
+    context.progress(said.length, 2 * sentences.length);
+  }
+  return said;
+}
+
+/** What was heard of each sentence, by measure. */
+async function hearAll(
+  context: EvaluationContext,
+  said: readonly Said[],
+): Promise<Record<string, readonly string[]>> {
+  const heard: Record<string, readonly string[]> = {};
+  const paths = said.map(({ path }) => path);
+  for (const [name, file] of Object.entries(LANGUAGE_MODELS)) {
+    const languageModel = file === null ? undefined : join(context.folder, file);
+    heard[name] = await hearSpeech(paths, { languageModel, signal: context.signal });
+  }
+  context.progress(2 * said.length, 2 * said.length);
+  return heard;
+}
+
+/** Words put in, left out or changed, as a share of those that were said. */
+function wordError(said: readonly Said[], heard: readonly string[]): number {
+  const errors = said.map((one, index) => wordErrors(one.say, heard[index] ?? ""));
+  const words = said.map(({ say }) => say.split(" ").length);
+  return errors.reduce(add, 0) / Math.max(1, words.reduce(add, 0));
+}
+
+const add = (sum: number, value: number) => sum + value;
+
+function errorsByVoice(
+  { model: { voices = [] } }: EvaluationContext,
+  said: readonly Said[],
+  heard: readonly string[],
+): Record<string, number> {
+  const errors = voices.map((voice) => {
+    const places = said.flatMap((one, index) => (one.voice === voice ? [index] : []));
+    const own = places.flatMap((place) => said[place] ?? []);
+    const texts = places.map((place) => heard[place] ?? "");
+    return [`word_error ${voice}`, rounded(wordError(own, texts))] as const;
+  });
+  return Object.fromEntries(errors);
+}
+
+function shareOfUnseen(said: readonly Said[], heard: readonly string[]): number {
+  const found = said.flatMap(({ unseen }, index) => {
+    const words = new Set((heard[index] ?? "").split(" "));
+    return unseen.map((word) => (words.has(word) ? 1 : 0));
+  });
+  return mean(found);
+}
+
+async function measureSound(
+  { ffmpegPath }: EvaluationContext,
+  said: readonly Said[],
+  folder: string,
+): Promise<Record<string, number>> {
+  const pieces = await Promise.all(said.map(({ path }) => readFile(path)));
+  const bytes = Buffer.concat(pieces);
+  const samples = Float32Array.from(
+    { length: Math.floor(bytes.length / 2) },
+    (_, index) => bytes.readInt16LE(2 * index) / FULL_SCALE,
+  );
+  const path = join(folder, "all.wav");
+  await writeWav(path, samples, { sampleRateHz: HEARD_RATE_HZ, channels: 1 });
+  const { integratedLufs } = await measureLoudness(path, ffmpegPath);
+  const clipped = samples.reduce((count, sample) => count + (Math.abs(sample) >= 1 ? 1 : 0), 0);
+  const spent = said.reduce((sum, { seconds }) => sum + seconds, 0);
+  const lasting = said.reduce((sum, { audioSeconds }) => sum + audioSeconds, 0);
+  return {
+    real_time_factor: rounded(spent / Math.max(1e-9, lasting)),
+    loudness_lufs: rounded(integratedLufs),
+    clipped_share: rounded(clipped / Math.max(1, samples.length)),
+  };
+}
