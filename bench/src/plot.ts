@@ -47,57 +47,6 @@ export async function drawVerdicts(rows: readonly BenchRow[]): Promise<string> {
   });
 }
 
-export interface WaterfallRow {
-  readonly what: string;
-  /** Rows of one group have one colour. */
-  readonly group: string;
-  /** Seconds since the first row began. */
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Narrower bars could not be seen, as a share of the whole. */
-const THINNEST = 0.003;
-
-/** What went on when, a bar a row in the order given, as an SVG picture. */
-export async function drawWaterfall(rows: readonly WaterfallRow[]): Promise<string> {
-  const whole = Math.max(...rows.map(({ to }) => to));
-  const values = rows.map((row, order) => ({
-    ...row,
-    to: Math.max(row.to, row.from + THINNEST * whole),
-    // Names repeat: a row is its place.
-    row: `${String(order).padStart(3, "0")}${row.what}`,
-  }));
-  return draw({
-    ...LOOK,
-    width: WIDTH,
-    height: { step: 18 },
-    data: { values },
-    mark: { type: "bar", height: { band: 0.7 } },
-    encoding: {
-      y: {
-        field: "row",
-        type: "nominal",
-        title: null,
-        sort: null,
-        axis: {
-          labelExpr: "slice(datum.label, 3)",
-          labelAlign: "left",
-          labelPadding: LABEL_WIDTH,
-          labelLimit: 2 * LABEL_WIDTH,
-          domain: false,
-          ticks: false,
-        },
-      },
-      x: { field: "from", type: "quantitative", title: "seconds" },
-      x2: { field: "to" },
-      color: { field: "group", type: "nominal", title: null, sort: null },
-    },
-  });
-}
-
-const LABEL_WIDTH = 300;
-
 const LOOK = {
   $schema: "https://vega.github.io/schema/vega-lite/v6.json",
   background: "white",

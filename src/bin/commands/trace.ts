@@ -1,5 +1,4 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { drawWaterfall } from "../../../bench/src/plot.js";
 import {
   chooseTrace,
   drawTraceText,
@@ -9,6 +8,7 @@ import {
   type TraceSpan,
 } from "../../tracing/index.js";
 import { printJson } from "./table.js";
+import { drawWaterfall } from "./waterfall.js";
 
 export interface TraceOptions {
   /** Trace id; the trace of most spans where absent. */
@@ -21,16 +21,16 @@ export interface TraceOptions {
 /** Prints one trace of a file that TRACES_FILE or `--trace` named, as a tree with times. */
 export async function showTrace(path: string, { id, svg, json }: TraceOptions): Promise<void> {
   const trace = chooseTrace(parseTraces(await readFile(path, "utf8")), id);
-  if (svg !== undefined) await writeFile(svg, await drawTrace(trace));
+  if (svg !== undefined) await writeFile(svg, drawTrace(trace));
   if (json) printJson(placeSpans(trace));
   else process.stdout.write(drawTraceText(trace));
 }
 
-async function drawTrace(trace: readonly TraceSpan[]): Promise<string> {
+function drawTrace(trace: readonly TraceSpan[]): string {
   const from = startOf(trace);
-  return await drawWaterfall(
+  return drawWaterfall(
     placeSpans(trace).map(({ span, depth }) => ({
-      // Labels lose blanks at their start.
+      // SVG drops blanks at the start of a text.
       what: `${"· ".repeat(depth)}${span.name}`,
       group: span.service.replace(/^framemill-/, ""),
       from: (span.startedAtMs - from) / 1_000,

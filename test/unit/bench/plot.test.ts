@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { drawPlot, drawVerdicts, drawWaterfall } from "#framemill/bench/plot.js";
+import { drawPlot, drawVerdicts } from "#framemill/bench/plot.js";
 
 describe("plots", () => {
   test("draw lines with the same labels in one panel, others below it", async () => {
@@ -27,14 +27,5 @@ describe("plots", () => {
     const bar = /aria-roledescription="bar" d="[^"]*" fill="(#\w+)"/;
     expect(bar.exec(met)?.[1]).not.toBe(bar.exec(missed)?.[1]);
     expect(missed).toContain(">a clip</text>");
-  });
-
-  test("keep the rows of a waterfall apart that have one name, each as long as it took", async () => {
-    const row = (from: number, to: number) => ({ what: "call", group: "front", from, to });
-    const svg = await drawWaterfall([row(0, 4), row(1, 2)]);
-    expect(svg.match(/>call<\/text>/g)).toHaveLength(2);
-    const bars = [...svg.matchAll(/aria-roledescription="bar" d="M([\d.]+),[\d.]+h([\d.]+)/g)];
-    const [[, , whole] = [], [, , part] = []] = bars;
-    expect(Number(whole) / Number(part)).toBeCloseTo(4, 1);
   });
 });
