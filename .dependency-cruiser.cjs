@@ -4,7 +4,7 @@ const LAYERS = [
   "runtime|media|queue|rpc|storage|tracing",
   "models",
   "modalities",
-  "front|worker|bench",
+  "front|worker",
   "bin",
 ];
 
@@ -67,8 +67,7 @@ const under = (folders) => `^src/(${folders})/`;
 
 const downOnly = LAYERS.slice(0, -1).map((folders, row) => ({
   name: `down-only-from-${folders.split("|")[0]}`,
-  comment:
-    "Imports go down only: bin → front | worker | bench → modalities → models → toolkits → core.",
+  comment: "Imports go down only: bin → front | worker → modalities → models → toolkits → core.",
   severity: "error",
   from: { path: under(folders) },
   to: { path: under(LAYERS.slice(row + 1).join("|")) },
@@ -86,7 +85,7 @@ const doors = Object.entries(DOORS).map(([room, files]) => ({
   name: `door-of-${room}`,
   comment: `Others import ${files} of src/${room}/, and nothing else.`,
   severity: "error",
-  from: { path: "^src/", pathNot: `^src/(${room}|bench)/` },
+  from: { path: "^src/", pathNot: `^src/${room}/` },
   to: { path: `^src/${room}/`, pathNot: `^src/${room}/(${files})\\.ts$` },
 }));
 

@@ -6,4 +6,4 @@ import { withReference } from "./commands-reference.mjs";
 import { root } from "./packages.mjs";
 
 const page = join(root, "docs", "commands.md");
-await writeFile(page, withReference(await readFile(page, "utf8"), createProgram()));
+await writeFile(page, withReference(await readFile(page, "utf8"), await createProgram()));

@@ -57,11 +57,13 @@ async function isInstalled(lock) {
   );
 }
 
-/** Compiles src and web to dist, unless nothing it reads changed since. */
+/** Compiles src and web to dist, and bench to its own, unless nothing it reads changed since. */
 export async function build() {
   const wanted = await fingerprint([
     "src",
     "web",
+    "bench/src",
+    "bench/build.mjs",
     "tsconfig.json",
     "package.json",
     "package-lock.json",
@@ -75,6 +77,9 @@ export async function build() {
     await removeStale();
     await mustRun("The pages cannot be built.", process.execPath, [
       join(root, "scripts", "build-assets.mjs"),
+    ]);
+    await mustRun("The bench cannot be built.", process.execPath, [
+      join(root, "bench", "build.mjs"),
     ]);
     await mkdir(join(root, "dist"), { recursive: true });
     await writeFile(buildStamp, wanted);

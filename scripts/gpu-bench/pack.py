@@ -50,7 +50,7 @@ def pack_app(root: pathlib.Path, app: pathlib.Path, with_model: bool) -> None:
     """What runs in production, for Linux on x86-64."""
     if not (root / "dist/bin/framemill.js").is_file():
         raise SystemExit("there is no compiled program: run `npm run build` first")
-    for name in ("dist", "package.json", "package-lock.json", ".npmrc", "proto"):
+    for name in ("dist", "bench/dist", "bench/package.json", "package.json", "package-lock.json", ".npmrc", "proto"):
         copy(root / name, app / name)
     call(["npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"], app)
     (app / "models").mkdir()
@@ -58,7 +58,7 @@ def pack_app(root: pathlib.Path, app: pathlib.Path, with_model: bool) -> None:
         for file in (root / "models" / MODEL).iterdir():
             if file.suffix in (".onnx", ".json"):
                 copy(file, app / "models" / MODEL / file.name)
-    for useless in [*app.glob("dist/**/*.map"), *app.glob("dist/**/*.d.ts")]:
+    for useless in [*app.glob("dist/**/*.map"), *app.glob("dist/**/*.d.ts"), *app.glob("bench/dist/**/*.map")]:
         useless.unlink()
     binding = app / BINDING
     for system in binding.parents[1].iterdir():

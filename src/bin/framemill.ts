@@ -7,7 +7,7 @@ const FAILED = 1;
 const MISUSED = 2;
 
 try {
-  await createProgram().parseAsync();
+  await (await createProgram()).parseAsync();
 } catch (thrown) {
   // Commander has said already what was wrong; its 0 is that of --help and --version.
   if (thrown instanceof CommanderError) process.exitCode = thrown.exitCode === 0 ? 0 : MISUSED;

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Made } from "../../bench/src/evaluation/evaluator.js";
 import type { Config } from "../config.js";
 import type { Chunk, PipelineEvent } from "../core/events.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
@@ -44,6 +43,16 @@ export function runnerParts(config: Config): RunnerParts {
       });
     },
   };
+}
+
+/** What one request came to. */
+export interface Made {
+  readonly output: unknown;
+  /** Paths of its files by variant, readable until the runner is closed. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly chunks: readonly Chunk[];
+  /** Seconds from the request to its end, the model loaded. */
+  readonly seconds: number;
 }
 
 /** One package, served without a queue. */

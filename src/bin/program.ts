@@ -2,7 +2,7 @@ import { Argument, Command } from "commander";
 import { loadConfig } from "../config.js";
 import { SHELLS, writeCompletion } from "./completion.js";
 import { addClipCommands } from "./program/clips.js";
-import { addMeasuringCommands } from "./program/measuring.js";
+import { addMeasuringCommands, openBenchPackage } from "./program/measuring.js";
 import { addModelCommands } from "./program/models.js";
 import { addOperatingCommands } from "./program/operating.js";
 import type { ReadConfig } from "./program/read-config.js";
@@ -14,7 +14,8 @@ Exit codes: 0 done · 1 failed · 2 not a command, option or value it takes · 1
 docs/commands.md says more, and what each command takes`;
 
 /** The command tree. Nothing is run, and no command's code is loaded, before `parseAsync`. */
-export function createProgram(): Command {
+export async function createProgram(): Promise<Command> {
+  const bench = await openBenchPackage();
   const program = new Command("framemill")
     .description(
       "Turns a queue of generation jobs into finished media. Settings come from the environment: docs/getting-started.md",
@@ -44,9 +45,9 @@ export function createProgram(): Command {
   addOperatingCommands(program, config);
   addTenantCommands(program, config);
   program.commandsGroup("Models:");
-  addModelCommands(program, config);
+  addModelCommands(program, config, bench);
   program.commandsGroup("Looking and measuring:");
-  addMeasuringCommands(program, config);
+  addMeasuringCommands(program, config, bench);
   program.commandsGroup("Shell:");
   program
     .command("completion")

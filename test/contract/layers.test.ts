@@ -26,7 +26,7 @@ const PLANTED = [
   ["down-only-from-runtime", "media/planted-up.ts", "../modalities/planted/request.js"],
   ["down-only-from-models", "models/planted-up.ts", "../modalities/planted/request.js"],
   ["down-only-from-modalities", "modalities/planted/up.ts", "../../worker/planted.js"],
-  ["down-only-from-front", "bench/planted-up.ts", "../bin/planted.js"],
+  ["down-only-from-front", "worker/planted-up.ts", "../bin/planted.js"],
   ["strangers-in-runtime-row", "queue/planted.ts", "../rpc/planted.js"],
   ["strangers-in-front-row", "front/planted.ts", "../worker/planted.js"],
   ["down-only-in-front", "front/ledger/planted-up.ts", "../jobs/index.js"],

@@ -58,7 +58,7 @@ export function compareWithCard({ metrics }: EvaluationCard, measures: Measures)
   });
 }
 
-/** Whether a measurement is as good as a bound; a NaN never is. */
+/** Whether a measurement is as good as a bound; a NaN never is. @public deep tests ask, too */
 export function isAtLeast(measured: number, bound: number, better: Metric["better"]): boolean {
   return better === "higher" ? measured >= bound : measured <= bound;
 }

@@ -1,15 +1,5 @@
+import type { Made } from "../../../src/bin/package-runner.js";
 import type { ModelInfo } from "../../../src/core/modality.js";
-import type { Chunk } from "../../../src/core/events.js";
-
-/** What one request came to. */
-export interface Made {
-  readonly output: unknown;
-  /** Paths of its files by variant, readable until the evaluation ends. */
-  readonly files: ReadonlyMap<string, string>;
-  readonly chunks: readonly Chunk[];
-  /** Seconds from the request to its end, the model loaded. */
-  readonly seconds: number;
-}
 
 export interface EvaluationContext {
   readonly model: ModelInfo;

@@ -1,10 +1,57 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { DEPLOYED, POLICIES } from "../../../bench/src/scaling/deployed.js";
-import { parseAmount, parseCount, parseWhole } from "./numbers.js";
+import type { Command } from "commander";
+import { UsageError } from "../usage-error.js";
 import type { ReadConfig } from "./read-config.js";
 
-/** `doctor`, `bench`, `bench-graph` and `simulate-scaling`. */
-export function addMeasuringCommands(program: Command, config: ReadConfig): void {
+/** What the package in bench/ adds to the command line. */
+export interface BenchPackage {
+  /** `bench`, `bench-graph` and `simulate-scaling`. */
+  readonly addBenchCommands: (program: Command, config: ReadConfig) => void;
+  /** `models evaluate`. */
+  readonly addEvaluateCommand: (models: Command, config: ReadConfig) => void;
+}
+
+/** A string to the compiler, so that src does not depend on bench. */
+const BENCH: string = "#framemill/bench/index.js";
+
+/** The package of a checkout; images are without it, and there its commands say where they are. */
+export async function openBenchPackage(): Promise<BenchPackage> {
+  try {
+    return await import(BENCH);
+  } catch (thrown) {
+    if (isNotFound(thrown)) return ABSENT;
+    throw thrown;
+  }
+}
+
+const ABSENT: BenchPackage = {
+  addBenchCommands(program) {
+    for (const name of ["bench", "bench-graph", "simulate-scaling"]) addAbsent(program, name);
+  },
+  addEvaluateCommand: (models) => addAbsent(models, "evaluate"),
+};
+
+function addAbsent(parent: Command, name: string): void {
+  parent
+    .command(name, { hidden: true })
+    .argument("[arguments...]")
+    .allowUnknownOption()
+    .action(() => {
+      throw new UsageError(
+        `${name} is not part of this installation: it is in the repository's bench folder, and runs from a checkout`,
+      );
+    });
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === "ERR_MODULE_NOT_FOUND";
+}
+
+/** `doctor`, and what bench/ brings. */
+export function addMeasuringCommands(
+  program: Command,
+  config: ReadConfig,
+  bench: BenchPackage,
+): void {
   program
     .command("doctor")
     .description(
@@ -12,106 +59,5 @@ export function addMeasuringCommands(program: Command, config: ReadConfig): void
     )
     .option("--json", "print as JSON")
     .action(async (options) => (await import("../commands/doctor.js")).doctor(options, config()));
-
-  program
-    .command("bench")
-    .argument(
-      "[suites...]",
-      "all, or some of media, video, image, audio, queue, load, cold, soak, text, mlperf-video; all when left out",
-    )
-    .description("measures; prints ratios and verdicts; writes JSON, SVG and summary.md")
-    .option("--out <folder>", "where the files go", "bench-results")
-    .option("--rounds <number>", "repetitions of each; 3, or 2 with --quick", parseCount)
-    .option("--quick", "few rounds and short loads: a look, not a measurement")
-    .option("--compare <path>", "JSON of an earlier run, or a folder of such: adds now / then")
-    .option("--embedded", "in-process broker and embedded database, whatever AMQP_URL says")
-    .option("--objective <seconds>", "load: within which a clip should end; 15", parseAmount)
-    .option("--reply-objective <seconds>", "load: the same for an embedding; 0.1", parseAmount)
-    .option(
-      "--dollars-per-hour <amount>",
-      "what an hour of the machine costs; 0.1, two cores of a cloud",
-      parseAmount,
-    )
-    .option("--model <id>", "mlperf-video: package of MODELS_DIR that holds its model")
-    .option("--prompts <file>", "mlperf-video: its prompts, one a line")
-    .option(
-      "--peer-models <folders...>",
-      "published models for text that transformers.js opens too",
-    )
-    .action(async (suites: string[], options) =>
-      (await import("../../../bench/src/commands/bench.js")).bench(suites, options, config()),
-    );
-
-  program
-    .command("bench-graph")
-    .argument("<file>", "an ONNX file")
-    .description("times one graph on one execution provider, opened and run as a worker does it")
-    .option("--provider <name>", "cpu, webgpu, cuda or tensorrt", "cpu")
-    .option("--dims <name=size...>", "sizes of the free dimensions", parseDims, {})
-    .option(
-      "--feeds <folder>",
-      "raw values of each input as <input>.bin; made of the seed otherwise",
-    )
-    .option("--seed <number>", "of the values that are fed", parseCount, 1)
-    .option("--rounds <number>", "runs of each kind", parseCount, 10)
-    .option("--out <file>", "the result as JSON")
-    .option("--paced", "one run for each line on standard input: kept, returned, save <folder>")
-    .action(async (file: string, options) =>
-      (await import("../../../bench/src/commands/bench-graph.js")).benchOneGraph(
-        file,
-        options,
-        config(),
-      ),
-    );
-  addSimulation(program, config);
-}
-
-function addSimulation(program: Command, config: ReadConfig): void {
-  program
-    .command("simulate-scaling")
-    .argument("[trace]", "CSV or lines of JSON: time_s, seconds, and where known tier and work")
-    .description("plays a trace of jobs against the policy that KEDA is served; waits, pods, cost")
-    .addOption(
-      new Option("--arrivals <shape>", "a trace that is made, where none is given")
-        .choices(["poisson", "daily", "burst"])
-        .default("daily"),
-    )
-    .option("--per-hour <count>", "jobs an hour on average", parseAmount, 120)
-    .option("--hours <count>", "length of the trace", parseAmount, 24)
-    .option("--mix <tier=share:seconds...>", "compute-seconds for a second of clip, by tier")
-    .option("--spread <share>", "of a job's time around its kind's", parseAmount, 0.2)
-    .option("--seed <number>", "same seed, same trace", parseCount, 1)
-    .option("--policies <names...>", POLICIES.join(", "), ["jobs", "compute-seconds"])
-    .option("--jobs-per-worker <count>", "target of jobs", parseAmount, DEPLOYED.jobsPerWorker)
-    .option("--seconds-per-worker <count>", "of seconds", parseAmount, DEPLOYED.secondsPerWorker)
-    .option("--min <count>", "minReplicaCount", parseWhole, DEPLOYED.minReplicas)
-    .option("--max <count>", "maxReplicaCount", parseCount, DEPLOYED.maxReplicas)
-    .option("--cooldown <seconds>", "cooldownPeriod", parseWhole, DEPLOYED.cooldownSeconds)
-    .option(
-      "--window <seconds>",
-      "stabilizationWindowSeconds of scaling down",
-      parseWhole,
-      DEPLOYED.scaleDown.stabilizationSeconds,
-    )
-    .option("--pull <seconds>", "until a pod's machine and image are there", parseWhole, 60)
-    .option("--cold-start <seconds>", "from there until it takes jobs", parseWhole, 15)
-    .option("--deadline <seconds>", "a job that waits longer is dropped", parseCount, 86_400)
-    .option("--busy-last", "pods without jobs go first, as with a deletion cost")
-    .option("--restart", "a job that is handed over starts over")
-    .option("--dollars-per-hour <amount>", "price of a GPU", parseAmount, 2.5)
-    .option("--out <folder>", "writes scaling.json and scaling.svg there")
-    .option("--json", "print as JSON")
-    .action(async (trace: string | undefined, options) =>
-      (await import("../../../bench/src/commands/simulate-scaling.js")).simulateScaling(
-        trace,
-        options,
-        config(),
-      ),
-    );
-}
-
-function parseDims(text: string, earlier: Readonly<Record<string, number>>) {
-  const [name = "", size = ""] = text.split("=");
-  if (name === "") throw new InvalidArgumentError(`must be a name and a size, got ${text}`);
-  return { ...earlier, [name]: parseCount(size) };
+  bench.addBenchCommands(program, config);
 }

@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
-import { parseCount } from "./numbers.js";
+import type { BenchPackage } from "./measuring.js";
 import type { ReadConfig } from "./read-config.js";
 
 /** `models`: packages, and what is published. */
-export function addModelCommands(program: Command, config: ReadConfig): void {
+export function addModelCommands(program: Command, config: ReadConfig, bench: BenchPackage): void {
   const models = program.command("models").description("model packages");
   models
     .command("list")
@@ -20,19 +20,7 @@ export function addModelCommands(program: Command, config: ReadConfig): void {
     .action(async (ids: string[], options) =>
       (await import("../commands/models.js")).checkModels(ids, options, config()),
     );
-  models
-    .command("evaluate")
-    .argument("[ids...]", "packages; all that state numbers when left out")
-    .option("--limit <count>", "most cases of each set; decides nothing", parseCount)
-    .option("--json", "print as JSON")
-    .description("recomputes the numbers of model cards through the real pipeline")
-    .action(async (ids: string[], options) =>
-      (await import("../../../bench/src/commands/models-evaluate.js")).evaluateModels(
-        ids,
-        options,
-        config(),
-      ),
-    );
+  bench.addEvaluateCommand(models, config);
   addFileCommands(models, config);
   addPublishedCommands(models, config);
 }

@@ -12,7 +12,7 @@ const ASK = 'COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _framemill; echo "${COMPRE
 
 /** What bash would offer for the last of these words. */
 async function offered(...words: readonly string[]): Promise<string[]> {
-  const script = `${completionOf(createProgram(), "bash")}\n${ASK}`;
+  const script = `${completionOf(await createProgram(), "bash")}\n${ASK}`;
   const { stdout } = await promisify(execFile)("bash", ["-c", script, "bash", ...words]);
   return stdout.trim().split(" ");
 }
@@ -20,17 +20,17 @@ async function offered(...words: readonly string[]): Promise<string[]> {
 describe("the command tree", () => {
   it("is what docs/commands.md says it is", async () => {
     const page = await readFile(PAGE, "utf8");
-    expect(page).toBe(withReference(page, createProgram()));
+    expect(page).toBe(withReference(page, await createProgram()));
     expect(page.length).toBeGreaterThan(10_000);
   });
 
   it("names the options of all commands in the help of each, and takes --data for --data-dir", async () => {
-    for (const command of createProgram().commands) {
+    for (const command of (await createProgram()).commands) {
       const help = command.helpInformation();
       expect(help).toContain("--data, --data-dir <folder>");
       expect(help).toContain("--models-dir <folder>");
     }
-    const program = createProgram();
+    const program = await createProgram();
     program.parseOptions(["--data", "elsewhere"]);
     expect(program.opts()).toEqual({ dataDir: "elsewhere" });
   });
@@ -49,9 +49,9 @@ describe("the command tree", () => {
     ]);
   });
 
-  it.each(["zsh", "fish"])("has every command in the completion of %s", (shell) => {
-    const script = completionOf(createProgram(), shell);
-    for (const { name, commands } of createProgram().commands.map((command) => ({
+  it.each(["zsh", "fish"])("has every command in the completion of %s", async (shell) => {
+    const script = completionOf(await createProgram(), shell);
+    for (const { name, commands } of (await createProgram()).commands.map((command) => ({
       name: command.name(),
       commands: command.commands.map((sub) => sub.name()),
     }))) {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { evaluateChat } from "#framemill/bench/evaluation/chat.js";
-import type { Made } from "#framemill/bench/evaluation/evaluator.js";
+import type { Made } from "#framemill/bin/package-runner.js";
 
 const SETS =
   "sums tables word-problems definitions unknown-words facts talk recall reading instructions json tool-calls tool-answers no-tool dialogues".split(
