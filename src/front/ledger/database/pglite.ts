@@ -1,0 +1,107 @@
+import { rmSync } from "node:fs";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PGlite, types } from "@electric-sql/pglite";
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
+import { isProcessAlive } from "../../../core/processes.js";
+import { makePrivateFolder, makePrivateInside } from "../../../storage/index.js";
+import type { Tables } from "./tables.js";
+
+/** A ledger inside this process, in a folder that no other process may have. */
+export async function openPGlite(dataDir: string) {
+  const folder = join(dataDir, "database");
+  for (const path of [dataDir, folder]) await makePrivateFolder(path, "DATA_DIR");
+  const unlock = await lockFolder(dataDir);
+  const pglite = await PGlite.create(folder, { parsers: { [types.INT8]: Number } });
+  // It makes its first files for everybody to read and write, whatever the umask says.
+  const { mode } = await stat(join(folder, "PG_VERSION"));
+  if ((mode & 0o077) !== 0) await makePrivateInside(folder);
+  const kysely = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: createPGlitePool(pglite) }),
+  });
+  return {
+    kysely,
+    engine: "pglite" as const,
+    listen: async (channel: string, onPayload: (payload: string) => void) => {
+      const unlisten = await pglite.listen(channel, onPayload);
+      return async (): Promise<void> => await unlisten();
+    },
+    async close(): Promise<void> {
+      await kysely.destroy();
+      await unlock();
+    },
+  };
+}
+
+/**
+ * Lets Kysely's Postgres dialect run on PGlite. PGlite is one session, so its users take turns:
+ * a statement of another caller would land inside an open transaction.
+ */
+function createPGlitePool(pglite: PGlite): PostgresPool {
+  const turns = createTurns();
+  const client = {
+    async query(text: string, parameters: readonly unknown[]) {
+      const { rows, affectedRows } = await pglite.query(text, [...parameters]);
+      return { command: "UPDATE", rowCount: affectedRows ?? 0, rows };
+    },
+    release: turns.give,
+  };
+  return {
+    async connect() {
+      await turns.take();
+      // The dialect calls `query` with text and parameters only; cursors are off.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return client as unknown as PostgresPoolClient;
+    },
+    end: async () => await pglite.close(),
+  };
+}
+
+interface Turns {
+  readonly take: () => Promise<void>;
+  readonly give: () => void;
+}
+
+/** First come, first served. */
+function createTurns(): Turns {
+  const waiting: (() => void)[] = [];
+  let taken = false;
+  return {
+    async take() {
+      if (taken) await new Promise<void>((resolve) => waiting.push(resolve));
+      taken = true;
+    },
+    give() {
+      const next = waiting.shift();
+      if (next === undefined) taken = false;
+      else next();
+    },
+  };
+}
+
+/**
+ * Keeps a folder for this process: two would spoil the database in it. Throws a sentence that names
+ * the process that has it; one that is gone, or had this very id before a restart, is passed over.
+ */
+async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  const path = join(folder, "owner.pid");
+  const removeNow = () => rmSync(path, { force: true });
+  const release = async () => {
+    process.off("exit", removeNow);
+    await rm(path, { force: true });
+  };
+  try {
+    await writeFile(path, String(process.pid), { flag: "wx" });
+    process.once("exit", removeNow);
+    return release;
+  } catch (thrown) {
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
+  }
+  const owner = Number(await readFile(path, "utf8"));
+  if (owner !== process.pid && isProcessAlive(owner)) {
+    throw new Error(`${folder} is in use by process ${owner}: stop it, or choose another DATA_DIR`);
+  }
+  await writeFile(path, String(process.pid));
+  process.once("exit", removeNow);
+  return release;
+}
