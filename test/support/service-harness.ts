@@ -41,7 +41,7 @@ interface UpOptions {
   readonly cliPath?: string;
 }
 
-/** `framemill up`: everything embedded, in one process tree; with the model for video unless told otherwise. */
+/** `framemill up`: everything embedded, in one process tree; with the model for video unless the test says otherwise. */
 export async function startUp(
   dataDir: string,
   { environment = {}, cliPath = cli }: UpOptions = {},

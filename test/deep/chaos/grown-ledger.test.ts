@@ -102,7 +102,7 @@ it(
         times.embeddings[index]?.push(await timed(() => embed(service)));
         times.creations[index]?.push(await timed(() => createAndCancel(service)));
         if (round % 10 > 0) continue;
-        // No reading of before is told again.
+        // No earlier reading is served again.
         await sleep(2_100);
         times.scrape[index]?.push(await timed(() => scrape(service)));
         times.usage[index]?.push(await timed(() => readUsage(service)));

@@ -20,7 +20,7 @@ describe("service-voice-1", () => {
     expect(again.bytes.equals(once.bytes)).toBe(true);
   });
 
-  test("has voices that differ, and speaks faster when it is told to", async () => {
+  test("has voices that differ, and speaks faster when asked to", async () => {
     const voices = ["slt", "rms", "kal"];
     const said = await Promise.all(voices.map((voice) => say(model, { input, voice })));
     expect(new Set(said.map(({ bytes }) => bytes.toString("latin1"))).size).toBe(3);

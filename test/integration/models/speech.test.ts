@@ -78,7 +78,7 @@ describe("a Piper voice", () => {
     expect(abe?.output.inputTokens).toBe(15);
   });
 
-  it("is heard as pcm of 24 kHz, as OpenAI's is, whatever its own rate", async () => {
+  it("is encoded as pcm of 24 kHz, as OpenAI's is, whatever its own rate", async () => {
     const { bytes, output } = await piper.say({ format: "pcm" });
     expect(Math.abs(bytes.byteLength / 2 / 24_000 - output.audioSeconds)).toBeLessThan(0.005);
   });
@@ -90,7 +90,7 @@ describe("a Piper voice", () => {
     ["flac", "flac", 22_050],
     ["wav", "pcm_s16le", 22_050],
   ] as const)(
-    "is heard as %s of codec %s at %i Hz, as long as it is",
+    "is encoded as %s of codec %s at %i Hz, as long as it is",
     async (format, codec, sampleRateHz) => {
       const { bytes, output } = await piper.say({ format });
       const path = join(folder, `said.${format}`);
