@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from "kysely";
 
 /** A row's amount in nano-dollars; rows of a front of before have micro-dollars only. */
-export function nanoUsdOf(table: "jobs" | "charges" | "j" | "failed"): RawBuilder<unknown> {
+export function nanoUsdOf(table: "jobs" | "charges" | "j"): RawBuilder<unknown> {
   const [nano, micro] = [`${table}.amount_nano_usd`, `${table}.amount_micro_usd`];
   return sql`coalesce(${sql.ref(nano)}, ${sql.ref(micro)} * 1000)`;
 }

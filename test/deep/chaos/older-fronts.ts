@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -28,6 +28,7 @@ export async function buildCommit(commit: string, folder: string): Promise<strin
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   const sources = join(folder, "src");
   for (const name of await readdir(sources, { recursive: true })) {
+    if (name.endsWith(".sql")) await cp(join(sources, name), join(folder, "dist", name));
     if (!name.endsWith(".ts") || name.endsWith(".d.ts")) continue;
     const { outputText } = ts.transpileModule(await readFile(join(sources, name), "utf8"), {
       compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
