@@ -16,8 +16,7 @@ const CHECKS = [
     of: "src",
     command: [bin("tsc"), "-p", "tsconfig.json", "--noEmit", "--incremental", "false"],
   },
-  { name: "types", of: "test", command: [bin("tsc"), "-p", "test/tsconfig.json"] },
-  { name: "types", of: "bench", command: [bin("tsc"), "-p", "bench/tsconfig.json"] },
+  { name: "types", of: "test, bench", command: [bin("tsc"), "-p", "test/tsconfig.json"] },
   { name: "types", of: "web", command: [bin("tsc"), "-p", "web/tsconfig.json"] },
   {
     name: "lint",
