@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { decodeAudio } from "../../../src/media/decode-audio.js";
-import { measureLoudness } from "../../../src/media/loudness.js";
+import { measureLoudness } from "../loudness.js";
 import { openPcm } from "../../../src/media/pcm-file.js";
 import { MUSIC_FORMATS } from "../../../src/modalities/music/request.js";
 import type { Evaluate, EvaluationContext } from "./evaluator.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { decodeAudio } from "../../../src/media/decode-audio.js";
-import { measureLoudness } from "../../../src/media/loudness.js";
+import { measureLoudness } from "../loudness.js";
 import { writeWav } from "../../../src/media/wav.js";
 import type { Evaluate, EvaluationContext } from "./evaluator.js";
 import { HEARD_RATE_HZ, hearSpeech } from "./pocketsphinx.js";

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { type EncoderOptions, frameByteLength, openEncoder } from "#framemill/media/encoder.js";
 import { chooseVideoEncoder } from "#framemill/media/encoders.js";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
-import { measureLoudness } from "#framemill/media/loudness.js";
+import { measureLoudness } from "#framemill/bench/loudness.js";
 import { probeMedia, verifyClip } from "#framemill/media/probe.js";
 import { writeWav } from "#framemill/media/wav.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
-import { JobError } from "../core/errors.js";
-import { ownFileInput, runFfmpeg } from "./ffmpeg.js";
+import { JobError } from "../../src/core/errors.js";
+import { ownFileInput, runFfmpeg } from "../../src/media/ffmpeg.js";
 
 /** Loudness of a whole file after EBU R 128. */
 export interface Loudness {
