@@ -51,7 +51,6 @@ import {
   createLookAtJob,
   createReportHandlers,
   createSentReader,
-  type SentReader,
   createSubmitJob,
   type Estimates,
   type Exchanges,
@@ -170,7 +169,7 @@ async function startParts(
       database,
       store,
       exchanges,
-      checkOutput: sent.checkOutput,
+      sent,
       fencing,
       wakeOutbox: () => outbox.wake(),
       noteRun: paces.note,
@@ -217,7 +216,6 @@ async function startParts(
     changes,
     outbox,
     exchanges,
-    sent,
     estimates,
     metrics,
     partStates,
@@ -266,7 +264,6 @@ interface Shared {
   readonly changes: Changes;
   readonly outbox: Outbox;
   readonly exchanges: Exchanges;
-  readonly sent: SentReader;
   readonly estimates: Estimates;
   readonly cancelAtWorker: (jobId: string) => void;
   readonly findOwnObstacle: () => string | undefined;

@@ -8,4 +8,4 @@ export { createReportHandlers, type ReportHandlers } from "./reports.js";
 export { addCommonRoutes, addJobRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
 export { createJobId, createSubmitJob } from "./submit-job.js";
 export { createLookAtJob } from "./watched-jobs.js";
-export { createSentReader, type SentReader } from "./read-sent.js";
+export { createSentReader } from "./read-sent.js";

@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 import { JobError, reasonOf } from "../../core/errors.js";
 import type { Chunk } from "../../core/events.js";
-import type { Modality, Schema } from "../../core/modality.js";
-import type { CompletionReport } from "../../core/reports.js";
+import type { Schema } from "../../core/modality.js";
+import type { CompletionReport, ProgressReport } from "../../core/reports.js";
 import { findModalityOfJob } from "../../modalities/registry.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import type { Database } from "../ledger/index.js";
@@ -16,20 +16,17 @@ export interface SentReaderOptions {
 
 /** Reads what workers send of a job as its modality says that it is; what is not is logged with its worker. */
 export interface SentReader {
-  /** Throws `invalid_value` where the output is not one of the job's modality. */
+  /** Throws `invalid_value` where the output is none of the job's modality. */
   readonly checkOutput: (report: CompletionReport) => Promise<void>;
-  /** The pieces of an answer; throws `invalid_output` at one that is not of the modality. */
-  readonly chunks: (
-    jobId: string,
-    modality: Modality,
-    sent: AsyncIterable<Chunk>,
-  ) => AsyncIterable<Chunk>;
+  /** The report with the pieces of its answer parsed; undefined where one is none of the job's modality. */
+  readonly readPieces: (report: ProgressReport) => Promise<ProgressReport | undefined>;
 }
 
 export function createSentReader({ database, store, log }: SentReaderOptions): SentReader {
-  const tryParse = async (schema: Schema<unknown>, value: unknown, jobId: string, what: string) => {
+  /** What keeps the value from being read; undefined where nothing does. */
+  const parse = async <Result>(jobId: string, what: string, read: () => Result) => {
     try {
-      return { value: schema.parse(value) };
+      return { value: read() };
     } catch (thrown) {
       const reason = reasonOf(thrown);
       const workerId = await findWorkerId(database, jobId);
@@ -43,23 +40,24 @@ export function createSentReader({ database, store, log }: SentReaderOptions): S
       const schema = findModalityOfJob(jobId)?.schemas.output;
       if (schema === undefined) return;
       const whole = await readOutput(store, { output, artifacts, expired: false });
-      const { reason } = await tryParse(schema, whole, jobId, "an output");
+      const { reason } = await parse(jobId, "an output", () => schema.parse(whole));
       if (reason === undefined) return;
       const message = `output: it is not what the modality says, got ${reason.slice(0, 400)}`;
       throw new JobError("invalid_value", message, { param: "output" });
     },
-    async *chunks(jobId, { schemas }, sent) {
-      for await (const chunk of sent) {
-        if (chunk.type === "bytes" || schemas.delta === undefined) yield chunk;
-        else {
-          const read = await tryParse(schemas.delta, chunk.value, jobId, "a piece of an answer");
-          if (read.reason !== undefined)
-            throw new JobError("invalid_output", "a piece of the answer could not be read");
-          yield { ...chunk, value: read.value };
-        }
-      }
+    async readPieces(report) {
+      const { jobId, chunks } = report;
+      const schema = findModalityOfJob(jobId)?.schemas.delta;
+      if (schema === undefined || chunks === undefined) return report;
+      const read = () => chunks.map((chunk) => readPiece(chunk, schema));
+      const { value } = await parse(jobId, "a piece of an answer", read);
+      return value && { ...report, chunks: value };
     },
   };
+}
+
+function readPiece(chunk: Chunk, schema: Schema<unknown>): Chunk {
+  return chunk.type === "bytes" ? chunk : { ...chunk, value: schema.parse(chunk.value) };
 }
 
 /** Null where nobody holds the job, or the database does not answer. */

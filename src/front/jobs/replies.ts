@@ -27,7 +27,6 @@ import type { Exchanges, OpenExchange } from "./exchanges.js";
 import { getArtifact, readOutput } from "./job-output.js";
 import { PieceStream } from "./piece-stream.js";
 import type { Submission } from "./new-job.js";
-import type { SentReader } from "./read-sent.js";
 import type { SubmitJob } from "./submit-job.js";
 import { POLL_MS } from "./wait.js";
 
@@ -39,7 +38,6 @@ export interface RepliesOptions {
   readonly links: FileLinks;
   readonly limits: Limits;
   readonly submitJob: SubmitJob;
-  readonly sent: Pick<SentReader, "chunks">;
   /** Reaches the job's worker sooner than its next heartbeat. */
   readonly cancelAtWorker: (jobId: string) => void;
 }
@@ -84,7 +82,7 @@ export async function startReply(
       path,
       createdAtMs: job.createdAtMs,
       request: job.request,
-      chunks: options.sent.chunks(id, submission.modality, open.chunks),
+      chunks: open.chunks,
       finished: async () => await finish(options, await ending),
       readFile: async (variant) =>
         await options.store.readBytes(getArtifact(await ending, variant).id),

@@ -39,6 +39,7 @@ import {
 } from "../ledger/index.js";
 import { withOutages } from "../http/index.js";
 import type { Exchanges } from "./exchanges.js";
+import type { SentReader } from "./read-sent.js";
 import { together } from "../../core/async/together.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
@@ -64,8 +65,7 @@ export interface ReportsOptions {
   readonly wakeOutbox: () => void;
   /** A job has completed: what it took. */
   readonly noteRun: (run: CompletedRun) => void;
-  /** Throws `invalid_value` where the output is not one of the job's modality. */
-  readonly checkOutput: (report: CompletionReport) => Promise<void>;
+  readonly sent: SentReader;
   readonly tracer?: Tracer;
 }
 
@@ -82,7 +82,7 @@ export function createReportHandlers({
   fencing,
   wakeOutbox,
   noteRun,
-  checkOutput,
+  sent,
   tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
   const db = database.kysely;
@@ -111,7 +111,10 @@ export function createReportHandlers({
       }
       return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
     },
-    async progress(report: ProgressReport) {
+    async progress(unread: ProgressReport) {
+      const report = await sent.readPieces(unread);
+      // What follows such a piece would be charged, and no caller could have it.
+      if (report === undefined) return await failMalformed(database, unread);
       const taken = await exchanges.take(report);
       if (taken !== undefined) return taken;
       // A short job's first words often come after its end, on a stream of their own.
@@ -128,7 +131,7 @@ export function createReportHandlers({
       const missing = await findMissing(store, report.artifacts);
       if (missing !== undefined && (await findOwnLease(db, report)) !== undefined)
         throw artifactsError(`${missing.id} of ${missing.byteLength} bytes is not in the store`);
-      await checkOutput(report);
+      await sent.checkOutput(report);
       const isAwaited = exchanges.awaits(report.jobId);
       const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
       const done = await charge({ report, amountNanoUsd, isAwaited });
@@ -221,6 +224,16 @@ async function refuseCompletion(
   if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
   await removeOrphans(store, folders, ending?.checkpoint_id ?? null);
   return { outcome: "stale" };
+}
+
+async function failMalformed(
+  database: Database,
+  { jobId, token, traceparent }: ProgressReport,
+): Promise<typeof ENDED> {
+  const message = "a piece of the answer could not be read";
+  const failure = { code: "invalid_output", message } as const;
+  await recordFailure(database, { jobId, token, traceparent, failure, retryable: true, gpuMs: 0 });
+  return ENDED;
 }
 
 async function recordFailure({ kysely }: Database, report: FailureReport): Promise<FailureResult> {

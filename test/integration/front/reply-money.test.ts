@@ -33,10 +33,10 @@ let beforeMalformed = async (_jobId: string): Promise<void> => {};
 const script: Script = async function* ({ job }) {
   if (job.modality === "chat") {
     const prompt = promptOf(job);
+    if (prompt.startsWith("malformed")) await beforeMalformed(job.id);
     if (prompt === "malformed piece")
       yield { type: "chunk", chunk: { type: "json", value: { text: "hello" } } };
     const output = prompt === "malformed" ? { choices: [{ finishReason: "stop" }] } : {};
-    if (prompt === "malformed") await beforeMalformed(job.id);
     yield { type: "output", output: { ...words("fine", USAGE), ...output } };
     return;
   }
@@ -71,6 +71,10 @@ describe("the money of replied jobs", () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-money-"));
     harness = await startHarness();
     worker = await startScriptedWorker(harness, script);
+    beforeMalformed = async (id) => {
+      // Two attempts have failed already: the next one is the last.
+      await sql`UPDATE jobs SET crashes = 2 WHERE id = ${id}`.execute(harness.database.kysely);
+    };
   });
   afterEach(() => void vi.useRealTimers());
   afterAll(async () => {
@@ -81,10 +85,6 @@ describe("the money of replied jobs", () => {
 
   it("charges nothing for an output that is none of its modality, and names its worker", async () => {
     const account = await harness.createAccount();
-    beforeMalformed = async (id) => {
-      // Two attempts have failed already: the next one is the last.
-      await sql`UPDATE jobs SET crashes = 2 WHERE id = ${id}`.execute(harness.database.kysely);
-    };
     const answer = await chat(harness.front, account.key, "malformed");
     expect([answer.status, answer.json.error.type]).toEqual([500, "server_error"]);
     const [job] = await listJobs(account);
@@ -103,10 +103,8 @@ describe("the money of replied jobs", () => {
       body: say("malformed piece", { stream: true }),
     });
     expect([answer.status, answer.json.error.code]).toEqual([500, "invalid_output"]);
-    await vi.waitFor(async () => {
-      const [job] = await listJobs(account);
-      expect(job).toMatchObject({ state: "failed", chargedMicroUsd: 0 });
-    }, SOON);
+    const [job] = await listJobs(account);
+    expect(job).toMatchObject({ state: "failed", attempts: 1, chargedMicroUsd: 0 });
     expect(harness.logged()).toContain("a worker sent a piece of an answer that cannot be read");
   });
 
