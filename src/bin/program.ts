@@ -1,6 +1,5 @@
-import { Argument, Command } from "commander";
+import { Command } from "commander";
 import { loadConfig } from "../config.js";
-import { SHELLS, writeCompletion } from "./completion.js";
 import { addClipCommands } from "./program/clips.js";
 import { addMeasuringCommands, openBenchPackage } from "./program/measuring.js";
 import { addModelCommands } from "./program/models.js";
@@ -48,11 +47,5 @@ export async function createProgram(): Promise<Command> {
   addModelCommands(program, config, bench);
   program.commandsGroup("Looking and measuring:");
   addMeasuringCommands(program, config, bench);
-  program.commandsGroup("Shell:");
-  program
-    .command("completion")
-    .addArgument(new Argument("<shell>", "whose words to print").choices(SHELLS))
-    .description('completion of commands and options, e.g. eval "$(framemill completion bash)"')
-    .action((shell: string) => writeCompletion(program, shell));
   return program;
 }
