@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import type { BrokerEvent } from "./broker.js";
-import { inTime, orAbort } from "../core/async/in-time.js";
+import { withDeadline, orAbort } from "../core/async/deadline.js";
 import { keepOpen, type KeptOpen } from "./keep-open.js";
 
 /** A dead peer is noticed after two to three of these. */
@@ -30,7 +30,7 @@ export function keepConnection(options: ConnectionOptions): KeptOpen<ChannelMode
   return keepOpen<ChannelModel>({
     open: (lost) => openConnection(options, lost),
     dispose: (connection) =>
-      inTime(connection.close(), CLOSE_TIMEOUT_MS, "closing").catch(() => undefined),
+      withDeadline(connection.close(), CLOSE_TIMEOUT_MS, "closing").catch(() => undefined),
     onOpen: () => onEvent({ type: "connection-open", connection: name }),
     onLost: (cause) => onEvent({ type: "connection-lost", connection: name, cause }),
     onOpenFailed: (cause) => onEvent({ type: "connection-failed", connection: name, cause }),
@@ -47,7 +47,7 @@ async function openConnection(
     timeout: CONNECT_TIMEOUT_MS,
     clientProperties: { connection_name: options.name },
   });
-  const connection = await inTime(connecting, 2 * CONNECT_TIMEOUT_MS, "connecting").catch(
+  const connection = await withDeadline(connecting, 2 * CONNECT_TIMEOUT_MS, "connecting").catch(
     (error: unknown) => {
       void connecting.then((late) => late.close()).catch(() => undefined); // nobody waits for it
       throw error;
@@ -96,7 +96,7 @@ export function keepChannel<C extends Channel, S>(options: ChannelOptions<C, S>)
       const gone = new AbortController();
       const abort = () => gone.abort(new Error("the connection was lost"));
       connection.once("close", abort);
-      const creating = inTime(options.create(connection), OPEN_TIMEOUT_MS, "opening");
+      const creating = withDeadline(options.create(connection), OPEN_TIMEOUT_MS, "opening");
       try {
         const channel = await orAbort(creating, gone.signal, signal);
         const session = await orAbort(setUp(options, channel, lost), gone.signal, signal);
@@ -109,7 +109,7 @@ export function keepChannel<C extends Channel, S>(options: ChannelOptions<C, S>)
     async dispose(session) {
       const closing = channels.get(session)?.close();
       channels.delete(session);
-      await inTime(closing ?? Promise.resolve(), CLOSE_TIMEOUT_MS, "closing").catch(
+      await withDeadline(closing ?? Promise.resolve(), CLOSE_TIMEOUT_MS, "closing").catch(
         () => undefined,
       );
     },
@@ -142,7 +142,7 @@ async function setUp<C extends Channel, S>(
   channel.on("close", () => markGone(reason));
   try {
     const setup = options.setup(channel, { lost: gone.signal, end });
-    return await inTime(setup, SETUP_TIMEOUT_MS, "declaring");
+    return await withDeadline(setup, SETUP_TIMEOUT_MS, "declaring");
   } catch (error) {
     end(reason);
     throw error;

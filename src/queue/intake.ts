@@ -1,6 +1,6 @@
 import type { Channel, GetMessage, Message } from "amqplib";
 import type { ChannelLife } from "./amqp-link.js";
-import { inTime } from "../core/async/in-time.js";
+import { withDeadline } from "../core/async/deadline.js";
 import { assertJobQueue, type Topology } from "./topology.js";
 
 export interface IntakeOptions {
@@ -113,7 +113,7 @@ export class Intake {
       else life.end(new Error(`the broker cancelled the consumer of ${key}`));
     };
     const consuming = channel.consume(topology.jobQueue(key), take, { priority });
-    const { consumerTag } = await inTime(consuming, CONSUME_TIMEOUT_MS, `consuming ${key}`);
+    const { consumerTag } = await withDeadline(consuming, CONSUME_TIMEOUT_MS, `consuming ${key}`);
     this.#tags.set(key, consumerTag);
   }
 

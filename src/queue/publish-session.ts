@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ConfirmChannel, Message, Options } from "amqplib";
 import { unixMs } from "../core/clock.js";
 import { CONTENT_TYPE, MESSAGE_TYPE } from "./codec.js";
-import { orAbort } from "../core/async/in-time.js";
+import { orAbort } from "../core/async/deadline.js";
 import { SIGNATURE } from "./message-signer.js";
 import { assertJobQueue, type Topology } from "./topology.js";
 

@@ -1,5 +1,5 @@
 import type { Channel, Options } from "amqplib";
-import { inTime } from "../core/async/in-time.js";
+import { withDeadline } from "../core/async/deadline.js";
 
 /** How long a message may wait in a retry queue, in milliseconds, shortest first. */
 export const RETRY_DELAYS_MS: readonly number[] = [5_000, 30_000, 120_000];
@@ -94,7 +94,7 @@ export async function assertJobQueue(
   const first = declared.get(name);
   if (first !== undefined) {
     // Failed or late, it is no reason not to try.
-    await inTime(first, FIRST_DECLARATION_MS, `declaring ${name}`).catch(() => undefined);
+    await withDeadline(first, FIRST_DECLARATION_MS, `declaring ${name}`).catch(() => undefined);
     return await declareJobQueue(channel, topology, routingKey);
   }
   const declaring = declareJobQueue(channel, topology, routingKey);

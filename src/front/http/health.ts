@@ -5,7 +5,7 @@ import { reasonOf } from "../../core/errors.js";
 import type { Broker } from "../../queue/index.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import type { Database } from "../ledger/index.js";
-import { startRepeating } from "../../core/async/repeating.js";
+import { every } from "../../core/async/every.js";
 
 export interface ReadinessOptions {
   readonly database: Database;
@@ -64,7 +64,7 @@ export function watchParts({ database, broker, store, log }: PartsOptions): Part
     if (problem === undefined) seen.delete(part);
     else seen.set(part, problem);
   };
-  const looking = startRepeating({
+  const looking = every({
     intervalMs: LOOK_MS,
     run: async () => {
       const [kept, outbox] = await Promise.all([

@@ -1,7 +1,7 @@
 import { CompiledQuery } from "kysely";
 import { RateLimiterPostgres, type RateLimiterRes } from "rate-limiter-flexible";
 import type { Database, Project } from "../ledger/index.js";
-import { together } from "../../core/async/together.js";
+import { groupCommit } from "../../core/async/group-commit.js";
 
 /** What is left of one allowance in the current minute. */
 export interface Allowance {
@@ -34,9 +34,9 @@ const MOST_TOGETHER = 64;
 export function createLimits(database: Database): Limits {
   const requests = createCounter(database, "requests");
   const tokens = createCounter(database, "tokens");
-  const takeRequest = together(countingTogether(requests), MOST_TOGETHER);
-  const takeTokens = together(countingTogether(tokens), MOST_TOGETHER);
-  const readTokens = together(async (ids: readonly string[]) => {
+  const takeRequest = groupCommit(countingTogether(requests), MOST_TOGETHER);
+  const takeTokens = groupCommit(countingTogether(tokens), MOST_TOGETHER);
+  const readTokens = groupCommit(async (ids: readonly string[]) => {
     const known = await eachOnce(ids, async (id) => ({ used: await tokens.get(id) }));
     return ids.map((id) => known.get(id) ?? { used: null });
   }, MOST_TOGETHER);

@@ -40,7 +40,7 @@ import {
 import { withOutages } from "../http/index.js";
 import type { Exchanges } from "./exchanges.js";
 import type { SentReader } from "./read-sent.js";
-import { together } from "../../core/async/together.js";
+import { groupCommit } from "../../core/async/group-commit.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
 export interface ReportHandlers {
@@ -89,8 +89,8 @@ export function createReportHandlers({
   // Prices and units of accepted jobs never change: what a claim read is still true at the end.
   const quotes = new LRUCache<string, QuotedJob>({ max: REMEMBERED });
   const completed = new LRUCache<string, true>({ max: REMEMBERED });
-  const claimShared = together(claimer(database), MOST_TOGETHER);
-  const charge = traceCharges(together(completer(database), MOST_TOGETHER), tracer);
+  const claimShared = groupCommit(claimer(database), MOST_TOGETHER);
+  const charge = traceCharges(groupCommit(completer(database), MOST_TOGETHER), tracer);
   const handlers = {
     async claim(jobId: string, workerId: string): Promise<ClaimResult> {
       const { claim, othersWait } = await claimShared({ jobId, workerId });

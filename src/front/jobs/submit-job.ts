@@ -20,7 +20,7 @@ import {
 import { readOutput } from "./job-output.js";
 import { chooseModel } from "../http/index.js";
 import { draftJob, type DraftOptions, type Submission } from "./new-job.js";
-import { together } from "../../core/async/together.js";
+import { groupCommit } from "../../core/async/group-commit.js";
 
 export interface SubmitOptions extends DraftOptions {
   readonly database: Database;
@@ -66,7 +66,7 @@ interface AcceptOptions extends SubmitOptions {
 export function createSubmitJob(submitOptions: SubmitOptions): SubmitJob {
   const { kysely } = submitOptions.database;
   const insert = async (jobs: readonly NewJob[]) => await insertJobs(kysely, jobs);
-  const insertShared = together(insert, MOST_TOGETHER);
+  const insertShared = groupCommit(insert, MOST_TOGETHER);
   const options: AcceptOptions = {
     ...submitOptions,
     insertAlone: async (job) =>

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { JobState } from "../../core/job.js";
 import type { Database } from "../ledger/index.js";
-import { together } from "../../core/async/together.js";
+import { groupCommit } from "../../core/async/group-commit.js";
 
 /** What of a job tells whether it has changed. */
 export interface WatchedJob {
@@ -20,7 +20,7 @@ const MOST_TOGETHER = 512;
 
 /** Whoever watches a job looks at it through this: those that look at the same time share one query. */
 export function createLookAtJob({ kysely }: Database): LookAtJob {
-  const look = together(async (ids: readonly string[]) => {
+  const look = groupCommit(async (ids: readonly string[]) => {
     const unique = [...new Set(ids)];
     const { rows } = await sql<WatchedJob & { readonly id: string }>`
       WITH watched AS (

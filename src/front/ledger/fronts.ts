@@ -4,7 +4,7 @@ import { sql, type Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { Database } from "./database/database.js";
 import { abandonReplies } from "./jobs.js";
-import { startRepeating } from "../../core/async/repeating.js";
+import { every } from "../../core/async/every.js";
 import type { Tables } from "./database/tables.js";
 
 /** How often a front announces itself, in milliseconds. */
@@ -61,7 +61,7 @@ export async function keepFrontPresence({
     log.warn({ message }, "front not announced, trying again");
   };
   await announce();
-  const repeating = startRepeating({ intervalMs: ANNOUNCE_MS, run: announce, onError });
+  const repeating = every({ intervalMs: ANNOUNCE_MS, run: announce, onError });
   return {
     maySayGone: own.maySayGone,
     async leave() {

@@ -7,7 +7,7 @@ import type { Database } from "./database/database.js";
 import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
-import { startRepeating, type Repeating } from "../../core/async/repeating.js";
+import { every, type PeriodicTask } from "../../core/async/every.js";
 import type { Tables } from "./database/tables.js";
 import { eraseProjects } from "./erasure.js";
 import { readStatement } from "./statements.js";
@@ -43,7 +43,7 @@ const republishAll = readStatement<object, object>("republish-all");
 const republish = readStatement<Pick<Waiting, "modality" | "model">, object>("republish");
 
 /** Keeps what is outside the ledger in step with it: messages, files, deadlines. Safe on every replica. */
-export async function startJanitor(options: JanitorOptions): Promise<Repeating> {
+export async function startJanitor(options: JanitorOptions): Promise<PeriodicTask> {
   const { database, log } = options;
   const db = database.kysely;
   // Callers who waited at this address before this front started.
@@ -55,7 +55,7 @@ export async function startJanitor(options: JanitorOptions): Promise<Repeating> 
     options.outbox.wake();
   }
   const quietUntil = performance.now() + QUIET_MS;
-  return startRepeating({
+  return every({
     intervalMs: INTERVAL_MS,
     run: async () => {
       if (options.maySayGone()) await endAbandoned(options);

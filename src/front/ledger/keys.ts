@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { sql } from "kysely";
 import { JobError } from "../../core/errors.js";
 import type { Database } from "./database/database.js";
-import { together } from "../../core/async/together.js";
+import { groupCommit } from "../../core/async/group-commit.js";
 
 export interface ProjectLimits {
   readonly requestsPerMinute: number;
@@ -66,7 +66,7 @@ const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 export function createKeys({ database, defaults, randomBytes }: KeysOptions): Keys {
   const { kysely } = database;
-  const findKey = together(keyFinder(database), MOST_TOGETHER);
+  const findKey = groupCommit(keyFinder(database), MOST_TOGETHER);
   const newId = (prefix: string) => `${prefix}_${Buffer.from(randomBytes(12)).toString("hex")}`;
   return {
     async createProject(name, limits = {}) {

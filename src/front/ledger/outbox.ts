@@ -5,8 +5,8 @@ import type { Artifact } from "../../core/artifact.js";
 import type { Job } from "../../core/job.js";
 import type { Broker } from "../../queue/index.js";
 import type { Database } from "./database/database.js";
-import { startRepeating } from "../../core/async/repeating.js";
-import { together } from "../../core/async/together.js";
+import { every } from "../../core/async/every.js";
+import { groupCommit } from "../../core/async/group-commit.js";
 import type { Tables } from "./database/tables.js";
 import { readStatement } from "./statements.js";
 
@@ -83,7 +83,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     await broker.publish(`${job.modality}.${job.model}`, toMessage(job, reportTo), {
       signal: AbortSignal.timeout(CONFIRM_MS),
     });
-  const forget = together(async (ids: readonly string[]) => {
+  const forget = groupCommit(async (ids: readonly string[]) => {
     await sql`DELETE FROM outbox WHERE job_id = ANY(${ids}::text[])`.execute(database.kysely);
     return ids;
   }, BATCH);
@@ -92,7 +92,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     log.warn({ message }, "outbox not emptied, trying again");
   };
   const forgetting = new Set<Promise<unknown>>();
-  const repeating = startRepeating({
+  const repeating = every({
     intervalMs: INTERVAL_MS,
     onError,
     run: async () => {

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import type { Logger } from "pino";
 import { type JobKind, type Pace, PACE_SAMPLE } from "../../core/scaling.js";
-import { startRepeating } from "../../core/async/repeating.js";
+import { every } from "../../core/async/every.js";
 import type { Tables } from "./database/tables.js";
 
 /** A job that has completed. */
@@ -67,7 +67,7 @@ export function createPaceNotes({ kysely, concurrencyOf, log }: PaceNotesOptions
     const message = error instanceof Error ? error.message : String(error);
     log.warn({ message }, "paces not written, trying again");
   };
-  const repeating = startRepeating({ intervalMs: WRITE_MS, run: write, onError });
+  const repeating = every({ intervalMs: WRITE_MS, run: write, onError });
   return {
     note({ modality, model, tier, work, gpu_ms: gpuMs, lasted_seconds: lasted }) {
       if (work <= 0 || lasted === null) return;

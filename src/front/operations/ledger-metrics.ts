@@ -11,7 +11,7 @@ import {
   type Tables,
   type Totals,
 } from "../ledger/index.js";
-import { remembering } from "../../core/async/remembering.js";
+import { cached } from "../../core/async/cached.js";
 
 interface OpenJobs {
   readonly model: string;
@@ -51,7 +51,7 @@ export function createLedgerMetrics(
   kysely: Kysely<Tables>,
   estimates: Pick<Estimates, "outstanding">,
 ): () => Promise<string> {
-  const read = remembering(FRESH_MS, async (): Promise<Readings> => {
+  const read = cached(FRESH_MS, async (): Promise<Readings> => {
     const [present, history] = await Promise.all([
       readPresent(kysely, estimates).catch(() => undefined),
       readPast(kysely).catch(() => undefined),

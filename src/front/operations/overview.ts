@@ -12,7 +12,7 @@ import {
   type Tables,
 } from "../ledger/index.js";
 import type { Estimates } from "../jobs/index.js";
-import { remembering } from "../../core/async/remembering.js";
+import { cached } from "../../core/async/cached.js";
 
 /** One model's jobs that have not ended. */
 export interface OpenQueue {
@@ -86,7 +86,7 @@ export function createOverview(
   kysely: Kysely<Tables>,
   { outstandingByModel }: Pick<Estimates, "outstandingByModel">,
 ): () => Promise<Overview> {
-  const recent = remembering(FRESH_MS, async () => await readHistory(kysely, readPast));
+  const recent = cached(FRESH_MS, async () => await readHistory(kysely, readPast));
   return async () => {
     const [open, work, earlier] = await Promise.all([
       readQueues(kysely),

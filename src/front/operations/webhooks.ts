@@ -7,7 +7,7 @@ import { useAgent } from "request-filtering-agent";
 import { Webhook } from "standardwebhooks";
 import type { JobState } from "../../core/job.js";
 import type { Database } from "../ledger/index.js";
-import { startRepeating, type Repeating } from "../../core/async/repeating.js";
+import { every, type PeriodicTask } from "../../core/async/every.js";
 
 /**
  * Tells callers that their jobs have ended: signed as https://www.standardwebhooks.com says, so that
@@ -41,10 +41,10 @@ interface DueEvent {
   readonly webhook_attempts: number;
 }
 
-export function startWebhooks(options: WebhooksOptions): Repeating {
+export function startWebhooks(options: WebhooksOptions): PeriodicTask {
   const { database, log } = options;
   const inFlight = new Map<Promise<void>, string>();
-  const repeating = startRepeating({
+  const repeating = every({
     intervalMs: INTERVAL_MS,
     run: async () => {
       const busy = countBusy(inFlight.values());

@@ -75,9 +75,9 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
 async function* awaitTurn(task: ClipTask, done: DenoiseState): ClipEvents<() => void> {
   const { signal, preempted, scratchPath } = task.context;
   const either = preempted ? AbortSignal.any([signal, preempted]) : signal;
-  const { decoding: lane, denoisedFraction: fraction } = task.model;
+  const { decoding: mutex, denoisedFraction: fraction } = task.model;
   try {
-    return yield* takeTurn({ lane, signal: either, fraction });
+    return yield* takeTurn({ mutex, signal: either, fraction });
   } catch (thrown) {
     if (preempted?.aborted === true && !signal.aborted)
       yield* leave(scratchPath, task.clip.checkpointKind, done);

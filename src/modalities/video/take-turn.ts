@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type PipelineEvent, WAITING } from "../../core/events.js";
-import type { Lane } from "../../core/async/lane.js";
+import type { Mutex } from "../../core/async/mutex.js";
 
 /** A job that waits says so this often, or it would count as hung, in milliseconds. */
 const SIGN_MS = 5_000;
 
 export interface Turn {
-  readonly lane: Lane;
+  readonly mutex: Mutex;
   /** Ends the waiting: its reason is thrown. */
   readonly signal: AbortSignal;
   /** Share of the job that is done, 0 to 1. */
   readonly fraction: number;
 }
 
-/** Waits until the lane is free, telling of it and of how long it took; returns what leaves the lane. */
+/** Waits until the mutex is free, telling of it and of how long it took; returns what leaves the mutex. */
 export async function* takeTurn({
-  lane,
+  mutex,
   signal,
   fraction,
 }: Turn): AsyncGenerator<PipelineEvent<never>, () => void> {
   const since = performance.now();
-  const entering = lane.enter(signal);
+  const entering = mutex.enter(signal);
   let handOver: (() => void) | undefined;
   try {
     for (let leave = await orLater(entering, 0); ; leave = await orLater(entering, SIGN_MS)) {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import { createStepBatch, type StepBatch } from "../../runtime/batching/step-batch.js";
-import { createLane, type Lane } from "../../core/async/lane.js";
+import { createMutex, type Mutex } from "../../core/async/mutex.js";
 import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../diffusion/step-chain.js";
 import { createStretchBatch } from "../diffusion/stretch-batch.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
@@ -77,7 +77,7 @@ export interface MotionModel {
   /** One thread each, so that windows of frames are decoded side by side. */
   readonly decoders: readonly KeepingThread[];
   /** One clip's windows are decoded before the next one's. */
-  readonly decoding: Lane;
+  readonly decoding: Mutex;
   close(): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export async function openMotionModel(
     await Promise.all([clip, ...decoders].map((thread) => thread.close()));
   };
   const denoising = { graph, batch: createBatch(graph, clip) };
-  return { id: model.id, settings, clip, denoising, decoders, decoding: createLane(), close };
+  return { id: model.id, settings, clip, denoising, decoders, decoding: createMutex(), close };
 }
 
 /** On WebGPU the sampler's loop would run on the CPU, and its tensors cross with every step. */

@@ -1,6 +1,6 @@
 import type { Artifact } from "../../core/artifact.js";
 import type { PipelineContext } from "../../core/modality.js";
-import type { Lane } from "../../core/async/lane.js";
+import type { Mutex } from "../../core/async/mutex.js";
 import type { ClipFormat } from "../../media/clip-arguments.js";
 import type { CheckpointKind, DenoiseState } from "./checkpoint.js";
 
@@ -47,7 +47,7 @@ export interface Clip {
 /** An open package, whatever its family. */
 export interface VideoModel {
   /** One clip's windows are decoded before the next one's. */
-  readonly decoding: Lane;
+  readonly decoding: Mutex;
   /** Share of a clip's time until its latents are finished: it turns stages into one true progress. */
   readonly denoisedFraction: number;
   openClip(request: ClipRequest, context: PipelineContext): Promise<Clip>;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { PipelineSetup } from "../../core/modality.js";
 import { readSchedulerConfig, type SchedulerConfig } from "../diffusion/schedulers/config.js";
-import { createLane, type Lane } from "../../core/async/lane.js";
+import { createMutex, type Mutex } from "../../core/async/mutex.js";
 import {
   graphPaths,
   type ModelPackage,
@@ -24,7 +24,7 @@ export interface WanModel {
   /** The one that works above the boundary of the noise schedule, then the one below; one alone does both. */
   readonly denoisers: readonly [Denoiser, ...Denoiser[]];
   readonly decoder: WanDecoder;
-  readonly decoding: Lane;
+  readonly decoding: Mutex;
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export async function openWanModel(model: ModelPackage, setup: PipelineSetup): P
         ...roles.slice(1).map((role) => createDenoiser(clip, role)),
       ],
       decoder: await openDecoder(frames, settings),
-      decoding: createLane(),
+      decoding: createMutex(),
       close,
     };
   } catch (thrown) {

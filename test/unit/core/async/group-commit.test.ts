@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { together } from "#framemill/core/async/together.js";
+import { groupCommit } from "#framemill/core/async/group-commit.js";
 
 /** Runs that end when the test says, and what each was asked. */
 function start(most: number) {
   const runs: (readonly string[])[] = [];
   const ends: ((error?: Error) => void)[] = [];
-  const call = together(async (items: readonly string[]) => {
+  const call = groupCommit(async (items: readonly string[]) => {
     runs.push(items);
     await new Promise<void>((resolve, reject) =>
       ends.push((error) => (error === undefined ? resolve() : reject(error))),

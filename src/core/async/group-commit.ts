@@ -12,7 +12,7 @@ interface Waiting<Item, Result> {
  * resolves to one result an item, in their order; what fails it, but for an outage, is found by running
  * each item alone, so that one caller's error is nobody else's.
  */
-export function together<Item, Result>(
+export function groupCommit<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
   /** Items of one run at most. */
   most: number,

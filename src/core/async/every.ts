@@ -1,19 +1,19 @@
 /** Work that is done every so often, and at once when somebody asks. */
-export interface Repeating {
+export interface PeriodicTask {
   /** Runs now, or once more right after the run in progress. */
   readonly wake: () => void;
   /** Resolves when the run in progress has ended; none follows. */
   readonly stop: () => Promise<void>;
 }
 
-export interface RepeatingOptions {
+export interface PeriodicTaskOptions {
   readonly intervalMs: number;
   readonly run: () => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
 /** Never runs twice at the same time; a failed run is reported and the next one comes anyway. */
-export function startRepeating({ intervalMs, run, onError }: RepeatingOptions): Repeating {
+export function every({ intervalMs, run, onError }: PeriodicTaskOptions): PeriodicTask {
   let stopped = false;
   let wanted = false;
   let running: Promise<void> | undefined;

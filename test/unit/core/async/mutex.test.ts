@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { createLane } from "#framemill/core/async/lane.js";
+import { createMutex } from "#framemill/core/async/mutex.js";
 
 test("admits one job at a time, in order, skipping those that were aborted", async () => {
-  const lane = createLane();
+  const mutex = createMutex();
   const { signal } = new AbortController();
   const impatient = new AbortController();
   const order: string[] = [];
-  const first = await lane.enter(signal);
-  const second = lane.enter(impatient.signal);
-  const third = lane.enter(signal).then((leave) => {
+  const first = await mutex.enter(signal);
+  const second = mutex.enter(impatient.signal);
+  const third = mutex.enter(signal).then((leave) => {
     order.push("third is in");
     return leave;
   });
@@ -18,6 +18,6 @@ test("admits one job at a time, in order, skipping those that were aborted", asy
   first();
   (await third)();
   first();
-  (await lane.enter(signal))();
+  (await mutex.enter(signal))();
   expect(order).toEqual(["first leaves", "third is in"]);
 });

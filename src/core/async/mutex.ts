@@ -1,10 +1,12 @@
+import { orAbort } from "./deadline.js";
+
 /** A stage that one job at a time goes through, in the order in which jobs asked for it. */
-export interface Lane {
+export interface Mutex {
   /** Resolves to the function that leaves it, to be called once or more. Rejects where `signal` aborts first. */
   enter(signal: AbortSignal): Promise<() => void>;
 }
 
-export function createLane(): Lane {
+export function createMutex(): Mutex {
   let last = Promise.resolve();
   return {
     async enter(signal) {
@@ -13,7 +15,7 @@ export function createLane(): Lane {
       const left = new Promise<void>((resolve) => (leave = resolve));
       last = before.then(() => left);
       try {
-        await orAborted(before, signal);
+        await orAbort(before, signal);
         return leave;
       } catch (thrown) {
         leave();
@@ -21,18 +23,4 @@ export function createLane(): Lane {
       }
     },
   };
-}
-
-async function orAborted(turn: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    await Promise.race([turn, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { startRepeating } from "#framemill/core/async/repeating.js";
+import { every } from "#framemill/core/async/every.js";
 
 /** Only a broken test waits this long. */
 const SOON = { timeout: 60_000, interval: 5 };
 
-describe("startRepeating", () => {
+describe("every", () => {
   it("never runs concurrently, and runs once more when woken meanwhile", async () => {
     let [running, most, runs] = [0, 0, 0];
-    const repeating = startRepeating({
+    const repeating = every({
       intervalMs: 1_000_000,
       async run() {
         runs += 1;
@@ -26,7 +26,7 @@ describe("startRepeating", () => {
 
   it("continues after a failed run", async () => {
     const errors: unknown[] = [];
-    const repeating = startRepeating({
+    const repeating = every({
       intervalMs: 1,
       run: async () => await Promise.reject(new Error("no")),
       onError: (error) => errors.push(error),

@@ -1,5 +1,9 @@
 /** Settles like `work`, or rejects after `timeoutMs`. The work itself goes on. */
-export async function inTime<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+export async function withDeadline<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+  what: string,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new Error(`${what}: no answer within ${timeoutMs} ms`);

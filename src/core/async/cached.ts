@@ -1,5 +1,5 @@
 /** One reading for all who ask within `freshMs` of its beginning; a failed one is tried again. */
-export function remembering<T>(freshMs: number, read: () => Promise<T>): () => Promise<T> {
+export function cached<T>(freshMs: number, read: () => Promise<T>): () => Promise<T> {
   let begunAtMs = -Infinity;
   let reading: Promise<T> | undefined;
   return async () => {
