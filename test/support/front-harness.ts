@@ -146,7 +146,8 @@ export async function startHarness(
       for (const open of fronts) await open.close();
       await broker.close();
       await database.close();
-      await rm(dataDir, { recursive: true, force: true });
+      // A look at the store that outlived its time limit may still be writing its probe.
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
       if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
     },
   };
