@@ -47,8 +47,9 @@ export function createSentReader({ database, store, log }: SentReaderOptions): S
     },
     async readPieces(report) {
       const { jobId, chunks } = report;
+      if (chunks === undefined) return report;
       const schema = findModalityOfJob(jobId)?.schemas.delta;
-      if (schema === undefined || chunks === undefined) return report;
+      if (schema === undefined) return report;
       const read = () => chunks.map((chunk) => readPiece(chunk, schema));
       const { value } = await parse(jobId, "a piece of an answer", read);
       return value && { ...report, chunks: value };
