@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks";
 import { availableParallelism } from "node:os";
 import { installPackages, root } from "./packages.mjs";
 import { capture } from "./processes.mjs";
+import { generateRpcTypes } from "./rpc-types.mjs";
 import { Refusal, say, secondsSince } from "./steps.mjs";
 
 const bin = (name) => join(root, "node_modules", ".bin", name);
@@ -49,6 +50,7 @@ export async function check(args) {
   const repair = args.includes("--fix");
   const chosen = choose(args.filter((arg) => arg !== "--fix"));
   await installPackages();
+  generateRpcTypes();
   // Repairs write files: one after the other, so that no check reads half of one.
   const results = await runAll(chosen, { repair, atOnce: repair ? 1 : availableParallelism() });
   for (const { output, title } of results.filter(({ code }) => code !== 0))

@@ -5,6 +5,7 @@ import { mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises"
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mustRun } from "./processes.mjs";
+import { generateRpcTypes } from "./rpc-types.mjs";
 import { Refusal, step } from "./steps.mjs";
 
 /** The repository's folder. */
@@ -59,6 +60,7 @@ async function isInstalled(lock) {
 
 /** Compiles src and web to dist, and bench to its own, unless nothing it reads changed since. */
 export async function build() {
+  generateRpcTypes();
   const wanted = await fingerprint([
     "src",
     "web",

@@ -7,6 +7,7 @@ import { makeReady } from "./make-ready.mjs";
 import { installPackages, readText, root } from "./packages.mjs";
 import { exitOfGroup } from "./processes.mjs";
 import { openReaper } from "./reaper.mjs";
+import { generateRpcTypes } from "./rpc-types.mjs";
 import { say, step, stepsTaken } from "./steps.mjs";
 
 /** A program that tests call, and the packages that bring it. */
@@ -45,6 +46,7 @@ export async function test(args) {
 /** Unit tests run from the sources: neither a build nor a server. @param {readonly string[]} args */
 export async function unit(args) {
   await installPackages();
+  generateRpcTypes();
   const reaper = await openReaper();
   try {
     return await runTests({ args, projects: ["unit"], environment: process.env, reaper });

@@ -9,7 +9,7 @@ import type { ProtoGrpcType as WorkerProto } from "./gen/worker.js";
 const PROTO_PATH = fileURLToPath(new URL("../../proto", import.meta.url));
 
 /** The .proto files this folder speaks, relative to `PROTO_PATH`. */
-export const PROTO_FILES = [
+const PROTO_FILES = [
   "framemill/v1/worker.proto",
   "grpc/health/v1/health.proto",
   "keda/externalscaler.proto",
@@ -32,7 +32,7 @@ function load(): Loaded {
     defaults: true,
     arrays: true,
   });
-  // Proof of the cast: a test generates src/rpc/gen again from the same files and options.
+  // Proof of the cast: scripts/rpc-types.mjs makes src/rpc/gen from the same files and options.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return loadPackageDefinition(definition) as unknown as Loaded;
 }
