@@ -1,4 +1,4 @@
-import { TIERS } from "../../src/core/tiers.js";
+import { TIERS } from "../../src/modalities/video/tiers.js";
 import { decodeFrames, decodeScene } from "../../src/models/motion/decode-frames.js";
 import { denoise, encodePrompts } from "../../src/models/motion/denoise.js";
 import type { FramePlan } from "../../src/models/motion/frame-plan.js";

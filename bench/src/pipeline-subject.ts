@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { unixMs } from "../../src/core/clock.js";
 import type { PipelineEvent } from "../../src/core/events.js";
 import type { GraphRun, Modality, PipelineSetup } from "../../src/core/modality.js";
-import { findPrices, type PriceTable } from "../../src/core/prices.js";
+import { findPrices, type PriceTable, tierOf } from "../../src/core/prices.js";
 import { priceOf } from "../../src/core/usage.js";
 import { admitAlone } from "../../src/runtime/packages/admit-alone.js";
 import { loadModelPackage, modelInfo } from "../../src/runtime/packages/model-package.js";
@@ -92,7 +92,7 @@ interface Sale {
 }
 
 function priceUsdOf({ modality, prices }: SubjectOptions, { model, request, output }: Sale) {
-  const tier = modality.tier?.(request);
+  const tier = tierOf(modality, request);
   const row = { modality: modality.name, model, ...(tier !== undefined && { tier }) };
   return priceOf(findPrices(prices, row), modality.countUnits(request, output)) / 1e6;
 }

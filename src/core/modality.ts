@@ -2,8 +2,8 @@ import type { Artifact } from "./artifact.js";
 import type { Answer } from "./answer.js";
 import type { Chunk, PipelineEvent } from "./events.js";
 import type { JobFailure, JobState } from "./job.js";
-import type { TierName } from "./tiers.js";
-import type { Quote, Units, Usage } from "./usage.js";
+import type { TierPrices } from "./prices.js";
+import type { Prices, Quote, Units, Usage } from "./usage.js";
 
 /** A file part of a multipart request, whole in memory (the body limit bounds it). */
 export interface UploadedFile {
@@ -24,7 +24,7 @@ export interface Endpoint {
   readonly delivery: "reply" | "poll";
   /** `object` of the resource. */
   readonly object: string;
-  /** First part of its ids: `video_` makes `video_…`. */
+  /** First part of the ids of its jobs, e.g. `file_`. */
   readonly idPrefix: string;
   /** File variants of a polled job besides `content`. */
   readonly variants: readonly string[];
@@ -57,15 +57,15 @@ export interface ModelInfo {
   readonly maxSeconds?: number;
   /** Tokens of prompt and answer together. */
   readonly contextTokens?: number;
-  /** Length of an embedding. */
+  /** Length of the vectors that it makes. */
   readonly dimensions?: number;
   readonly voices?: readonly string[];
   /** Kinds of input that it judges, or makes clips from, where its package says so. */
   readonly reads?: readonly ("text" | "image")[];
-  /** Whether music can be sung. */
+  /** Whether it sings words that come with a prompt. */
   readonly lyrics?: boolean;
-  /** Tiers of video that it can make, where not all; the first is the usual one. */
-  readonly tiers?: readonly TierName[];
+  /** Tiers of its modality that it can make, where not all; the first is the usual one. */
+  readonly tiers?: readonly string[];
   /** Output sizes the model can make, as `<width>x<height>`. */
   readonly sizes?: readonly string[];
 }
@@ -157,7 +157,7 @@ export interface PipelineSetup {
   readonly threads: number;
   /** Execution providers in order of preference; the package's own where absent. */
   readonly providers?: readonly string[] | undefined;
-  /** Most bytes of prompts that a chat model remembers for later ones; none where absent. */
+  /** Most bytes of prompts that a model remembers for later ones; none where absent. */
   readonly promptCacheBytes?: number | undefined;
   /** Programs that mux and inspect media, and turn text into phonemes. */
   readonly ffmpegPath: string;
@@ -197,7 +197,7 @@ export interface Pipeline<Request, Output> {
   close(): Promise<void>;
 }
 
-/** What a moderation model is asked before a prompt is queued, and how its output is read. */
+/** What a judging model is asked before a prompt is queued, and how its output is read. */
 export interface Judge<Output = unknown> {
   body(model: string, texts: readonly string[]): Record<string, unknown>;
   /** Names of the categories that forbid any of the texts. */
@@ -213,7 +213,7 @@ export interface Modality<
 > {
   readonly name: Name;
   readonly endpoint: Endpoint;
-  /** The modality whose models serve it, where it has none of its own: chat models serve responses. */
+  /** The modality whose models serve it, where it has none of its own. */
   readonly modelsOf?: string;
   /** A smallest body without `model`, which the given model takes; for canaries, documentation and tests. */
   readonly example: (model?: ModelInfo) => Record<string, unknown>;
@@ -228,13 +228,16 @@ export interface Modality<
    * request stores nothing.
    */
   admit(body: unknown, context: AdmitContext): Promise<Request>;
-  /** Row of the price table within the modality: `fast` makes `video/fast`. */
-  tier?(request: Request): string;
+  /**
+   * Preliminary list prices in micro-dollars a unit: 0.15 for a token is 0.15 dollars a million tokens.
+   * `{}` is free. An operator replaces them by PRICES_FILE.
+   */
+  readonly prices: Prices | TierPrices<Request>;
   /** Units the job may use at most: what is reserved until it ends. */
   mostUnits(request: Request, model: ModelInfo): Units;
   /** Units it used. Pure; billing trusts nothing else. */
   countUnits(request: Request, output: Output): Units;
-  /** Texts that a moderation model judges before anything is queued; absent = nothing to judge. */
+  /** Texts that a judging model reads before anything is queued; absent = nothing to judge. */
   promptsOf?(request: Request): readonly string[];
   /** How its models judge other modalities' prompts. */
   readonly judge?: Judge<Output>;

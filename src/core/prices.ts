@@ -3,26 +3,31 @@ import type { Prices } from "./usage.js";
 /** `<modality>`, `<modality>/<tier>`, or either with `:<model id>`; the longest key that fits wins. */
 export type PriceTable = Readonly<Record<string, Prices>>;
 
-/**
- * Preliminary list prices in micro-dollars a unit: 0.15 for a token is 0.15 dollars a million tokens.
- * Video: interface specification, part 2. An operator replaces rows by PRICES_FILE.
- */
-export const LIST_PRICES: PriceTable = {
-  "video/fast": { videoSeconds: 80_000 },
-  "video/standard": { videoSeconds: 180_000 },
-  "video/high": { videoSeconds: 350_000 },
-  chat: { inputTokens: 0.15, outputTokens: 0.6 },
-  responses: { inputTokens: 0.15, outputTokens: 0.6 },
-  "image/low": { images: 10_000 },
-  "image/medium": { images: 20_000 },
-  "image/high": { images: 40_000 },
-  speech: { characters: 15 },
-  transcription: { audioSeconds: 100 },
-  music: { audioSeconds: 2_000 },
-  embeddings: { inputTokens: 0.02 },
-  rerank: { searches: 2_000 },
-  moderation: {},
-};
+/** Prices of a modality whose requests differ by tier: `fast` makes the row `<modality>/fast`. */
+export interface TierPrices<Request> {
+  tierOf(request: Request): string;
+  readonly byTier: Readonly<Record<string, Prices>>;
+}
+
+type Priced<Request> = { readonly name: string; readonly prices: Prices | TierPrices<Request> };
+
+/** The table of the list prices that modalities come with. */
+export function listPrices(modalities: readonly Priced<never>[]): PriceTable {
+  return Object.fromEntries(modalities.flatMap(rowsOf));
+}
+
+function rowsOf({ name, prices }: Priced<never>): [string, Prices][] {
+  if (!("byTier" in prices)) return [[name, prices]];
+  return Object.entries(prices.byTier).map(([tier, row]) => [`${name}/${tier}`, row]);
+}
+
+/** The tier that a request is priced by; undefined where its modality has none. */
+export function tierOf<Request>(
+  { prices }: Pick<Priced<Request>, "prices">,
+  request: Request,
+): string | undefined {
+  return "byTier" in prices ? prices.tierOf(request) : undefined;
+}
 
 /** The row for a job. Throws where the table has none: nothing is given away by accident. */
 export function findPrices(

@@ -35,6 +35,7 @@ import {
   type Keys,
   openDatabase,
   type Outbox,
+  checkTiers,
   readPriceTable,
   readSharedSecret,
   startJanitor,
@@ -334,6 +335,7 @@ async function createRoutes(
   const prices = await readPriceTable(config.pricesFile);
   const judge = listModalities().find((modality) => modality.judge !== undefined);
   checkJudge(config.moderationModel, judge, models);
+  checkTiers(models);
   const run: RunJudge = async (by, body) => {
     if (judge === undefined) throw new JobError("server_error", "no modality judges prompts");
     return await runInternal(replies, { ...by, modality: judge, body });

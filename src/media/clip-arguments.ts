@@ -1,5 +1,8 @@
 import type { VideoEncoder } from "./encoders.js";
 
+/** Frames a second of a clip whose model does not say otherwise. */
+export const FRAME_RATE = 24;
+
 /** Sample rate of the sound track, Hz. */
 const SOUND_RATE_HZ = 48_000;
 

@@ -1,7 +1,12 @@
 import { open, rm } from "node:fs/promises";
-import { FRAME_RATE } from "../core/tiers.js";
 import { JobError } from "../core/errors.js";
-import { type ClipFiles, type ClipFormat, type ClipSize, clipArguments } from "./clip-arguments.js";
+import {
+  type ClipFiles,
+  type ClipFormat,
+  type ClipSize,
+  clipArguments,
+  FRAME_RATE,
+} from "./clip-arguments.js";
 import { chooseVideoEncoder } from "./encoders.js";
 import { encodingError, throwIfCancelled } from "./ffmpeg.js";
 import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";

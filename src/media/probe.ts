@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
-import { FRAME_RATE } from "../core/tiers.js";
+import { FRAME_RATE } from "./clip-arguments.js";
 import { type FfmpegResult, type FfmpegRun, ownFileInput, runFfmpeg } from "./ffmpeg.js";
 import { hasIndexFirst } from "./mp4-boxes.js";
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import type { AdmitContext, JobView, Modality, ModelInfo } from "#framemill/core/modality.js";
-import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
+import { findPrices, listPrices, tierOf } from "#framemill/core/prices.js";
 import { priceOf, quote } from "#framemill/core/usage.js";
 import { listModelPackages, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { listModalities } from "#framemill/modalities/registry.js";
@@ -89,9 +89,9 @@ describe.each(listModalities().map((modality) => ({ name: modality.name, modalit
       const request = await admit();
       const copy: unknown = JSON.parse(JSON.stringify(request));
       expect(copy).toEqual(request);
-      const tier = modality.tier?.(request);
+      const tier = tierOf(modality, request);
       const row = { modality: name, model: model.id, ...(tier !== undefined && { tier }) };
-      const prices = findPrices(LIST_PRICES, row);
+      const prices = findPrices(listPrices(listModalities()), row);
       const units = modality.mostUnits(request, model);
       expect(Object.values(units).every((count) => Number.isFinite(count) && count >= 0)).toBe(
         true,

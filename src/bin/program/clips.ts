@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { TIER_NAMES } from "../../core/tiers.js";
+import { TIER_NAMES } from "../../modalities/video/tiers.js";
 import type { ReadConfig } from "./read-config.js";
 
 const DEMO_PROMPT = "a red boat sails across the ocean at sunset";

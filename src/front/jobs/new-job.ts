@@ -1,7 +1,7 @@
 import { type Artifact, sentFolder } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import type { Modality, ModelInfo } from "../../core/modality.js";
-import { findPrices, type PriceTable } from "../../core/prices.js";
+import { findPrices, type PriceTable, tierOf } from "../../core/prices.js";
 import { quote } from "../../core/usage.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import { type Caller, type NewJob, type Outbox, roomOf } from "../ledger/index.js";
@@ -47,7 +47,7 @@ export async function draftJob(
   const { name, endpoint } = modality;
   const webhookUrl = chooseWebhook(options, submission);
   const text = JSON.stringify(request);
-  const tier = modality.tier?.(request);
+  const tier = tierOf(modality, request);
   const row = { modality: name, model: model.id, ...(tier !== undefined && { tier }) };
   const prices = isFree ? {} : findPrices(table, row);
   const isPolled = endpoint.delivery === "poll";

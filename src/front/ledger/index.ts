@@ -59,7 +59,7 @@ export {
 } from "./keys.js";
 export { createOutbox, type Outbox, type OutgoingJob, roomOf } from "./outbox.js";
 export { type CompletedRun, createPaceNotes, type MeasuredPace, readPaces } from "./paces.js";
-export { readPriceTable } from "./price-table.js";
+export { checkTiers, readPriceTable } from "./price-table.js";
 export { readSharedSecret } from "./shared-secret.js";
 export { isProject, MONTH_START, reserveSpending } from "./spending.js";
 export { readTotals, type Totals } from "./totals.js";

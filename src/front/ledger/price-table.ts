@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { LIST_PRICES, type PriceTable } from "../../core/prices.js";
+import { listPrices, type PriceTable } from "../../core/prices.js";
+import type { ModelInfo } from "../../core/modality.js";
 import { UNIT_NAMES } from "../../core/usage.js";
-import { listModalities } from "../../modalities/registry.js";
+import { findModality, listModalities } from "../../modalities/registry.js";
 
 const KEY = /^([a-z]+)(\/[\w-]+)?(:[\w.-]+)?$/;
 const KEY_FORM = "must be modality[/tier][:model]";
@@ -21,9 +22,11 @@ const rows = z.record(
  * place of the list's rows for its tiers. Throws a sentence that names the row.
  */
 export async function readPriceTable(path: string | undefined): Promise<PriceTable> {
-  if (path === undefined) return LIST_PRICES;
+  const listed = listPrices(listModalities());
+  if (path === undefined) return listed;
   const own = parseRows(path, await readJson(path));
-  const kept = Object.entries(LIST_PRICES).filter(([key]) => own[modalityOf(key)] === undefined);
+  checkKeys(path, own, listed);
+  const kept = Object.entries(listed).filter(([key]) => own[modalityOf(key)] === undefined);
   return { ...Object.fromEntries(kept), ...own };
 }
 
@@ -39,13 +42,30 @@ async function readJson(path: string): Promise<unknown> {
 function parseRows(path: string, value: unknown): PriceTable {
   const parsed = rows.safeParse(value);
   if (!parsed.success) throw new Error(`PRICES_FILE ${path}: ${describeIssue(parsed.error)}`);
-  const known = new Set(listModalities().map(({ name }) => name));
-  const stray = Object.keys(parsed.data).find((key) => !known.has(modalityOf(key)));
-  if (stray !== undefined)
-    throw new Error(
-      `PRICES_FILE ${path}: ${stray} names no modality; there are ${[...known].join(", ")}`,
-    );
   return withoutAbsent(parsed.data);
+}
+
+/** A row that fits no job would leave the list price in force, unseen. */
+function checkKeys(path: string, own: PriceTable, listed: PriceTable): void {
+  const known = new Set(Object.keys(listed).flatMap((key) => [modalityOf(key), key]));
+  const stray = Object.keys(own).find((key) => !known.has(key.replace(/:.*/, "")));
+  if (stray === undefined) return;
+  const names = [...known].join(", ");
+  throw new Error(`PRICES_FILE ${path}: ${stray} names no modality or tier; there are ${names}`);
+}
+
+/** Refuses a model of a tier without a price: its requests would fail when they are sent. */
+export function checkTiers(models: readonly ModelInfo[]): void {
+  for (const { id, modality, tiers = [] } of models) {
+    const { prices = {} } = findModality(modality) ?? {};
+    const priced = "byTier" in prices ? Object.keys(prices.byTier) : [];
+    const unpriced = tiers.find((tier) => !priced.includes(tier));
+    if (unpriced === undefined) continue;
+    const known = priced.join(", ") || "none";
+    throw new Error(
+      `the model ${id} names the tier ${unpriced}, for which ${modality} has no price; it has ${known}`,
+    );
+  }
 }
 
 /** The row, the unit where it is at fault, and the rule. */

@@ -24,6 +24,7 @@ export const chat = defineModality<"chat", ChatRequest, GenerationOutput, Genera
   requestSchema: () => z.toJSONSchema(chatBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(chatCompletion),
   admit: (body, { model }) => parseChatBody(body, model),
+  prices: { inputTokens: 0.15, outputTokens: 0.6 },
   mostUnits: mostTokens,
   countUnits: countTokens,
   promptsOf: promptTexts,

@@ -26,6 +26,7 @@ export const embeddings = defineModality<"embeddings", EmbeddingsRequest, Embedd
   requestSchema: () => z.toJSONSchema(embeddingsBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(embeddingsReply),
   admit: async (body, { model }) => parseEmbeddingsBody(body, model),
+  prices: { inputTokens: 0.02 },
   mostUnits: ({ inputs }) => ({
     inputTokens: inputs.reduce((sum, input) => sum + mostTokens(input), 0),
   }),

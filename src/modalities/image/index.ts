@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
+import type { Prices } from "../../core/usage.js";
 import { answerImages, imagesObject } from "./answer.js";
 import {
   imageOutput,
@@ -10,6 +11,12 @@ import {
   type ImageRequest,
   parseImageRequest,
 } from "./request.js";
+
+const PRICES: Record<ImageRequest["quality"], Prices> = {
+  low: { images: 10_000 },
+  medium: { images: 20_000 },
+  high: { images: 40_000 },
+};
 
 export const image = defineModality<"image", ImageRequest, ImageOutput>({
   name: "image",
@@ -26,7 +33,7 @@ export const image = defineModality<"image", ImageRequest, ImageOutput>({
   requestSchema: () => z.toJSONSchema(imageBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(imagesObject),
   admit: async (body, { model }) => parseImageRequest(body, model, () => randomInt(2 ** 47)),
-  tier: ({ quality }) => quality,
+  prices: { tierOf: ({ quality }) => quality, byTier: PRICES },
   mostUnits: ({ n }) => ({ images: n }),
   countUnits: (_request, { images }) => ({ images: images.length }),
   promptsOf: ({ prompt }) => [prompt],

@@ -40,6 +40,7 @@ export const moderation = defineModality<"moderation", ModerationRequest, Modera
   requestSchema: () => z.toJSONSchema(moderationBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(moderationReply),
   admit,
+  prices: {},
   mostUnits: ({ inputs }) => ({
     inputTokens: inputs.flat().reduce((sum, part) => sum + mostTokens(part), 0),
   }),

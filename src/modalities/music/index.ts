@@ -25,6 +25,7 @@ export const music = defineModality<"music", MusicRequest, MusicOutput>({
   requestSchema: () => z.toJSONSchema(musicBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(musicObject),
   admit,
+  prices: { audioSeconds: 2_000 },
   mostUnits: ({ seconds }) => ({ audioSeconds: seconds }),
   countUnits: (_request, { audioSeconds }) => ({ audioSeconds }),
   promptsOf: ({ prompt, lyrics }) => (lyrics === null ? [prompt] : [prompt, lyrics]),

@@ -27,6 +27,7 @@ export const rerank = defineModality<"rerank", RerankRequest, RerankOutput>({
   requestSchema: () => z.toJSONSchema(rerankBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(rerankReply),
   admit: async (body, { path }) => parseRerankBody(body, path),
+  prices: { searches: 2_000 },
   mostUnits: (request, model) => ({ searches: searchUnits(mostChunks(request, model)) }),
   countUnits: (_request, { chunks }) => ({ searches: searchUnits(chunks) }),
   answer: answerRerank,

@@ -37,6 +37,7 @@ export const responses = defineModality<
   requestSchema: () => z.toJSONSchema(responsesBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(responseObject),
   admit: parseResponsesBody,
+  prices: { inputTokens: 0.15, outputTokens: 0.6 },
   mostUnits: mostTokens,
   countUnits: countTokens,
   promptsOf: promptTexts,

@@ -25,6 +25,7 @@ export const speech = defineModality<"speech", SpeechRequest, SpeechOutput>({
   requestSchema: () => z.toJSONSchema(speechBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(speechEvent),
   admit: async (body, { model }) => parseSpeechBody(body, model),
+  prices: { characters: 15 },
   mostUnits: ({ input }) => ({ characters: countCharacters(input) }),
   countUnits: ({ input }) => ({ characters: countCharacters(input) }),
   promptsOf: ({ input }) => [input],

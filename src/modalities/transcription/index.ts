@@ -42,6 +42,7 @@ export const transcription = defineModality<
   requestSchema: () => z.toJSONSchema(transcriptionBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(transcriptionObject),
   admit,
+  prices: { audioSeconds: 100 },
   mostUnits: (_request, model) => ({ audioSeconds: model.maxSeconds ?? MAX_SECONDS }),
   countUnits: (_request, output) => ({ audioSeconds: billedSeconds(output.durationSeconds) }),
   answer: answerTranscription,

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
 import { type AdmitContext, defineModality, FILE_BODY_BYTES } from "../../core/modality.js";
-import { FRAME_RATE, TIERS } from "../../core/tiers.js";
+import type { Prices } from "../../core/usage.js";
 import { parseImageInput } from "./image-input.js";
 import { renderVideo, videoObject } from "./render.js";
 import {
@@ -13,6 +13,17 @@ import {
   type VideoRequest,
   videoBody,
 } from "./request.js";
+import { type TierName, TIERS } from "./tiers.js";
+
+/** Interface specification, part 2. */
+const PRICES: Record<TierName, Prices> = {
+  fast: { videoSeconds: 80_000 },
+  standard: { videoSeconds: 180_000 },
+  high: { videoSeconds: 350_000 },
+};
+
+/** Frames a second, where a worker of an earlier build does not say it. */
+const FRAME_RATE = 24;
 
 export const video = defineModality<"video", VideoRequest, VideoOutput>({
   name: "video",
@@ -30,7 +41,7 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
   responseSchema: () => z.toJSONSchema(videoObject),
   admit,
   example: (model) => ({ prompt: "a red boat", seconds: model?.minSeconds ?? 4 }),
-  tier: ({ quality }) => quality,
+  prices: { tierOf: ({ quality }) => quality, byTier: PRICES },
   mostUnits: ({ seconds }) => ({ videoSeconds: seconds }),
   countUnits: (_request, { frameCount, frameRate = FRAME_RATE }) => ({
     videoSeconds: frameCount / frameRate,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
-import { TIER_NAMES } from "../../core/tiers.js";
+import { TIER_NAMES } from "./tiers.js";
 import { jobObject, renderJob } from "../shared/job-object.js";
 import type { VideoRequest } from "./request.js";
 

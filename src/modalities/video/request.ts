@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { TIER_NAMES, TIERS, type Tier, type TierName } from "../../core/tiers.js";
+import { TIER_NAMES, TIERS, type Tier, type TierName } from "./tiers.js";
 import {
   booleanWord,
   describe,
@@ -88,7 +88,8 @@ export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { q
   const parsed = parseBody(videoBody, body);
   refuseBoth(parsed, "image", "input_reference");
   refuseBoth(parsed, "quality", "tier");
-  const quality = parsed.quality ?? parsed.tier ?? model.tiers?.[0] ?? USUAL_TIER;
+  const usual = TIER_NAMES.find((tier) => tier === model.tiers?.[0]) ?? USUAL_TIER;
+  const quality = parsed.quality ?? parsed.tier ?? usual;
   checkLength(parsed.seconds, model);
   checkPicture(parsed, model);
   checkTier(parsed, quality, model);
@@ -118,7 +119,7 @@ function checkLength(seconds: number, { id, minSeconds = 4, maxSeconds = 10 }: M
 }
 
 function checkTier(body: VideoBody, quality: TierName, model: ModelInfo): void {
-  const { tiers = TIER_NAMES } = model;
+  const tiers: readonly string[] = model.tiers ?? TIER_NAMES;
   if (!tiers.includes(quality)) {
     const message = `quality must be ${tiers.join(" or ")} for ${model.id}, got ${quality}`;
     throw new JobError("invalid_value", message, { param: body.tier ? "tier" : "quality" });

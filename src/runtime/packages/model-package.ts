@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { z } from "zod";
 import { parseSettings } from "./parse-settings.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { TIER_NAMES } from "../../core/tiers.js";
 import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
 
 const file = z.object({
@@ -151,7 +150,7 @@ const bounds = z.object({
   dimensions: z.int().positive().optional(),
   lyrics: z.boolean().optional(),
   reads: z.array(z.enum(["text", "image"])).optional(),
-  tiers: z.array(z.enum(TIER_NAMES)).min(1).optional(),
+  tiers: z.array(z.string()).min(1).optional(),
 });
 
 /** What the front needs of a package. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,8 +20,6 @@ import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
 import type { LedgerRow } from "./event-log.js";
 import { MODEL, writePackage } from "./workload-model.js";
 import { ask, readLedger } from "./ledger.js";
-
-const PRICES = { workload: { videoSeconds: 100 } };
 
 /** One process of the service, started anew as often as it is killed. */
 export interface Member {
@@ -90,7 +88,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const source = fileURLToPath(new URL("workload", import.meta.url));
   const cliPath = await buildWithModality(folder, { name: "workload", source });
   await writePackage(join(folder, "models", MODEL));
-  await writeFile(join(folder, "prices.json"), JSON.stringify(PRICES));
   const brokerUrl = new URL(process.env["AMQP_URL"] ?? "");
   const brokerProxy = await startTcpProxy(Number(brokerUrl.port), brokerUrl.hostname);
   const throughProxy = new URL(brokerUrl);
@@ -120,7 +117,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     DATABASE_URL: databaseUrl,
     ...proxied,
     MODELS_DIR: join(folder, "models"),
-    PRICES_FILE: join(folder, "prices.json"),
     REQUESTS_PER_MINUTE: "100000",
     WORKER_TOKEN,
   };

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { LIST_PRICES } from "#framemill/core/prices.js";
+import { chat as chatModality } from "#framemill/modalities/chat/index.js";
 import type { Front } from "#framemill/front/front.js";
 import { createOperations } from "#framemill/front/operations/operations.js";
 import type { Worker } from "#framemill/worker/worker.js";
@@ -118,7 +118,7 @@ describe("the money of replied jobs", () => {
       model: REPLY_MODELS.chat,
       state: "completed",
       attempts: 1,
-      prices: LIST_PRICES["chat"],
+      prices: chatModality.prices,
       units: { inputTokens: 1_000, outputTokens: 500 },
       chargedMicroUsd: 450,
       failureCode: null,

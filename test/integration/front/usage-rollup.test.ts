@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "#framemill/config.js";
-import { LIST_PRICES } from "#framemill/core/prices.js";
+import { embeddings } from "#framemill/modalities/embeddings/index.js";
 import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
 import { projectDefaults } from "#framemill/front/front.js";
 import { createKeys, type Keys } from "#framemill/front/ledger/keys.js";
@@ -58,7 +58,7 @@ describe("the sums of charges", () => {
     await sql`INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices,
         counted_units, amount_nano_usd, amount_micro_usd, gpu_ms, created_at)
       SELECT gen_random_uuid()::text, ${project.id}, ${before ? null : keyId}::text, 'embeddings',
-        'vectors', ${before ? null : tier}::text, ${JSON.stringify(LIST_PRICES["embeddings"])}::jsonb,
+        'vectors', ${before ? null : tier}::text, ${JSON.stringify(embeddings.prices)}::jsonb,
         '{"inputTokens": 3}', ${before ? null : 60}::bigint, ${before ? 7 : 0}::bigint, 5,
         now() - age * interval '1 millisecond'
       FROM unnest(${agesMs}::float8[]) AS age`.execute(database.kysely);

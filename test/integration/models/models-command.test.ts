@@ -143,6 +143,7 @@ describe("the canary", () => {
     requestSchema: () => ({}),
     responseSchema: () => ({}),
     admit: async (body, context) => ({ body, of: context.model.contextTokens }),
+    prices: {},
     mostUnits: () => ({}),
     countUnits: () => ({}),
     loadPipeline: () => Promise.reject(new Error("the host runs it")),

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -27,15 +27,12 @@ describe("an eleventh modality, one folder and one line", () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-eleventh-"));
     await mkdir(join(folder, "models/reverser"), { recursive: true });
     writeModelPackage(join(folder, "models/reverser"), MODEL);
-    const prices = join(folder, "prices.json");
-    await writeFile(prices, JSON.stringify({ reversal: { characters: 50 } }));
     ledger = await createLedger();
     up = await startUp(join(folder, "data"), {
       cliPath: await buildWithModality(folder, { name: "reversal", source: fixture }),
       environment: {
         ...ledger.environment,
         MODELS_DIR: join(folder, "models"),
-        PRICES_FILE: prices,
       },
     });
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
+import { findPrices, listPrices, tierOf } from "#framemill/core/prices.js";
 import { nanoPriceOf, priceOf, quote } from "#framemill/core/usage.js";
-import { TIERS } from "#framemill/core/tiers.js";
 
 describe("findPrices", () => {
   it("takes the most specific row", () => {
@@ -20,15 +19,27 @@ describe("findPrices", () => {
 
   it("throws where no row fits, so that no job is free by accident", () => {
     const job = { modality: "video", tier: "ultra", model: "m" };
-    expect(() => findPrices(LIST_PRICES, job)).toThrow(/no row for video/);
+    expect(() => findPrices({ "video/fast": {} }, job)).toThrow(/no row for video/);
     expect(() => findPrices({}, { modality: "constructor", model: "m" })).toThrow(/no row/);
   });
+});
 
-  it("lists every video tier at the price of the interface specification", () => {
-    const prices = Object.keys(TIERS).map(
-      (tier) => findPrices(LIST_PRICES, { modality: "video", tier, model: "m" }).videoSeconds,
-    );
-    expect(prices).toEqual([80_000, 180_000, 350_000]);
+describe("listPrices", () => {
+  const flat = { name: "flat", prices: { images: 5 } };
+  const tiered = {
+    name: "tiered",
+    prices: { tierOf: ({ size }: { size: string }) => size, byTier: { big: { images: 2 } } },
+  };
+
+  it("has a row for each modality, or for each of its tiers", () => {
+    expect(listPrices([flat, tiered])).toEqual({
+      flat: { images: 5 },
+      "tiered/big": { images: 2 },
+    });
+  });
+
+  it("knows the tier of a request where its modality has tiers", () => {
+    expect([tierOf(tiered, { size: "big" }), tierOf(flat, {})]).toEqual(["big", undefined]);
   });
 });
 

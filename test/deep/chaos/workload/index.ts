@@ -49,6 +49,7 @@ export const workload = defineModality<"workload", WorkloadRequest, WorkloadOutp
     const { seed, steps, step_ms: stepMs, does, once } = body.parse(sent);
     return { seed, steps, stepMs, does, once };
   },
+  prices: { videoSeconds: 100 },
   mostUnits: ({ steps }) => ({ videoSeconds: steps }),
   countUnits: (_request, { steps }) => ({ videoSeconds: steps }),
   render: ({ id, state, progress, failure }) => ({

@@ -2,8 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LIST_PRICES } from "#framemill/core/prices.js";
-import { readPriceTable } from "#framemill/front/ledger/price-table.js";
+import { listPrices } from "#framemill/core/prices.js";
+import { checkTiers, readPriceTable } from "#framemill/front/ledger/price-table.js";
+import { listModalities } from "#framemill/modalities/registry.js";
+
+const listed = listPrices(listModalities());
 
 describe("readPriceTable", () => {
   let folder: string;
@@ -20,10 +23,10 @@ describe("readPriceTable", () => {
   afterAll(async () => await rm(folder, { recursive: true, force: true }));
 
   it("gives the list prices without a file, and replaces whole rows with one", async () => {
-    expect(await readPriceTable(undefined)).toBe(LIST_PRICES);
+    expect(await readPriceTable(undefined)).toEqual(listed);
     const table = await read({ chat: { inputTokens: 1.5 }, "video/fast:m-1": { videoSeconds: 0 } });
     expect(table).toEqual({
-      ...LIST_PRICES,
+      ...listed,
       chat: { inputTokens: 1.5 },
       "video/fast:m-1": { videoSeconds: 0 },
     });
@@ -33,7 +36,7 @@ describe("readPriceTable", () => {
     const table = await read({ video: { videoSeconds: 1 }, "video/high": { videoSeconds: 2 } });
     const keys = Object.keys(table).filter((key) => key.startsWith("video"));
     expect(keys.toSorted()).toEqual(["video", "video/high"]);
-    expect(table["image/low"]).toEqual(LIST_PRICES["image/low"]);
+    expect(table["image/low"]).toEqual(listed["image/low"]);
   });
 
   const refused: [name: string, content: object | string, sentence: RegExp][] = [
@@ -41,7 +44,12 @@ describe("readPriceTable", () => {
     ["a price in words", { chat: { inputTokens: "1" } }, /chat\.inputTokens must be micro-dollars/],
     ["an unknown unit", { chat: { tokens: 1 } }, /chat .*"tokens"/],
     ["a key of another form", { "Chat GPT": {} }, /Chat GPT must be modality\[\/tier\]\[:model\]/],
-    ["an unknown modality", { vidoe: { videoSeconds: 1 } }, /vidoe names no modality; .*video/],
+    [
+      "an unknown modality",
+      { vidoe: { videoSeconds: 1 } },
+      /vidoe names no modality or tier; .*video/,
+    ],
+    ["an unknown tier", { "video/fst:m-1": {} }, /video\/fst:m-1 names no .*tier; .*video\/fast/],
     ["no JSON", "{", /cannot be read: .*JSON/],
     ["a list", [], /expected record/],
   ];
@@ -61,5 +69,16 @@ describe("readPriceTable", () => {
   it("names a file that is not there", async () => {
     const missing = join(folder, "missing.json");
     await expect(readPriceTable(missing)).rejects.toThrow(`PRICES_FILE ${missing} cannot be read`);
+  });
+});
+
+describe("checkTiers", () => {
+  const model = { id: "m-1", modality: "video", createdAtSeconds: 0, concurrency: 1 };
+
+  it("refuses a model of a tier that has no price, and says which there are", () => {
+    expect(() => checkTiers([model, { ...model, tiers: ["fast"] }])).not.toThrow();
+    expect(() => checkTiers([{ ...model, tiers: ["fast", "ultra"] }])).toThrow(
+      "the model m-1 names the tier ultra, for which video has no price; it has fast, standard, high",
+    );
   });
 });

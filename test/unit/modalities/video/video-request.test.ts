@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AdmitContext, ModelInfo } from "#framemill/core/modality.js";
-import { findPrices, LIST_PRICES } from "#framemill/core/prices.js";
+import { findPrices, listPrices } from "#framemill/core/prices.js";
 import { quote } from "#framemill/core/usage.js";
 import { parseImageInput } from "#framemill/modalities/video/image-input.js";
 import { video } from "#framemill/modalities/video/index.js";
@@ -65,7 +65,8 @@ describe("a video request", () => {
       ["fast", "standard", "high"].map(async (quality) => {
         const request = await video.admit({ ...body, quality, seconds: 10 }, context);
         const tier = { modality: "video", tier: request.quality, model: model.id };
-        return quote(findPrices(LIST_PRICES, tier), video.mostUnits(request, model)).amountNanoUsd;
+        return quote(findPrices(listPrices([video]), tier), video.mostUnits(request, model))
+          .amountNanoUsd;
       }),
     );
     expect(amounts).toEqual([800_000_000, 1_800_000_000, 3_500_000_000]);

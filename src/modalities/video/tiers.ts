@@ -1,4 +1,4 @@
-/** The tiers of video, as in the interface specification, part 2; their prices: prices.ts. */
+/** The tiers of video: interface specification, part 2. */
 export const TIERS = {
   fast: { width: 1280, height: 720, sound: false },
   standard: { width: 1280, height: 720, sound: true },
@@ -15,6 +15,3 @@ export interface Tier {
 export type TierName = keyof typeof TIERS;
 
 export const TIER_NAMES = ["fast", "standard", "high"] as const satisfies readonly TierName[];
-
-/** Frames a second of a clip whose model does not say otherwise. */
-export const FRAME_RATE = 24;
