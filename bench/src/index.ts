@@ -1,7 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { BenchPackage } from "../../src/bin/program/measuring.js";
-import { parseAmount, parseCount, parseWhole } from "../../src/bin/program/numbers.js";
-import type { ReadConfig } from "../../src/bin/program/read-config.js";
+import type { BenchPackage } from "../../src/bin/program.js";
+import {
+  parseAmount,
+  parseCount,
+  parseWhole,
+  type ReadConfig,
+} from "../../src/bin/option-values.js";
 import { DEPLOYED, POLICIES } from "./scaling/deployed.js";
 
 export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, config) => {

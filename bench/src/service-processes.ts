@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type Config, environmentOf } from "../../src/config.js";
-import { type Endpoint, readDevFile } from "../../src/bin/dev-file.js";
+import { type Endpoint, readDevFile } from "../../src/bin/data-folder.js";
 
 /** The service in processes of its own, as it is operated. */
 export interface ServiceProcesses {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from "commander";
 import { createProgram } from "./program.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "./option-values.js";
 
 const FAILED = 1;
 const MISUSED = 2;

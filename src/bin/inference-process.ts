@@ -1,5 +1,5 @@
 import { startSpareThread } from "../runtime/ort/session.js";
-import { holdWarnings, logWarnings } from "./warnings.js";
+import { holdWarnings, logWarnings } from "./log.js";
 
 holdWarnings();
 // While this thread reads the modules below, that one loads ONNX Runtime.

@@ -4,7 +4,7 @@ import { type Config, longestJobMs } from "../config.js";
 import { JobError, toJobError } from "../core/errors.js";
 import type { ModelInfo } from "../core/modality.js";
 import { type ArtifactStore, makePrivateFolder, openArtifactStore } from "../storage/index.js";
-import type { Tracer } from "../core/tracing.js";
+import type { Tracer, TraceSettings, Tracing } from "../core/tracing.js";
 import {
   listModelPackages,
   modelInfo,
@@ -14,7 +14,13 @@ import { createInferenceProcess } from "../runtime/process/process.js";
 import type { InferenceSetup } from "../runtime/process/protocol.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import { parentDeathPrefix } from "../media/process-group.js";
-import { type Broker, type BrokerEvent, openBroker, traceBroker } from "../queue/index.js";
+import {
+  type Broker,
+  type BrokerEvent,
+  createMessageSigner,
+  openBroker,
+  traceBroker,
+} from "../queue/index.js";
 import {
   createReporter,
   createReporters,
@@ -23,9 +29,10 @@ import {
   type TlsOptions,
 } from "../rpc/index.js";
 import { createDirectives, type Directives, startWorker, type Worker } from "../worker/index.js";
-import type { Log } from "./log.js";
-import { traceService, traceSettings } from "./tracing.js";
-import { type SharedConfig, signerOf } from "./worker-token.js";
+import { openTracing } from "../tracing/index.js";
+import { type Log, createLog, logWarnings } from "./log.js";
+import { type SharedConfig, withWorkerToken } from "./data-folder.js";
+import { runUntilShutdown } from "./shutdown.js";
 
 /** What front and worker share when they live in one process. */
 export interface Parts {
@@ -44,7 +51,10 @@ export async function openParts(config: SharedConfig, log: Log): Promise<Parts> 
   const store = await openArtifactStore(config);
   const broker = await openBroker({
     amqpUrl: config.amqpUrl,
-    signer: signerOf(config),
+    signer: createMessageSigner({
+      secret: config.workerToken,
+      acceptUnsigned: config.acceptUnsigned,
+    }),
     name: config.workerId,
     onEvent: (event) => logBrokerEvent(log, event),
   });
@@ -212,4 +222,41 @@ async function chosenPackages({ modelsDir, models }: Config): Promise<ModelPacka
   const chosen = packages.filter(({ id }) => models === undefined || models.includes(id));
   if (chosen.length === 0) throw new Error(`${modelsDir} holds no model package`);
   return chosen;
+}
+
+/** Where the configuration sends spans. */
+function traceSettings(config: Config): TraceSettings {
+  return {
+    endpoint: config.otelExporterOtlpEndpoint,
+    headers: config.otelExporterOtlpHeaders,
+    file: config.tracesFile,
+    ratio: config.otelTracesSamplerArg,
+  };
+}
+
+/** Traces of one part of the service; nothing where the configuration names no place for them. */
+export async function traceService(config: Config, service: string, log: Log): Promise<Tracing> {
+  return await openTracing(traceSettings(config), {
+    service,
+    instance: config.workerId,
+    onFailure: (reason) => log.warn({ reason }, "traces not exported"),
+  });
+}
+
+/** Takes jobs from the queue until told to stop. Needs a real broker: there is nobody else in-process. */
+export async function serveWorker(config: Config): Promise<void> {
+  if (config.amqpUrl === undefined) {
+    throw new Error(
+      "a worker needs AMQP_URL; `framemill up` runs front and worker together without one",
+    );
+  }
+  const log = createLog(config, "framemill-worker");
+  logWarnings(log);
+  await runUntilShutdown(async (closers, signal) => {
+    const shared = await withWorkerToken(config);
+    const parts = await openParts(shared, log);
+    closers.add(() => parts.close());
+    const running = await runWorker(shared, parts, log, { ...shared, signal });
+    closers.add(() => running.stop());
+  });
 }

@@ -1,12 +1,8 @@
-import { Command } from "commander";
-import { loadConfig } from "../config.js";
-import { addClipCommands } from "./program/clips.js";
-import { addMeasuringCommands, openBenchPackage } from "./program/measuring.js";
-import { addModelCommands } from "./program/models.js";
-import { addOperatingCommands } from "./program/operating.js";
-import type { ReadConfig } from "./program/read-config.js";
-import { addServiceCommands } from "./program/services.js";
-import { addTenantCommands } from "./program/tenants.js";
+import { Command, Option } from "commander";
+import { loadConfig, type Config } from "../config.js";
+import { TIER_NAMES } from "../modalities/video/tiers.js";
+import { addOperatingCommands, addTenantCommands } from "./operating-commands.js";
+import { parsePort, type ReadConfig, UsageError } from "./option-values.js";
 
 const EXIT_CODES = `
 Exit codes: 0 done · 1 failed · 2 not a command, option or value it takes · 130 interrupted
@@ -48,4 +44,225 @@ export async function createProgram(): Promise<Command> {
   program.commandsGroup("Looking and measuring:");
   addMeasuringCommands(program, config, bench);
   return program;
+}
+
+/** `up`, `front`, `worker`: the processes of the service; `migrate`, which goes before them. */
+function addServiceCommands(program: Command, config: ReadConfig): void {
+  listenOptions(program.command("up"))
+    .description("front and worker in one process; embedded parts unless configured otherwise")
+    .action(async (options: Partial<Config>) => {
+      (await import("./log.js")).holdWarnings();
+      await (await import("./stack.js")).serveStack(config(options));
+    });
+
+  listenOptions(program.command("front"))
+    .description("the HTTP API and the workers' gRPC endpoint")
+    .action(async (options: Partial<Config>) => {
+      (await import("./log.js")).holdWarnings();
+      await (await import("./stack.js")).serveFront(config(options));
+    });
+
+  program
+    .command("worker")
+    .description("takes jobs from the queue and runs them")
+    .option("--front-address <host:port>", "gRPC address of the front (FRONT_ADDRESS)")
+    .action(async (options: Partial<Config>) => {
+      (await import("./log.js")).holdWarnings();
+      await (await import("./parts.js")).serveWorker(config(options));
+    });
+
+  program
+    .command("migrate")
+    .description(
+      "brings the database's schema up to date while fronts are at work; before theirs are replaced",
+    )
+    .option("--check", "say what is missing, exit code 1 where anything is")
+    .option("--contract", "take away, too, what only fronts of earlier releases need")
+    .action(async (options) => (await import("./commands/migrate.js")).migrate(options, config()));
+}
+
+function listenOptions(command: Command): Command {
+  return command
+    .option("--host <address>", "address to listen on (HOST)")
+    .option("--port <number>", "HTTP port, 0 for any free one (PORT)", parsePort);
+}
+
+const DEMO_PROMPT = "a red boat sails across the ocean at sunset";
+
+/** `generate` and `demo`. */
+function addClipCommands(program: Command, config: ReadConfig): void {
+  clipOptions(program.command("generate").argument("<prompt>", "what the clip shows"))
+    .description("makes one clip, on a running front or an embedded one")
+    .action(async (prompt: string, options) =>
+      (await import("./commands/generate.js")).makeClip(prompt, options, config()),
+    );
+
+  clipOptions(program.command("demo").argument("[prompt]", "what the clip shows", DEMO_PROMPT))
+    .description("makes one clip with everything embedded")
+    .action(async (prompt: string, options) =>
+      (await import("./commands/generate.js")).makeClip(prompt, options, config()),
+    );
+}
+
+function clipOptions(command: Command): Command {
+  return command
+    .option("--model <id>", "video model", "service-motion-1")
+    .addOption(
+      new Option(
+        "--quality <tier>",
+        "fast: 720p · standard: 720p, sound · high: 1080p, sound; the model's usual one when left out",
+      ).choices(TIER_NAMES),
+    )
+    .option("--seconds <number>", "length of the clip, 4 to 10", "4")
+    .option("--seed <number>", "same seed, same frames")
+    .option("--negative-prompt <text>", "what should not be seen")
+    .option("--image <file>", "PNG, JPEG or WebP picture to animate")
+    .option("--out <file>", "MP4 to write", "clip.mp4")
+    .option("--base-url <url>", "a running front, with /v1 (FRAMEMILL_BASE_URL)")
+    .option("--api-key <key>", "key for --base-url (FRAMEMILL_API_KEY)")
+    .option("--trace <file>", "write the clip's trace, OTLP JSON lines, and print it as a tree")
+    .option("--json", "print the summary as JSON");
+}
+
+/** `models`: packages, and what is published. */
+function addModelCommands(program: Command, config: ReadConfig, bench: BenchPackage): void {
+  const models = program.command("models").description("model packages");
+  models
+    .command("list")
+    .description("packages in the models folder")
+    .option("--json", "print as JSON")
+    .action(async (options) =>
+      (await import("./commands/models.js")).listModels(options, config()),
+    );
+  models
+    .command("check")
+    .argument("[ids...]", "packages; all when left out")
+    .option("--no-canary", "run no inference")
+    .description("hashes every file, opens every graph and runs one inference")
+    .action(async (ids: string[], options) =>
+      (await import("./commands/models.js")).checkModels(ids, options, config()),
+    );
+  bench.addEvaluateCommand(models, config);
+  addFileCommands(models, config);
+  addPublishedCommands(models, config);
+}
+
+/** What changes a package in its place. */
+function addFileCommands(models: Command, config: ReadConfig): void {
+  models
+    .command("measure")
+    .argument("[ids...]", "packages; all when left out")
+    .description("measures the memory of packages and writes it into their model.json")
+    .action(async (ids: string[]) =>
+      (await import("./commands/models.js")).measureModels(ids, config()),
+    );
+  models
+    .command("externalise")
+    .argument("<ids...>", "packages")
+    .description("puts the weights of large graphs into files beside them, which load faster")
+    .action(async (ids: string[]) =>
+      (await import("./commands/models.js")).externaliseModels(ids, config()),
+    );
+  models
+    .command("fuse")
+    .argument("<ids...>", "video packages")
+    .description("makes one graph of a denoiser and its loop, for several steps a run")
+    .action(async (ids: string[]) =>
+      (await import("./commands/models.js")).fuseModels(ids, config()),
+    );
+}
+
+function addPublishedCommands(models: Command, config: ReadConfig): void {
+  packageOptions(models.command("add").argument("<folder>", "a published model"))
+    .option("--with <folders...>", "further folders to merge in, e.g. one with voices/")
+    .description("recognises a published layout, writes its model.json and runs one inference")
+    .action(async (folder: string, options) =>
+      (await import("./commands/models.js")).addModels(folder, options, config()),
+    );
+  packageOptions(
+    models.command("pull").argument("<repository[@revision]>", "of a model hub, e.g. owner/name"),
+  )
+    .option(
+      "--base-url <url>",
+      "the hub; its token is read from HUB_TOKEN",
+      "https://huggingface.co",
+    )
+    .option("--include <globs...>", "only files whose path matches one of these")
+    .description("downloads a published model, resumes where it broke off, and adds it")
+    .action(async (repository: string, options) =>
+      (await import("./commands/models.js")).pullModel(repository, options, config()),
+    );
+}
+
+function packageOptions(command: Command): Command {
+  return command
+    .option("--id <name>", "public name; made of the folder's name when left out")
+    .option("--dtype <word>", "graphs to take where there are several: fp32, fp16, q8, q4, q4f16 …")
+    .option("--licence <name>", "over what the folder says")
+    .addOption(
+      new Option("--as <modality>", "where the files of a text encoder leave it open").choices([
+        "embeddings",
+        "rerank",
+        "moderation",
+      ]),
+    )
+    .option("--shapes <json>", "fields over model.json's shapes, e.g. a classifier's labels")
+    .option("--providers <list>", "execution providers in order of preference", "cpu")
+    .option("--no-canary", "run no inference");
+}
+
+/** What the package in bench/ adds to the command line. */
+export interface BenchPackage {
+  /** `bench`, `bench-graph` and `simulate-scaling`. */
+  readonly addBenchCommands: (program: Command, config: ReadConfig) => void;
+  /** `models evaluate`. */
+  readonly addEvaluateCommand: (models: Command, config: ReadConfig) => void;
+}
+
+/** A string to the compiler, so that src does not depend on bench. */
+const BENCH: string = "#framemill/bench/index.js";
+
+/** The package of a checkout; images are without it, and there its commands say where they are. */
+async function openBenchPackage(): Promise<BenchPackage> {
+  try {
+    return await import(BENCH);
+  } catch (thrown) {
+    if (isNotFound(thrown)) return ABSENT;
+    throw thrown;
+  }
+}
+
+const ABSENT: BenchPackage = {
+  addBenchCommands(program) {
+    for (const name of ["bench", "bench-graph", "simulate-scaling"]) addAbsent(program, name);
+  },
+  addEvaluateCommand: (models) => addAbsent(models, "evaluate"),
+};
+
+function addAbsent(parent: Command, name: string): void {
+  parent
+    .command(name, { hidden: true })
+    .argument("[arguments...]")
+    .allowUnknownOption()
+    .action(() => {
+      throw new UsageError(
+        `${name} is not part of this installation: it is in the repository's bench folder, and runs from a checkout`,
+      );
+    });
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === "ERR_MODULE_NOT_FOUND";
+}
+
+/** `doctor`, and what bench/ brings. */
+function addMeasuringCommands(program: Command, config: ReadConfig, bench: BenchPackage): void {
+  program
+    .command("doctor")
+    .description(
+      "looks at ffmpeg, encoders, execution providers, models, broker, database, storage and front",
+    )
+    .option("--json", "print as JSON")
+    .action(async (options) => (await import("./commands/doctor.js")).doctor(options, config()));
+  bench.addBenchCommands(program, config);
 }

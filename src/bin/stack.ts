@@ -5,13 +5,19 @@ import { type Front, type FrontOptions, startFront } from "../front/front.js";
 import { addWebPages } from "../front/http/index.js";
 import { traceBroker } from "../queue/index.js";
 import type { Worker } from "../worker/index.js";
-import { ensureAdminKey, adminKeysOf } from "./admin-key.js";
-import { type Endpoint, readDevFile } from "./dev-file.js";
-import { createLog, type Log } from "./log.js";
-import { openParts, type Parts, runWorker } from "./parts.js";
-import { traceService } from "./tracing.js";
-import { logWarnings } from "./warnings.js";
-import { type SharedConfig, withWorkerToken } from "./worker-token.js";
+import {
+  ensureAdminKey,
+  adminKeysOf,
+  type Endpoint,
+  readDevFile,
+  type SharedConfig,
+  withWorkerToken,
+  writeDevFile,
+} from "./data-folder.js";
+import { createLog, type Log, logWarnings } from "./log.js";
+import { openParts, type Parts, runWorker, traceService } from "./parts.js";
+import { runUntilShutdown } from "./shutdown.js";
+import { startWatchdog } from "./watchdog.js";
 
 /** Front and worker in one process, with inference in its child. */
 export interface Stack {
@@ -119,4 +125,48 @@ export async function runFront(
       await tracing.close();
     },
   };
+}
+
+/** The HTTP API and the workers' gRPC endpoint until told to stop. */
+export async function serveFront(config: Config): Promise<void> {
+  const log = createLog(config, "framemill-front");
+  logWarnings(log);
+  await runUntilShutdown(async (closers, signal) => {
+    const shared = await withWorkerToken(config);
+    const parts = await openParts(shared, log);
+    closers.add(() => parts.close());
+    signal.throwIfAborted();
+    const { baseUrl, grpcPort, scalerPort, close } = await runFront(shared, parts, log);
+    closers.add(close);
+    signal.throwIfAborted();
+    closers.add(startWatchdog(config.watchdogMs, "framemill-front"));
+    log.info({ baseUrl, grpcPort, scalerPort }, "front ready");
+  });
+}
+
+/**
+ * Front and worker until told to stop; base address and key are printed and left in dev.json,
+ * which keeps the key for the next time.
+ */
+export async function serveStack(config: Config): Promise<void> {
+  await runUntilShutdown(async (closers, signal) => {
+    const stack = await startStack(config, { signal });
+    closers.add(() => stack.close());
+    closers.add(startWatchdog(config.watchdogMs, "framemill"));
+    const { baseUrl, apiKey } = stack.endpoint;
+    await writeDevFile(config.dataDir, { baseUrl, apiKey });
+    const { port, grpcPort } = stack.front;
+    const moved = [
+      ...movedPort("PORT", config.port, port),
+      ...movedPort("GRPC_PORT", config.grpcPort, grpcPort),
+      ...movedPort("WORKER_PORT", config.workerPort, stack.worker.healthPort),
+    ];
+    const lines = [`base address     ${baseUrl}`, `development key  ${apiKey}`, ...moved];
+    process.stdout.write(`${lines.join("\n")}\n`);
+  });
+}
+
+function movedPort(setting: string, wanted: number, port: number): string[] {
+  const isMoved = wanted !== 0 && wanted !== port;
+  return isMoved ? [`${setting.padEnd(17)}${port}, since ${wanted} is taken`] : [];
 }

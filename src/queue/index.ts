@@ -7,6 +7,6 @@ export type {
   Subscription,
 } from "./broker.js";
 export type { DeadLetters } from "./dead-letters.js";
-export { createMessageSigner, type MessageSigner } from "./message-signer.js";
+export { createMessageSigner } from "./message-signer.js";
 export { openBroker } from "./open-broker.js";
 export { traceBroker } from "./traced-broker.js";

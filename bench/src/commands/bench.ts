@@ -6,7 +6,7 @@ import { drawPlot, drawVerdicts } from "../plot.js";
 import { distributionCells, factsOf, rowCells, toMarkdown } from "../summary.js";
 import { closingTable, type SuiteEnd } from "../verdict.js";
 import type { Config } from "../../../src/config.js";
-import { UsageError } from "../../../src/bin/usage-error.js";
+import { UsageError } from "../../../src/bin/option-values.js";
 import type { SuiteOptions } from "./bench-options.js";
 import { ON_REQUEST, SUITES } from "./bench-suites.js";
 import { printTable } from "../../../src/bin/commands/table.js";

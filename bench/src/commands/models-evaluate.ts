@@ -14,7 +14,7 @@ import {
 } from "../../../src/runtime/packages/model-package.js";
 import { evaluatePackage } from "../evaluation/evaluate-package.js";
 import { runnerParts } from "../../../src/bin/package-runner.js";
-import { untilInterrupted } from "../../../src/bin/commands/interrupt.js";
+import { untilInterrupted } from "../../../src/bin/shutdown.js";
 import { openProgress } from "../../../src/bin/commands/progress.js";
 import { printJson, printTable } from "../../../src/bin/commands/table.js";
 

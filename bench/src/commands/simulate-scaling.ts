@@ -7,7 +7,7 @@ import { simulate, type SimulationOptions } from "../scaling/simulate.js";
 import { type ScalingSummary, seriesOf, summarise } from "../scaling/summarise.js";
 import { type Arrival, parseTrace } from "../scaling/trace.js";
 import type { Config } from "../../../src/config.js";
-import { UsageError } from "../../../src/bin/usage-error.js";
+import { UsageError } from "../../../src/bin/option-values.js";
 import { printJson, printTable } from "../../../src/bin/commands/table.js";
 
 export interface SimulateOptions {

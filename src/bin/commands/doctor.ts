@@ -25,7 +25,7 @@ import { createMessageSigner, openBroker } from "../../queue/index.js";
 import { createReporter, readTlsFiles } from "../../rpc/index.js";
 import { openArtifactStore } from "../../storage/index.js";
 import { createLog } from "../log.js";
-import { findWorkerToken } from "../worker-token.js";
+import { findWorkerToken } from "../data-folder.js";
 import { printJson, wrapText } from "./table.js";
 
 interface Finding {

@@ -1,10 +1,15 @@
-import { openAsBlob } from "node:fs";
+import { openAsBlob, createWriteStream } from "node:fs";
 import { basename, resolve } from "node:path";
+import { rm, rename } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
 import type { Config } from "../../config.js";
 import { probeMedia } from "../../media/probe.js";
-import type { Endpoint } from "../dev-file.js";
-import { type Clip, createApiClient } from "./api-client.js";
-import type { Progress } from "./progress.js";
+import { type Endpoint, findRunningFront } from "../data-folder.js";
+import { UsageError } from "../option-values.js";
+import { type Progress, openProgress } from "./progress.js";
+import { showTrace } from "./trace.js";
 
 export interface GenerateOptions {
   readonly model: string;
@@ -108,4 +113,109 @@ function describe(summary: Summary): string {
     ["cost", `$${(summary.costUsd ?? 0).toFixed(2)}`],
   ];
   return `${rows.map(([name = "", value = ""]) => `  ${name.padEnd(11)}${value}`).join("\n")}\n`;
+}
+
+interface ClipOptions extends GenerateOptions {
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  /** File for the trace. */
+  readonly trace?: string;
+}
+
+/** Makes a clip on the front that is named or running; without one it starts everything embedded. */
+export async function makeClip(
+  prompt: string,
+  options: ClipOptions,
+  config: Config,
+): Promise<void> {
+  const running = namedFront(options, config) ?? (await findRunningFront(config.dataDir));
+  const { trace, json } = options;
+  if (running !== undefined && trace !== undefined)
+    throw new Error(`--trace needs a service of its own: ${running.baseUrl} has TRACES_FILE`);
+  const progress = openProgress(running === undefined ? "start" : "queue");
+  try {
+    if (running !== undefined)
+      return await generate(running, prompt, options, { config, progress });
+    if (trace !== undefined) await rm(trace, { force: true });
+    const stack = await startOwnStack(config, trace);
+    try {
+      await generate(stack.endpoint, prompt, options, { config, progress });
+    } finally {
+      await stack.close();
+    }
+  } finally {
+    progress.close();
+  }
+  if (trace !== undefined && json !== true) await showTrace(trace, {});
+}
+
+/** Imported late: the bar stands before a second of reading code begins. */
+async function startOwnStack(config: Config, trace?: string) {
+  const { startStack } = await import("../stack.js");
+  return startStack({
+    ...config,
+    ...(trace !== undefined && { tracesFile: trace }),
+    port: 0,
+    grpcPort: 0,
+    workerPort: 0,
+    logLevel: "error",
+  });
+}
+
+function namedFront(options: ClipOptions, config: Config): Endpoint | undefined {
+  const baseUrl = options.baseUrl ?? config.framemillBaseUrl;
+  const apiKey = options.apiKey ?? config.framemillApiKey;
+  if (baseUrl === undefined) return undefined;
+  if (apiKey === undefined)
+    throw new UsageError(`a key is needed for ${baseUrl}: --api-key or FRAMEMILL_API_KEY`);
+  return { baseUrl, apiKey };
+}
+
+const clip = z.object({
+  id: z.string(),
+  status: z.enum(["queued", "in_progress", "completed", "failed"]),
+  progress: z.number(),
+  stage: z.string().nullable(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  size: z.string(),
+  seconds: z.number(),
+  queue_position: z.number().nullable(),
+  cost: z.object({ amount: z.number(), final: z.number().nullable() }),
+});
+
+const errorBody = z.object({ error: z.object({ message: z.string() }) });
+
+type Clip = z.infer<typeof clip>;
+
+/** What the command line needs of the HTTP API. Errors are the API's own sentences. */
+function createApiClient({ baseUrl, apiKey }: Endpoint) {
+  async function call(path: string, init: Omit<RequestInit, "headers"> = {}): Promise<Response> {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(baseUrl + path, { ...init, headers });
+    if (response.ok) return response;
+    const body = errorBody.safeParse(await response.json().catch(() => null));
+    throw new Error(body.data?.error.message ?? `${path} answered ${response.status}`);
+  }
+  return {
+    async create(body: FormData): Promise<Clip> {
+      const response = await call("/videos", { method: "POST", body });
+      return clip.parse(await response.json());
+    },
+    /** The clip when it has ended, or after `waitSeconds`. */
+    async retrieve(id: string, waitSeconds = 0): Promise<Clip> {
+      const response = await call(`/videos/${id}?wait=${waitSeconds}`);
+      return clip.parse(await response.json());
+    },
+    async cancel(id: string): Promise<void> {
+      await call(`/videos/${id}/cancel`, { method: "POST" });
+    },
+    /** Writes the MP4 beside the path first: a broken download leaves no half file. */
+    async download(id: string, path: string): Promise<void> {
+      const response = await call(`/videos/${id}/content`);
+      if (response.body === null) throw new Error("the content has no body");
+      const partial = `${path}.part`;
+      await pipeline(Readable.fromWeb(response.body), createWriteStream(partial));
+      await rename(partial, path);
+    },
+  };
 }

@@ -1,4 +1,6 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
+import { mkdir, rename, rm, rmdir } from "node:fs/promises";
+import { z } from "zod";
 import type { Config } from "../../config.js";
 import {
   listModelFolders,
@@ -7,9 +9,15 @@ import {
   type ModelPackage,
   verifyModelPackage,
 } from "../../runtime/packages/model-package.js";
-import { runCanary } from "../canary.js";
-import { type RunnerParts, runnerParts } from "../package-runner.js";
+import { runCanary, type RunnerParts, runnerParts, measurePackage } from "../package-runner.js";
+import { addModel, type AddModelOptions } from "../../models/add-model.js";
+import { untilInterrupted } from "../shutdown.js";
+import { updateManifest } from "../../runtime/packages/manifest-file.js";
+import { type HubRepository, parseRepository } from "../../runtime/packages/hub-repository.js";
+import { parseForm } from "../../runtime/onnx/graph-forms.js";
+import { type DownloadedModel, downloadModel } from "../../runtime/packages/model-download.js";
 import { printJson, printTable } from "./table.js";
+import { openProgress } from "./progress.js";
 
 export async function listModels(
   options: { readonly json?: boolean },
@@ -96,4 +104,175 @@ export async function tryModel(
   if (parts === undefined) return opened;
   const seconds = await runCanary(model, parts, signal);
   return `${opened}, the canary took ${seconds.toFixed(1)} s`;
+}
+
+interface AddOptions {
+  readonly id?: string;
+  readonly dtype?: string;
+  /** Further folders. */
+  readonly with?: readonly string[];
+  readonly licence?: string;
+  /** Modality of a text encoder whose files leave it open. */
+  readonly as?: string;
+  /** Execution providers, comma-separated. */
+  readonly providers?: string;
+  /** JSON object: fields over model.json's `shapes`. */
+  readonly shapes?: string;
+  /** False: no inference is run. */
+  readonly canary?: boolean;
+}
+
+/** Makes a package of a published model's folder and tries it; nothing is left of one that fails. */
+export async function addModels(
+  folder: string,
+  options: AddOptions,
+  config: Config,
+): Promise<void> {
+  await untilInterrupted("stopped; nothing was added", (signal) =>
+    addAndTry(folder, options, config, {
+      signal,
+      ...(options.with && { extra: options.with }),
+    }),
+  );
+}
+
+/** Adds the package, tries it before it is visible, and prints what was found. */
+async function addAndTry(
+  folder: string,
+  options: AddOptions,
+  config: Config,
+  further: Partial<AddModelOptions> & { readonly signal: AbortSignal },
+): Promise<ModelPackage> {
+  const { id, dtype, licence, as: modality, providers, shapes } = options;
+  const parts = options.canary === false ? undefined : runnerParts(config);
+  let found = "";
+  const model = await addModel(folder, {
+    modelsDir: config.modelsDir,
+    ...(id !== undefined && { id }),
+    ...(dtype !== undefined && { dtype }),
+    ...(licence !== undefined && { licence }),
+    ...(modality !== undefined && { modality }),
+    ...(shapes !== undefined && { shapes: parseShapes(shapes) }),
+    ...(providers !== undefined && { providers: providers.split(",") }),
+    ...further,
+    async verify(made) {
+      found = await tryModel(made, { threads: config.threads, parts, signal: further.signal });
+    },
+  });
+  const { pipeline } = model;
+  process.stdout.write(
+    `${model.id}: ${model.modality} (${pipeline}), licence ${model.licence}; ${found}\n`,
+  );
+  return model;
+}
+
+function parseShapes(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`--shapes must be a JSON object, got ${text}`, { cause });
+  }
+}
+
+/** Measures the memory of packages and writes it into their model.json. */
+export async function measureModels(ids: readonly string[], config: Config): Promise<void> {
+  const models = await chosenModels(ids, config.modelsDir);
+  await untilInterrupted("stopped; what was measured is written", async (signal) => {
+    for (const model of models) {
+      const memory = await measurePackage(model, runnerParts(config), signal);
+      await updateManifest(model.path, { memory });
+      const rows = Object.entries(memory).map(([name, bytes]) => ({
+        model: model.id,
+        case: name,
+        mebibytes: Math.round(bytes / 2 ** 20),
+      }));
+      printTable(rows);
+    }
+  });
+}
+
+/** Puts the weights of large graphs into files that are mapped; one line a package. */
+export async function externaliseModels(ids: readonly string[], config: Config): Promise<void> {
+  const { externalisePackage } = await import("../../runtime/packages/externalise-package.js");
+  for (const model of await chosenModels(ids, config.modelsDir)) {
+    await verifyModelPackage(model);
+    const roles = await externalisePackage(model);
+    await verifyModelPackage(await loadModelPackage(model.path));
+    const what =
+      roles.length === 0 ? "no graph is large enough" : `${roles.join(", ")} mapped from now on`;
+    process.stdout.write(`${model.id}: ${what}\n`);
+  }
+}
+
+/** Makes samplers of denoisers; one line a package. */
+export async function fuseModels(ids: readonly string[], config: Config): Promise<void> {
+  const { fusePackage } = await import("../../models/diffusion/fuse-package.js");
+  for (const model of await chosenModels(ids, config.modelsDir)) {
+    await verifyModelPackage(model);
+    await fusePackage(model);
+    await verifyModelPackage(await loadModelPackage(model.path));
+    process.stdout.write(`${model.id}: denoises several steps a run from now on\n`);
+  }
+}
+
+/** The named packages, or all. */
+async function chosenModels(ids: readonly string[], modelsDir: string): Promise<ModelPackage[]> {
+  const models = await listModelPackages(modelsDir);
+  const missing = ids.find((id) => !models.some((model) => model.id === id));
+  if (missing !== undefined) throw new Error(`${modelsDir} holds no model ${missing}`);
+  return models.filter(({ id }) => ids.length === 0 || ids.includes(id));
+}
+
+interface PullOptions extends AddOptions {
+  readonly baseUrl: string;
+  readonly include?: readonly string[];
+}
+
+/** Not a package until it is whole: a folder without model.json of its own is not looked at. */
+const UNFINISHED = ".pulling";
+
+/** Downloads a model of a hub and makes a package of it; a download that broke off is gone on with. */
+export async function pullModel(text: string, options: PullOptions, config: Config): Promise<void> {
+  const repository = parseRepository(text);
+  const unfinished = join(config.modelsDir, UNFINISHED);
+  const { id = repository.name.split("/").at(-1) ?? repository.name } = options;
+  await mkdir(unfinished, { recursive: true });
+  await untilInterrupted("stopped; the same command goes on from here", async (signal) => {
+    const downloaded = await download(repository, unfinished, { options, config, signal });
+    const { path, commit, folder } = downloaded;
+    const source = `pulled from ${repository.name}@${commit}`;
+    const further = { source, inPlace: true, signal };
+    const model = await addAndTry(path, { ...options, id }, config, further);
+    await rename(model.path, join(config.modelsDir, model.id));
+    await rm(folder, { recursive: true, force: true });
+  });
+  await rmdir(unfinished).catch(() => undefined);
+}
+
+interface Wishes {
+  readonly options: PullOptions;
+  readonly config: Config;
+  readonly signal: AbortSignal;
+}
+
+async function download(
+  repository: HubRepository,
+  folder: string,
+  { options, config, signal }: Wishes,
+): Promise<DownloadedModel> {
+  const { baseUrl, include, dtype } = options;
+  const progress = openProgress();
+  try {
+    return await downloadModel({
+      hub: { baseUrl, ...(config.hubToken !== undefined && { token: config.hubToken }) },
+      repository,
+      folder,
+      ...(dtype !== undefined && { form: parseForm(dtype) }),
+      ...(include && { include }),
+      signal,
+      onProgress: (bytes, of) => progress.update(of === 0 ? 0 : (bytes / of) * 100, "pulling"),
+    });
+  } finally {
+    progress.close();
+  }
 }

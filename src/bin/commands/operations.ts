@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { userInfo } from "node:os";
 import { z } from "zod";
 import type { Config } from "../../config.js";
-import { findAdminKey } from "../admin-key.js";
+import { findAdminKey, findRunningFront, findWorkerToken } from "../data-folder.js";
 import { type ActionsQuery, createKeys, openDatabase } from "../../front/ledger/index.js";
 import { projectDefaults } from "../../front/front.js";
 import {
@@ -19,8 +19,6 @@ import {
   openBroker,
 } from "../../queue/index.js";
 import { createLog } from "../log.js";
-import { findRunningFront } from "../dev-file.js";
-import { findWorkerToken } from "../worker-token.js";
 
 /**
  * Operates on the shared database where one is configured; else on the running embedded front, whose

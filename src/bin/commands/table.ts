@@ -44,3 +44,12 @@ export function printJson(value: unknown): void {
 function dim(text: string): string {
   return process.stdout.isTTY && process.stdout.hasColors() ? styleText("dim", text) : text;
 }
+
+export function formatUsd(microUsd: number): string {
+  return formatNanoUsd(Math.round(microUsd * 1_000));
+}
+
+/** Dollars of nano-dollars: six decimals, and more where there are any. */
+export function formatNanoUsd(nanoUsd: number): string {
+  return `$${(nanoUsd / 1_000_000_000).toFixed(9).replace(/0{1,3}$/, "")}`;
+}

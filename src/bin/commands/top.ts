@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { clearScreenDown, cursorTo } from "node:readline";
+import { stripVTControlCharacters } from "node:util";
 import type { Config } from "../../config.js";
 import type { FrontSummary, WorkerSummary } from "../../front/ledger/index.js";
 import type { Operations, QueueSummary } from "../../front/operations/index.js";
-import { openScreen } from "./screen.js";
-import { printJson, renderTable } from "./table.js";
+import { printJson, renderTable, printTable } from "./table.js";
 import { withOperations } from "./operations.js";
 
 interface TopOptions {
@@ -117,4 +118,88 @@ function workerRows(worker: WorkerSummary): Record<string, string | number>[] {
 function seconds(count: number): string {
   if (count >= 3_600) return `${(count / 3_600).toFixed(1)} h`;
   return count >= 100 ? `${(count / 60).toFixed(1)} min` : `${count.toFixed(1)} s`;
+}
+
+const ALTERNATE = "\u001b[?1049h\u001b[?25l";
+const BACK = "\u001b[?25h\u001b[?1049l";
+const CTRL_C = "\u0003";
+const ROWS = 24;
+const COLUMNS = 80;
+
+interface Screen {
+  /** Aborts when the user wants to leave. */
+  readonly closing: AbortSignal;
+  /** Shows text from the upper left corner, as much as there is room for. */
+  draw(text: string): void;
+  /** Gives the terminal back as it was. */
+  close(): void;
+}
+
+/** Takes the terminal for itself, until `close`. However the process ends, the terminal is given back. */
+function openScreen(): Screen {
+  const { stdin, stdout } = process;
+  const closing = new AbortController();
+  const leave = () => closing.abort();
+  const onKey = (key: string) => {
+    if (key === "q" || key === CTRL_C) leave();
+  };
+  const restore = () => stdout.write(BACK);
+  stdout.write(ALTERNATE);
+  process.once("exit", restore);
+  process.once("SIGINT", leave);
+  process.once("SIGTERM", leave);
+  if (stdin.isTTY) stdin.setRawMode(true).setEncoding("utf8").on("data", onKey);
+  return {
+    closing: closing.signal,
+    draw(text) {
+      // Some terminals say 0 for what they do not know.
+      const rows = stdout.rows > 0 ? stdout.rows : ROWS;
+      const columns = stdout.columns > 0 ? stdout.columns : COLUMNS;
+      const lines = text.split("\n").slice(0, rows);
+      cursorTo(stdout, 0, 0);
+      clearScreenDown(stdout);
+      stdout.write(lines.map((line) => fit(line, columns)).join("\r\n"));
+    },
+    close() {
+      process.off("exit", restore);
+      process.off("SIGINT", leave);
+      process.off("SIGTERM", leave);
+      if (stdin.isTTY) stdin.off("data", onKey).setRawMode(false).pause();
+      restore();
+    },
+  };
+}
+
+/** A line that is too long loses its colours with its end. */
+function fit(line: string, columns: number): string {
+  const plain = stripVTControlCharacters(line);
+  return plain.length <= columns ? line : `${plain.slice(0, Math.max(0, columns - 1))}…`;
+}
+
+export async function listWorkers(
+  { json = false }: { readonly json?: boolean },
+  config: Config,
+): Promise<void> {
+  const workers = await withOperations(config, (operations) => operations.listWorkers());
+  if (json) return printJson(workers);
+  printTable(
+    workers.map(({ workerId, state, drain, device, slots, memoryBytes, models, jobs }) => ({
+      worker: workerId,
+      state: drain ? "draining" : state,
+      device,
+      jobs: `${jobs.length} of ${slots}`,
+      holds: jobs.map(({ id, progress }) => `${id} ${progress}%`).join(" "),
+      "memory MiB": Math.round(memoryBytes / MEBIBYTE),
+      models: models.length,
+    })),
+  );
+}
+
+export async function drainWorker(
+  id: string,
+  { undo = false }: { readonly undo?: boolean },
+  config: Config,
+): Promise<void> {
+  await withOperations(config, (operations) => operations.drainWorker(id, !undo));
+  process.stdout.write(undo ? `${id} may take jobs\n` : `${id} takes no more jobs\n`);
 }

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { runCanary } from "#framemill/bin/canary.js";
-import { runnerParts } from "#framemill/bin/package-runner.js";
+import { runCanary, runnerParts } from "#framemill/bin/package-runner.js";
 import { loadConfig } from "#framemill/config.js";
 import { checkGraphs, openEachGraph } from "#framemill/runtime/packages/package-check.js";
 import { addedModel } from "../../support/added-model.js";

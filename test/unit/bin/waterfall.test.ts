@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { drawWaterfall } from "#framemill/bin/commands/waterfall.js";
+import { drawWaterfall } from "#framemill/bin/commands/trace.js";
 
 test("a waterfall keeps rows of one name apart, each as long as it took", () => {
   const row = (from: number, to: number) => ({ what: "a<b>", group: "front", from, to });

@@ -6,9 +6,9 @@ import {
   type UsageQuery,
   type UsageSummary,
 } from "../../front/operations/index.js";
-import { formatNanoUsd } from "./money.js";
+import type { ActionsQuery, RecordedAction } from "../../front/ledger/index.js";
+import { formatNanoUsd, printJson, printTable } from "./table.js";
 import { withOperations } from "./operations.js";
-import { printJson, printTable } from "./table.js";
 
 interface UsageOptions extends UsageQuery {
   /** Invoices of a month, in the place of usage. */
@@ -40,11 +40,11 @@ export async function listUsage(
 
 function printUsage(usage: readonly UsageSummary[]): void {
   const total = usage.reduce((sum, { chargedNanoUsd }) => sum + chargedNanoUsd, 0);
-  printTable(usage.map(toRow), "nothing was charged");
+  printTable(usage.map(usageRow), "nothing was charged");
   if (usage.length > 1) process.stdout.write(`\ntogether ${formatNanoUsd(total)}\n`);
 }
 
-function toRow(usage: UsageSummary): Record<string, string | number> {
+function usageRow(usage: UsageSummary): Record<string, string | number> {
   const { day, project, projectId, keyId, key, model, tier } = usage;
   const units = Object.entries(usage.units).map(([unit, count]) => `${round(count)} ${unit}`);
   return {
@@ -77,4 +77,26 @@ function printInvoices({ month, isClosed, invoices, amountCents }: MonthlyInvoic
 
 function round(count: number): number {
   return Number(count.toFixed(3));
+}
+
+export async function listAudit(
+  { json = false, ...query }: ActionsQuery & { readonly json?: boolean },
+  config: Config,
+): Promise<void> {
+  const actions = await withOperations(config, (operations) => operations.listActions(query));
+  if (json) printJson(actions);
+  else printTable(actions.map(actionRow), "nothing was changed");
+}
+
+function actionRow({ at, actor, address, action, target, detail, outcome }: RecordedAction) {
+  const more = Object.entries(detail).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return {
+    at,
+    actor,
+    from: address ?? "",
+    action,
+    target: target ?? "",
+    detail: more.join(" "),
+    outcome,
+  };
 }

@@ -3,6 +3,8 @@ import { chmod, link, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { makePrivateFolder } from "../storage/index.js";
+import type { Config } from "../config.js";
+import type { AdminKey } from "../front/operations/index.js";
 
 const devFile = z.object({ baseUrl: z.string(), apiKey: z.string() });
 
@@ -64,4 +66,60 @@ async function writeSecret(path: string, text: string): Promise<void> {
 
 function devPath(dataDir: string): string {
   return join(dataDir, "dev.json");
+}
+
+/** ADMIN_KEY and those of ADMIN_KEYS, by name. */
+export function adminKeysOf({
+  adminKey,
+  adminKeys = "",
+}: Pick<Config, "adminKey" | "adminKeys">): AdminKey[] {
+  const named = adminKeys.split(",").filter(Boolean);
+  return [
+    ...(adminKey === undefined ? [] : [{ name: "admin", key: adminKey }]),
+    ...named.map((pair) => {
+      const at = pair.indexOf("=");
+      return { name: pair.slice(0, at), key: pair.slice(at + 1) };
+    }),
+  ];
+}
+
+type AdminConfig = Pick<Config, "adminKey" | "dataDir">;
+
+/** The key of the admin routes: ADMIN_KEY, or the one an embedded front left in its data folder. */
+export async function findAdminKey({
+  adminKey,
+  dataDir,
+}: AdminConfig): Promise<string | undefined> {
+  if (adminKey !== undefined) return adminKey;
+  return readFile(keyPath(dataDir), "utf8").catch(() => undefined);
+}
+
+/** As `findAdminKey`, and makes one where there is none. */
+export async function ensureAdminKey(config: AdminConfig): Promise<string> {
+  return config.adminKey ?? (await ensureSecret(keyPath(config.dataDir)));
+}
+
+function keyPath(dataDir: string): string {
+  return join(dataDir, "admin.key");
+}
+
+/** A configuration whose worker token is known. */
+export type SharedConfig = Config & { readonly workerToken: string };
+
+/**
+ * WORKER_TOKEN, or the one in the data folder, which the first of a machine's processes makes:
+ * front and worker that share the folder need not be told.
+ */
+export async function withWorkerToken(config: Config): Promise<SharedConfig> {
+  const workerToken = config.workerToken ?? (await ensureSecret(tokenPath(config)));
+  return { ...config, workerToken };
+}
+
+/** As `withWorkerToken`, and makes none: undefined where there is none. */
+export async function findWorkerToken(config: Config): Promise<string | undefined> {
+  return config.workerToken ?? (await readFile(tokenPath(config), "utf8").catch(() => undefined));
+}
+
+function tokenPath({ dataDir }: Config): string {
+  return join(dataDir, "worker.token");
 }

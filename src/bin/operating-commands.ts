@@ -1,6 +1,14 @@
 import { type Command, Option } from "commander";
-import { parseAmount, parseGroups, parseMonth, parsePage, parseTime } from "./numbers.js";
-import type { ReadConfig } from "./read-config.js";
+import {
+  parseAmount,
+  parseGroups,
+  parseMonth,
+  parsePage,
+  parseTime,
+  parseCount,
+  parseDollars,
+  type ReadConfig,
+} from "./option-values.js";
 
 /** `jobs`, `usage`, `audit`, `top`, `trace` and `workers`: what a running service does. */
 export function addOperatingCommands(program: Command, config: ReadConfig): void {
@@ -23,7 +31,9 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     )
     .addOption(new Option("--csv", "print as comma-separated values").conflicts("json"))
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("../commands/usage.js")).listUsage(options, config()));
+    .action(async (options) =>
+      (await import("./commands/reports.js")).listUsage(options, config()),
+    );
   program
     .command("audit")
     .description("what was changed by admin keys and the command line, newest first")
@@ -31,14 +41,16 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     .option("--since <time>", "a date, a time, or e.g. 24h or 7d ago", parseTime)
     .option("--actor <name>", "of one admin key, or cli:USER")
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("../commands/audit.js")).listAudit(options, config()));
+    .action(async (options) =>
+      (await import("./commands/reports.js")).listAudit(options, config()),
+    );
   program
     .command("top")
     .description("queues, workers, waits and failures, live; q or Ctrl-C ends it")
     .option("--once", "one look as plain text, as also where the output is no terminal")
     .option("--every <seconds>", "between two looks", parseAmount, 1)
     .option("--json", "one look as JSON")
-    .action(async (options) => (await import("../commands/top.js")).top(options, config()));
+    .action(async (options) => (await import("./commands/top.js")).top(options, config()));
   program
     .command("trace")
     .argument("<file>", "OTLP JSON lines, as TRACES_FILE and --trace write them")
@@ -47,23 +59,21 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     .option("--json", "print as JSON")
     .description("prints one trace as a tree: every hop with its process, start and length")
     .action(async (file: string, options) =>
-      (await import("../commands/trace.js")).showTrace(file, options),
+      (await import("./commands/trace.js")).showTrace(file, options),
     );
   const workers = program.command("workers").description("workers that announce themselves");
   workers
     .command("list")
     .description("what they compute on, and what they hold")
     .option("--json", "print as JSON")
-    .action(async (options) =>
-      (await import("../commands/workers.js")).listWorkers(options, config()),
-    );
+    .action(async (options) => (await import("./commands/top.js")).listWorkers(options, config()));
   workers
     .command("drain")
     .argument("<id>", "as workers list prints it")
     .option("--undo", "let it take jobs again")
     .description("lets a worker finish its jobs and take no more, also when it starts again")
     .action(async (id: string, options) =>
-      (await import("../commands/workers.js")).drainWorker(id, options, config()),
+      (await import("./commands/top.js")).drainWorker(id, options, config()),
     );
 }
 
@@ -87,14 +97,14 @@ function addJobCommands(program: Command, config: ReadConfig): void {
     .option("--project <name>", "id or name")
     .option("--since <time>", "accepted since: a date, a time, or e.g. 24h or 7d ago", parseTime)
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("../commands/jobs.js")).listJobs(options, config()));
+    .action(async (options) => (await import("./commands/jobs.js")).listJobs(options, config()));
   jobs
     .command("show")
     .argument("<id>", "as jobs list prints it")
     .description("one job with every attempt, its price and why it failed")
     .option("--json", "print as JSON")
     .action(async (id: string, options) =>
-      (await import("../commands/jobs.js")).showJob(id, options, config()),
+      (await import("./commands/jobs.js")).showJob(id, options, config()),
     );
   jobs
     .command("cancel")
@@ -102,7 +112,7 @@ function addJobCommands(program: Command, config: ReadConfig): void {
     .description("ends jobs: what no caller was sent costs nothing; a worker stops within 5 s")
     .option("--json", "print as JSON")
     .action(async (ids: string[], options) =>
-      (await import("../commands/jobs.js")).cancelJobs(ids, options, config()),
+      (await import("./commands/jobs.js")).cancelJobs(ids, options, config()),
     );
   jobs
     .command("retry")
@@ -110,7 +120,7 @@ function addJobCommands(program: Command, config: ReadConfig): void {
     .description("accepts their requests again, each as a new job at the old one's price")
     .option("--json", "print as JSON")
     .action(async (ids: string[], options) =>
-      (await import("../commands/jobs.js")).retryJobs(ids, options, config()),
+      (await import("./commands/jobs.js")).retryJobs(ids, options, config()),
     );
   jobs
     .command("dead-letters")
@@ -119,7 +129,67 @@ function addJobCommands(program: Command, config: ReadConfig): void {
     .option("--replay <ids...>", "puts these back into their queues")
     .option("--drop <ids...>", "forgets these")
     .option("--json", "print as JSON")
+    .action(async (options) => (await import("./commands/jobs.js")).deadLetters(options, config()));
+}
+
+/** `keys` and `projects`. */
+export function addTenantCommands(program: Command, config: ReadConfig): void {
+  const keys = program.command("keys").description("API keys of projects");
+  keys
+    .command("create")
+    .description("makes a key and prints it, once")
+    .option("--project <name>", "project that pays; made when there is none", "default")
+    .option("--name <text>", "what the key is for", "cli")
+    .option("--json", "print as JSON")
     .action(async (options) =>
-      (await import("../commands/dead-letters.js")).deadLetters(options, config()),
+      (await import("./commands/tenants.js")).createKey(options, config()),
+    );
+  keys
+    .command("list")
+    .description("keys without their secrets")
+    .option("--json", "print as JSON")
+    .action(async (options) => (await import("./commands/tenants.js")).listKeys(options, config()));
+  keys
+    .command("revoke")
+    .argument("<id>", "key_…")
+    .description("a revoked key answers 401 from now on")
+    .action(async (id: string) => (await import("./commands/tenants.js")).revokeKey(id, config()));
+
+  const projects = program.command("projects").description("projects, their limits and secrets");
+  projects
+    .command("list")
+    .description("projects with their limits")
+    .option("--json", "print as JSON")
+    .action(async (options) =>
+      (await import("./commands/tenants.js")).listProjects(options, config()),
+    );
+  projects
+    .command("set")
+    .argument("<name>", "made when there is none")
+    .description("limits of a project; what is left out stays")
+    .option("--requests-per-minute <count>", "requests a minute", parseCount)
+    .option("--tokens-per-minute <count>", "tokens a minute", parseCount)
+    .option("--monthly-limit <dollars>", "spending a month in dollars, or none", parseDollars)
+    .option("--weight <number>", "share of the workers beside projects of weight 1", parseAmount)
+    .action(async (name: string, options) =>
+      (await import("./commands/tenants.js")).setProject(name, options, config()),
+    );
+  projects
+    .command("erase")
+    .argument("<project>", "id, or a name that only it has")
+    .option("--yes", "do not ask")
+    .option("--wait", "until nothing is left of it")
+    .option("--json", "print as JSON")
+    .description("removes a project's prompts, outputs, files, keys and name; keeps its charges")
+    .action(async (project: string, options) =>
+      (await import("./commands/tenants.js")).eraseProject(project, options, config()),
+    );
+  projects
+    .command("webhook-secret")
+    .argument("<name>", "made when there is none")
+    .option("--renew", "make another one: what the old one signs is no longer believed")
+    .description("prints the secret that signs the project's webhooks")
+    .action(async (name: string, options) =>
+      (await import("./commands/tenants.js")).printWebhookSecret(name, options, config()),
     );
 }

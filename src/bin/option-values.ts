@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
-import { readMoment, readMonth } from "../../core/moments.js";
-import { readGroups, USAGE_GROUPS, type UsageGroup } from "../../core/usage.js";
+import type { Config } from "../config.js";
+import { readMoment, readMonth } from "../core/moments.js";
+import { readGroups, USAGE_GROUPS, type UsageGroup } from "../core/usage.js";
 
 export function parseCount(text: string): number {
   const count = Number(text);
@@ -56,3 +57,11 @@ export function parseGroups(text: string): readonly UsageGroup[] {
   if (groups !== undefined) return groups;
   throw new InvalidArgumentError(`must be some of ${USAGE_GROUPS.join(",")}, got ${text}`);
 }
+
+/** The command was given what it does not take: exit code 2. The message says what, the value and the limit. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** The environment, with the global options and these over it. */
+export type ReadConfig = (overrides?: Partial<Config>) => Config;
