@@ -33,22 +33,10 @@ const FAILURES = {
   invalid_api_key: { ...invalid, http: 401 },
   context_length_exceeded: invalid,
   model_not_found: notFound,
-  video_not_found: notFound,
-  music_not_found: notFound,
-  response_not_found: notFound,
   not_found: notFound,
   method_not_allowed: { ...notFound, http: 405 },
   request_timeout: { ...invalid, http: 408 },
-  video_not_ready: conflict,
-  video_failed: conflict,
-  music_not_ready: conflict,
-  response_not_ready: conflict,
-  music_failed: conflict,
-  response_failed: conflict,
   idempotency_conflict: conflict,
-  video_expired: { ...conflict, http: 410 },
-  music_expired: { ...conflict, http: 410 },
-  response_expired: { ...conflict, http: 410 },
   payload_too_large: { ...invalid, http: 413 },
   unsupported_media_type: { ...invalid, http: 415 },
   range_not_satisfiable: { ...invalid, http: 416 },
@@ -70,7 +58,36 @@ const FAILURES = {
   service_unavailable: unavailable,
 } as const satisfies Record<string, Failure>;
 
-export type FailureCode = keyof typeof FAILURES;
+/** How any object that is polled or stored can be out of reach, as the end of `<object>_not_ready` and the like. */
+const RESOURCE_FAILURES = {
+  not_found: notFound,
+  not_ready: conflict,
+  failed: conflict,
+  expired: { ...conflict, http: 410 },
+} as const satisfies Record<ResourceSuffix, Failure>;
+
+const RESOURCE_SUFFIXES = ["not_found", "not_ready", "failed", "expired"] as const;
+type ResourceSuffix = (typeof RESOURCE_SUFFIXES)[number];
+
+export type FailureCode = keyof typeof FAILURES | `${string}_${ResourceSuffix}`;
+
+/** `object` as the modality's endpoint names it. */
+export function resourceCode(object: string, suffix: ResourceSuffix): FailureCode {
+  return `${object}_${suffix}`;
+}
+
+function isNamed(code: string): code is keyof typeof FAILURES {
+  return Object.hasOwn(FAILURES, code);
+}
+
+function suffixOf(code: string): ResourceSuffix | undefined {
+  return RESOURCE_SUFFIXES.find((suffix) => code.endsWith(`_${suffix}`));
+}
+
+function failureOf(code: FailureCode): Failure {
+  if (isNamed(code)) return FAILURES[code];
+  return RESOURCE_FAILURES[suffixOf(code) ?? "failed"];
+}
 
 export interface JobErrorOptions extends ErrorOptions {
   /** The request field at fault, in the caller's spelling, e.g. `seconds`. */
@@ -97,20 +114,20 @@ export class JobError extends Error {
   }
 
   get httpStatus(): number {
-    return FAILURES[this.code].http;
+    return failureOf(this.code).http;
   }
 
   get type(): Failure["type"] {
-    return FAILURES[this.code].type;
+    return failureOf(this.code).type;
   }
 
   get disposition(): Disposition {
-    return FAILURES[this.code].disposition;
+    return failureOf(this.code).disposition;
   }
 }
 
 export function isFailureCode(code: string): code is FailureCode {
-  return Object.hasOwn(FAILURES, code);
+  return isNamed(code) || suffixOf(code) !== undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type FailureCode, isFailureCode, isOutage, JobError } from "../../core/errors.js";
+import { type FailureCode, isOutage, JobError } from "../../core/errors.js";
 import type { JobFailure } from "../../core/job.js";
 
 /** The one body of every failure. */
@@ -81,15 +81,6 @@ export async function withOutages<Result>(work: Promise<Result>): Promise<Result
     const error = toRequestError(thrown);
     throw error.code === "service_unavailable" ? error : thrown;
   });
-}
-
-/** `video_not_ready` and the like, where the table of failures has the row. */
-export function resourceCode(
-  object: string,
-  suffix: "not_found" | "not_ready" | "failed" | "expired",
-): FailureCode {
-  const code = `${object}_${suffix}`;
-  return isFailureCode(code) ? code : "not_found";
 }
 
 /** Clients retry 409 and 429 by themselves; here another attempt cannot help. */

@@ -1,6 +1,6 @@
 export { LongJson, MAX_BODY_BYTES } from "./bodies.js";
 export { chooseRange, type RangeChoice } from "./byte-range.js";
-export { renderError, resourceCode, shownFailure, toRequestError, withOutages } from "./errors.js";
+export { renderError, shownFailure, toRequestError, withOutages } from "./errors.js";
 export { limitFailures } from "./failed-keys.js";
 export { createFileLinks, type FileLinks, LINK_SECONDS } from "./file-links.js";
 export { createReadiness, PARTS, type PartStates, watchParts } from "./health.js";

@@ -1,10 +1,10 @@
 import { extname } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Artifact } from "../../core/artifact.js";
-import { JobError } from "../../core/errors.js";
+import { JobError, resourceCode } from "../../core/errors.js";
 import type { Endpoint } from "../../core/modality.js";
 import type { ArtifactStore, ByteRange } from "../../storage/index.js";
-import { chooseRange, type RangeChoice, resourceCode, toRequestError } from "../http/index.js";
+import { chooseRange, type RangeChoice, toRequestError } from "../http/index.js";
 import { getArtifact } from "./job-output.js";
 import type { JobRecord } from "../ledger/index.js";
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { EVENT_STREAM } from "../../core/answer.js";
-import { JobError } from "../../core/errors.js";
+import { JobError, resourceCode } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
 import type { Modality, ModelInfo } from "../../core/modality.js";
 import type { ArtifactStore } from "../../storage/index.js";
@@ -29,7 +29,6 @@ import {
   renderModel,
   renderModels,
   renderPage,
-  resourceCode,
   type WatchLimit,
 } from "../http/index.js";
 import type { Estimates } from "./estimates.js";
