@@ -10,6 +10,13 @@ export type Chunk<Value = unknown> = Counted &
     | { readonly type: "bytes"; readonly bytes: Uint8Array }
   );
 
+/** Bytes of a piece; of JSON, as it is written. */
+export function sizeOfChunk(chunk: Chunk): number {
+  return chunk.type === "bytes"
+    ? chunk.bytes.byteLength
+    : Buffer.byteLength(JSON.stringify(chunk.value) ?? "");
+}
+
 export interface Counted {
   /**
    * Units of the answer up to and with this piece: what its caller pays who hangs up after it. As with

@@ -1,5 +1,5 @@
 import type { ClientDuplexStream } from "@grpc/grpc-js";
-import type { Chunk } from "../core/events.js";
+import { type Chunk, sizeOfChunk } from "../core/events.js";
 import type { LeaseRef, ProgressReport } from "../core/reports.js";
 import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse__Output } from "./gen/framemill/v1/ReportResponse.js";
@@ -188,7 +188,7 @@ function merge(older: ProgressReport | null, newer: ProgressReport): ProgressRep
 function cutChunks(chunks: readonly Chunk[]): [first: readonly Chunk[], rest: readonly Chunk[]] {
   let room = MAX_CHUNKS_BYTES;
   for (const [index, chunk] of chunks.entries()) {
-    const size = sizeOf(chunk);
+    const size = sizeOfChunk(chunk);
     if (size <= room) {
       room -= size;
       continue;
@@ -209,10 +209,4 @@ function cutChunks(chunks: readonly Chunk[]): [first: readonly Chunk[], rest: re
         ];
   }
   return [chunks, []];
-}
-
-function sizeOf(chunk: Chunk): number {
-  return chunk.type === "bytes"
-    ? chunk.bytes.byteLength
-    : Buffer.byteLength(JSON.stringify(chunk.value) ?? "");
 }

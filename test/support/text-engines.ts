@@ -1,7 +1,7 @@
 import { addModel } from "#framemill/models/add-model.js";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { openTextEngine, type TextEngine } from "#framemill/models/decoder/open.js";
-import type { StepRun } from "#framemill/models/decoder/request/request.js";
+import type { GraphRun } from "#framemill/core/modality.js";
 import { writeGroupedAttentionGraph } from "./grouped-attention-graph.js";
 import { createModelFolders, type ModelFiles } from "./model-folders.js";
 import { BYTES, PIECES } from "./tiny-decoder.js";
@@ -38,7 +38,7 @@ export const GROUPED: ModelFiles = {
 export function createTextEngines() {
   const folders = createModelFolders();
   const engines: TextEngine[] = [];
-  const runs: StepRun[] = [];
+  const runs: GraphRun[] = [];
   let added = 0;
   return {
     /** Runs of all graphs so far. */
@@ -50,7 +50,7 @@ export function createTextEngines() {
     },
     /** `promptCacheBytes`: what is remembered of prompts; nothing where absent. */
     async open(model: ModelPackage, promptCacheBytes = 0): Promise<TextEngine> {
-      const onRun = (run: StepRun) => runs.push(run);
+      const onRun = (run: GraphRun) => runs.push(run);
       const engine = await openTextEngine(model, { threads: 1, promptCacheBytes, onRun });
       engines.push(engine);
       return engine;

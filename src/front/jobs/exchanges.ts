@@ -1,5 +1,5 @@
 import { JobError } from "../../core/errors.js";
-import type { Chunk } from "../../core/events.js";
+import { type Chunk, sizeOfChunk } from "../../core/events.js";
 import type { HeartbeatResult, LeaseRef, ProgressReport } from "../../core/reports.js";
 import type { Units } from "../../core/usage.js";
 import type { AnsweredJob } from "../ledger/index.js";
@@ -117,7 +117,7 @@ class ChunkQueue implements AsyncIterable<Chunk> {
     if (token > this.#token && !this.#ended) this.#begin(token);
     if (this.#ended) return { outcome: "held", cancel: true };
     for (const chunk of chunks) {
-      const byteLength = sizeOf(chunk);
+      const byteLength = sizeOfChunk(chunk);
       this.#unread.push({ chunk, byteLength });
       this.#unreadBytes += byteLength;
     }
@@ -179,9 +179,4 @@ class ChunkQueue implements AsyncIterable<Chunk> {
     this.#unread = [];
     this.#unreadBytes = 0;
   }
-}
-
-function sizeOf(chunk: Chunk): number {
-  if (chunk.type === "bytes") return chunk.bytes.byteLength;
-  return Buffer.byteLength(JSON.stringify(chunk.value) ?? "");
 }

@@ -1,4 +1,5 @@
 import { type JobError, toJobError } from "../../core/errors.js";
+import { toFailure } from "../../core/job.js";
 import type { Choice } from "./choice.js";
 import { toRunError } from "../../runtime/ort/run-error.js";
 import { type Generation, usageOf } from "./generation.js";
@@ -235,6 +236,5 @@ function toItem(
   { events, failure }: { readonly events: readonly TextEvent[]; readonly failure?: JobError },
 ): StepItem {
   if (failure === undefined) return { id, events };
-  const { code, message, param } = failure;
-  return { id, failure: { code, message, ...(param !== null && { param }) } };
+  return { id, failure: toFailure(failure) };
 }

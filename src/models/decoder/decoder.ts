@@ -1,10 +1,10 @@
 import { unixMs } from "../../core/clock.js";
 import type { Feed, Graphs } from "../../runtime/ort/graphs.js";
-import type { Tensor, TensorType } from "../../runtime/tensors/tensor.js";
+import { elementCount, type Tensor, type TensorType } from "../../runtime/tensors/tensor.js";
 import type { DecoderLayout, IndexInput } from "./decoder-layout.js";
 import { keptName, type KvCache } from "./kv-cache.js";
 import type { Alignment } from "./request/request.js";
-import type { StepRun } from "./request/request.js";
+import type { GraphRun } from "../../core/modality.js";
 
 /** Tokens to add to a cache: `width` for each of its rows, row after row. */
 export interface DecoderInput {
@@ -40,7 +40,7 @@ export interface DecoderSetup {
   readonly graphs: Graphs;
   readonly layout: DecoderLayout;
   readonly firstPosition: number;
-  readonly onRun: (run: StepRun) => void;
+  readonly onRun: (run: GraphRun) => void;
 }
 
 export function createDecoder({ graphs, layout, firstPosition, onRun }: DecoderSetup): Decoder {
@@ -135,7 +135,7 @@ function indexFill(input: IndexInput | undefined, fill: Fill) {
   return (feeds: Feeds, step: DecoderInput) => {
     store.reserve((step.cache.span + step.width) * step.cache.lengths.length * PLANES);
     const dims = fill(store, step);
-    if (input.rank === 3) store.repeat(sizeOf(dims), PLANES - 1);
+    if (input.rank === 3) store.repeat(elementCount(dims), PLANES - 1);
     feeds[input.name] = store.tensor(input.rank === 3 ? [PLANES, ...dims] : dims);
   };
 }
@@ -167,15 +167,11 @@ function createIndexStore(type: TensorType) {
     },
     /** Other types are cast by `Graphs.run`. */
     tensor(dims: readonly number[]): Tensor {
-      const size = sizeOf(dims);
+      const size = elementCount(dims);
       if (isNarrow) return { type: "int32", data: narrow.subarray(0, size), dims };
       return { type: "int64", data: wide.subarray(0, size), dims };
     },
   };
-}
-
-function sizeOf(dims: readonly number[]): number {
-  return dims.reduce((product, dim) => product * dim, 1);
 }
 
 function fillTokens(array: IndexArray, { cache, tokens, width }: DecoderInput): number[] {

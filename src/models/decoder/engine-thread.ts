@@ -2,19 +2,15 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { toJobError } from "../../core/errors.js";
+import { toFailure } from "../../core/job.js";
+import type { GraphRun } from "../../core/modality.js";
 import { openTextBatch, type OpenBatch } from "./open-batch.js";
-import type {
-  EngineReply,
-  EngineRequest,
-  EngineSetup,
-  StepItem,
-  StepRun,
-} from "./request/request.js";
+import type { EngineReply, EngineRequest, EngineSetup, StepItem } from "./request/request.js";
 
 const port = parentPort;
 if (port === null) throw new Error("engine-thread.js runs inside a worker thread only");
 
-let runs: StepRun[] = [];
+let runs: GraphRun[] = [];
 const inbox: EngineRequest[] = [];
 /** Time that newcomers take at most between two steps of those that are there. */
 const ADMISSION_MS = 20;
@@ -97,13 +93,8 @@ async function add(
   try {
     opened.batch.add(await opened.createGeneration(id, job));
   } catch (thrown) {
-    tell([toFailure(id, thrown)]);
+    tell([{ id, failure: toFailure(toJobError(thrown)) }]);
   }
-}
-
-function toFailure(id: number, thrown: unknown): StepItem {
-  const { code, message, param } = toJobError(thrown);
-  return { id, failure: { code, message, ...(param !== null && { param }) } };
 }
 
 async function step(opened: OpenBatch): Promise<void> {

@@ -1,5 +1,10 @@
 import type { Graphs } from "../../runtime/ort/graphs.js";
-import type { Tensor, TensorData, TensorType } from "../../runtime/tensors/tensor.js";
+import {
+  elementCount,
+  type Tensor,
+  type TensorData,
+  type TensorType,
+} from "../../runtime/tensors/tensor.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Alignment } from "./request/request.js";
 
@@ -40,7 +45,7 @@ export function putCache(
   const cache = { id: nextId(), lengths, span: Math.max(0, ...lengths) };
   for (const tensor of tensors) {
     const dims = dimsOf(tensor, lengths.length, cache.span);
-    const target = { type: tensor.type, data: allocate(tensor.type, sizeOf(dims)), dims };
+    const target = { type: tensor.type, data: allocate(tensor.type, elementCount(dims)), dims };
     fill?.(tensor, target);
     graphs.put(keptName(cache, tensor), target);
   }
@@ -83,7 +88,7 @@ export async function mergeRows(
   const merged = { id: nextId(), lengths, span: Math.max(0, ...lengths) };
   for (const tensor of tensors) {
     const dims = dimsOf(tensor, rows.length, merged.span);
-    const target = { type: tensor.type, data: allocate(tensor.type, sizeOf(dims)), dims };
+    const target = { type: tensor.type, data: allocate(tensor.type, elementCount(dims)), dims };
     for (const [index, { cache, row }] of rows.entries()) {
       const source = await graphs.kept(keptName(cache, tensor));
       const length = lengths[index] ?? 0;
@@ -128,15 +133,15 @@ interface RowPlace {
 export function rowRuns({ data, dims }: Tensor, { tensor, row, alignment, length }: RowPlace) {
   const { batchAxis, lengthAxis } = tensor;
   const tokensAxis = lengthAxis ?? dims.length;
-  const middle = sizeOf(dims.slice(batchAxis + 1, tokensAxis));
-  const inner = sizeOf(dims.slice(tokensAxis + 1));
+  const middle = elementCount(dims.slice(batchAxis + 1, tokensAxis));
+  const inner = elementCount(dims.slice(tokensAxis + 1));
   const span = dims[tokensAxis] ?? 1;
   const tokens = lengthAxis === null ? 1 : length;
   const skip = alignment === "end" ? span - tokens : 0;
   const unit = inner * data.BYTES_PER_ELEMENT;
   const rows = dims[batchAxis] ?? 1;
   return {
-    count: sizeOf(dims.slice(0, batchAxis)) * middle,
+    count: elementCount(dims.slice(0, batchAxis)) * middle,
     byteLength: tokens * unit,
     start(run: number): number {
       const part = run % middle;
@@ -156,10 +161,6 @@ function dimsOf({ dims }: CacheTensor, rows: number, span: number): number[] {
     if (dim === "batch") return rows;
     return dim === "length" ? span : dim;
   });
-}
-
-function sizeOf(dims: readonly number[]): number {
-  return dims.reduce((product, dim) => product * dim, 1);
 }
 
 function allocate(type: TensorType, length: number): TensorData {

@@ -1,3 +1,4 @@
+import type { GraphRun } from "../../core/modality.js";
 import { openGraphs } from "../../runtime/ort/graphs.js";
 import { threadsFor } from "../../runtime/packages/graph-threads.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
@@ -9,7 +10,7 @@ import { type DecoderConfig, readDecoderConfig } from "./decoder-config.js";
 import { cacheBeginnings, readDecoderLayout } from "./decoder-layout.js";
 import { createGeneration, type Generation } from "./generation.js";
 import { closeCache, openCache } from "./kv-cache.js";
-import type { EngineSetup, StepRun, TextJob, TextModelInfo } from "./request/request.js";
+import type { EngineSetup, TextJob, TextModelInfo } from "./request/request.js";
 import { TokenSampler } from "../sampling/token-sampler.js";
 import type { MaskFactory } from "./request/token-mask.js";
 
@@ -25,7 +26,7 @@ export interface OpenBatch {
 /** Opens a package's decoder and tokenizer. Throws a sentence that names what cannot be used. */
 export async function openTextBatch(
   setup: EngineSetup,
-  onRun: (run: StepRun) => void,
+  onRun: (run: GraphRun) => void,
 ): Promise<OpenBatch> {
   const { model, threads } = setup;
   const tokenizer = await loadTextTokenizer(tokenizerFiles(model));

@@ -1,14 +1,19 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { JobError } from "../../core/errors.js";
 import { EventQueue } from "../../core/async/event-queue.js";
+import { fromFailure } from "../../core/job.js";
+import type { GraphRun } from "../../core/modality.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import {
+  createThreadClient,
+  firstReply,
+  type ThreadClient,
+  threadInfo,
+} from "../../runtime/ort/thread-client.js";
 import type {
   EngineReply,
   EngineRequest,
   EngineSetup,
   StepItem,
-  StepRun,
   TextEvent,
   TextJob,
   TextModelInfo,
@@ -22,7 +27,7 @@ export interface TextEngineOptions {
   /** Most bytes of prompts that are remembered for later ones; none where absent. */
   readonly promptCacheBytes?: number | undefined;
   /** Told of every run of the graph, for measurements. */
-  readonly onRun?: ((run: StepRun) => void) | undefined;
+  readonly onRun?: ((run: GraphRun) => void) | undefined;
 }
 
 /** A chat model in a thread of its own that continues many requests in one run of its graph. */
@@ -48,88 +53,56 @@ export async function openTextEngine(
     ...(maxCacheBytes !== undefined && { maxCacheBytes }),
   };
   const thread = new Worker(new URL("./engine-thread.js", import.meta.url), { workerData });
-  const first = await firstReply(thread);
-  if (first.type === "ready") return serveThread(thread, first.info, onRun);
-  await thread.terminate();
-  throw new Error(first.type === "open-failed" ? first.message : "unexpected reply");
+  const info = await threadInfo(thread, firstReply<TextModelInfo>(thread, NAME));
+  return serveThread(thread, info, onRun);
 }
 
-function firstReply(thread: Worker): Promise<EngineReply> {
-  return new Promise((resolve, reject) => {
-    thread.once("message", resolve);
-    thread.once("error", reject);
-    thread.once("exit", () => reject(new Error("the text engine ended before it was open")));
-  });
-}
+const NAME = "the text engine";
 
-type Pending = Map<number, EventQueue<TextEvent>>;
+type Client = ThreadClient<EngineRequest, EventQueue<TextEvent>>;
 
 function serveThread(
   thread: Worker,
   info: TextModelInfo,
-  onRun: (run: StepRun) => void,
+  onRun: (run: GraphRun) => void,
 ): TextEngine {
-  const pending: Pending = new Map();
-  let failure: JobError | undefined;
-  let lastId = 0;
-  const send = (request: EngineRequest) => thread.postMessage(request);
-  const failAll = (message: string) => {
-    failure ??= new JobError("inference_crashed", message);
-    for (const queue of pending.values()) queue.fail(failure);
-    pending.clear();
-  };
+  const client: Client = createThreadClient(thread, NAME);
   thread.on("message", (reply: EngineReply) => {
     if (reply.type !== "step") return;
     for (const run of reply.runs) onRun(run);
-    for (const item of reply.items) deliver(pending, item);
+    for (const item of reply.items) deliver(client, item);
   });
-  thread.on("error", (error) => failAll(`the text engine failed: ${error.message}`));
-  thread.on("exit", () => failAll("the text engine has ended"));
 
   async function* generate(job: TextJob, signal: AbortSignal): AsyncGenerator<TextEvent> {
     signal.throwIfAborted();
-    if (failure) throw failure;
-    lastId += 1;
-    const id = lastId;
     const queue = new EventQueue<TextEvent>();
-    pending.set(id, queue);
+    const id = client.ask(queue, (own) => ({ type: "generate", id: own, job }));
     const abort = () => queue.fail(abortReason(signal));
     signal.addEventListener("abort", abort, { once: true });
-    send({ type: "generate", id, job });
     try {
       yield* queue;
     } finally {
       signal.removeEventListener("abort", abort);
-      if (pending.delete(id) && !failure) send({ type: "cancel", id });
+      if (client.forget(id)) client.post({ type: "cancel", id });
     }
   }
 
-  return {
-    info,
-    generate,
-    async close() {
-      if (failure) return;
-      const exited = once(thread, "exit");
-      send({ type: "close" });
-      await exited;
-    },
-  };
+  return { info, generate, close: () => client.close({ type: "close" }) };
 }
 
-function deliver(pending: Pending, item: StepItem): void {
-  const queue = pending.get(item.id);
+function deliver(client: Client, item: StepItem): void {
+  const queue = client.find(item.id);
   if (queue === undefined) return;
   if ("failure" in item) {
-    const { code, message, param } = item.failure;
-    queue.fail(new JobError(code, message, param === undefined ? {} : { param }));
-    pending.delete(item.id);
+    queue.fail(fromFailure(item.failure));
+    client.forget(item.id);
     return;
   }
   for (const event of item.events) {
     queue.push(event);
     if (event.type !== "end") continue;
     queue.end();
-    pending.delete(item.id);
+    client.forget(item.id);
   }
 }
 

@@ -1,4 +1,4 @@
-import { concatFloats, float32, type Tensor } from "../../runtime/tensors/tensor.js";
+import { concatFloats, elementCount, float32, type Tensor } from "../../runtime/tensors/tensor.js";
 
 /** Text states [1, tokens, features] side by side: as many features as all have together. */
 export function joinFeatures(...parts: readonly Tensor[]): Tensor {
@@ -33,7 +33,7 @@ function widen(part: Tensor, width: number): Tensor {
 }
 
 export function zeros(dims: readonly number[]): Tensor {
-  return float32(new Float32Array(dims.reduce((product, size) => product * size, 1)), dims);
+  return float32(new Float32Array(elementCount(dims)), dims);
 }
 
 /** Tensors of leading dimension 1 as one batch. */

@@ -13,7 +13,12 @@ import {
 import { openSequenceTokenizer, type SequenceTokenizer } from "../tokenizer/sequence-tokenizer.js";
 import { createTokenGraph, type TokenBatch } from "./token-graph.js";
 import type { TokenSequence } from "../tokenizer/token-template.js";
-import type { GraphInfo, Tensor, TensorInfo } from "../../runtime/tensors/tensor.js";
+import {
+  elementCount,
+  type GraphInfo,
+  type Tensor,
+  type TensorInfo,
+} from "../../runtime/tensors/tensor.js";
 
 /** What an encoder is opened with: threads, and who is told of its runs. */
 export type EncoderSetup = Pick<PipelineSetup, "threads" | "onRun">;
@@ -121,6 +126,6 @@ export function findOutput(
 export function rowOf({ data, dims }: Tensor, index: number): Float32Array {
   if (!(data instanceof Float32Array))
     throw new TypeError("an encoder's output must be of a float type");
-  const width = dims.slice(1).reduce((product, side) => product * side, 1);
+  const width = elementCount(dims.slice(1));
   return data.slice(index * width, (index + 1) * width);
 }

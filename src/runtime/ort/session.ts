@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { JobError } from "../../core/errors.js";
 import type { GraphRun } from "../../core/modality.js";
 import { graphCacheFolder } from "./graph-cache-folder.js";
 import type { Feeds, GraphsSetup, RunOptions } from "./graphs.js";
 import { toRunError } from "./run-error.js";
+import { createThreadClient, firstReply, type OpenReply, threadInfo } from "./thread-client.js";
 import type { GraphInfo, Tensors } from "../tensors/tensor.js";
 
 export type ThreadRequest =
@@ -26,8 +25,7 @@ export type ThreadRequest =
   | { readonly type: "close" };
 
 export type ThreadReply =
-  | { readonly type: "ready"; readonly info: Readonly<Record<string, GraphInfo>> }
-  | { readonly type: "open-failed"; readonly message: string }
+  | OpenReply<SessionThread["info"]>
   | {
       readonly type: "ran";
       readonly id: number;
@@ -55,8 +53,10 @@ export interface KeepingThread extends SessionThread {
 
 interface Waiter {
   readonly resolve: (outputs: Tensors) => void;
-  readonly reject: (error: Error) => void;
+  readonly fail: (error: Error) => void;
 }
+
+const NAME = "the session thread";
 
 let spare: Worker | undefined;
 const starting = new Set<Promise<unknown>>();
@@ -75,7 +75,7 @@ export function startSpareThread(): void {
 export function endSpareThread(): void {
   if (spare === undefined) return;
   // It replies nothing and ends.
-  firstReply(spare).catch(() => {});
+  openReply(spare).catch(() => {});
   spare.postMessage({ type: "close" } satisfies ThreadRequest);
   spare = undefined;
 }
@@ -96,12 +96,8 @@ function startThread(): Worker {
 }
 
 /** Its first reply, or why there is none. */
-function firstReply(thread: Worker): Promise<ThreadReply> {
-  const replied = new Promise<ThreadReply>((resolve, reject) => {
-    thread.once("message", resolve);
-    thread.once("error", reject);
-    thread.once("exit", (code) => reject(new Error(`the session thread ended (${code})`)));
-  });
+function openReply(thread: Worker): Promise<OpenReply<SessionThread["info"]>> {
+  const replied = firstReply<SessionThread["info"]>(thread, NAME);
   const settled = replied.catch(() => {}).finally(() => starting.delete(settled));
   starting.add(settled);
   return replied;
@@ -115,13 +111,8 @@ export async function openSessions(
   const thread = takeThread();
   const cacheFolder = graphCacheFolder();
   thread.postMessage({ type: "open", setup, cacheFolder } satisfies ThreadRequest);
-  const first = await firstReply(thread);
-  if (first.type !== "ready") {
-    await thread.terminate();
-    const reason = first.type === "open-failed" ? first.message : "unexpected reply";
-    throw new Error(reason);
-  }
-  return serveThread(thread, first.info, onRun);
+  const info = await threadInfo(thread, openReply(thread));
+  return serveThread(thread, info, onRun);
 }
 
 function serveThread(
@@ -129,48 +120,24 @@ function serveThread(
   info: SessionThread["info"],
   onRun: (run: GraphRun) => void = () => {},
 ): KeepingThread {
-  const waiting = new Map<number, Waiter>();
-  let lastId = 0;
-  let failure: JobError | undefined;
-
-  const failAll = (message: string) => {
-    failure = new JobError("inference_crashed", message);
-    for (const { reject } of waiting.values()) reject(failure);
-    waiting.clear();
-  };
+  const client = createThreadClient<ThreadRequest, Waiter>(thread, NAME);
   thread.on("message", (reply: ThreadReply) => {
     if (reply.type !== "ran" && reply.type !== "run-failed") return;
-    const waiter = waiting.get(reply.id);
-    waiting.delete(reply.id);
+    const waiter = client.find(reply.id);
+    client.forget(reply.id);
     if (reply.type === "ran") {
       onRun(reply.run);
       waiter?.resolve(reply.outputs);
-    } else waiter?.reject(toRunError(reply.message));
+    } else waiter?.fail(toRunError(reply.message));
   });
-  thread.on("error", (error) => failAll(`the session thread failed: ${error.message}`));
-  thread.on("exit", () => failAll("the session thread has ended"));
-
   return {
     info,
-    run(role, feeds, options = {}) {
-      if (failure) return Promise.reject(failure);
-      const id = ++lastId;
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
-        thread.postMessage({ type: "run", id, role, feeds, options } satisfies ThreadRequest);
-      });
-    },
-    put(tensors) {
-      if (!failure) thread.postMessage({ type: "put", tensors } satisfies ThreadRequest);
-    },
-    drop(names) {
-      if (!failure) thread.postMessage({ type: "drop", names } satisfies ThreadRequest);
-    },
-    async close() {
-      if (failure) return;
-      const exited = once(thread, "exit");
-      thread.postMessage({ type: "close" } satisfies ThreadRequest);
-      await exited;
-    },
+    run: (role, feeds, options = {}) =>
+      new Promise((resolve, fail) => {
+        client.ask({ resolve, fail }, (id) => ({ type: "run", id, role, feeds, options }));
+      }),
+    put: (tensors) => client.post({ type: "put", tensors }),
+    drop: (names) => client.post({ type: "drop", names }),
+    close: () => client.close({ type: "close" }),
   };
 }

@@ -25,6 +25,11 @@ export interface Tensor {
   readonly dims: readonly number[];
 }
 
+/** Elements of an array of these dimensions. */
+export function elementCount(dims: readonly number[]): number {
+  return dims.reduce((product, dim) => product * dim, 1);
+}
+
 export type Tensors = Readonly<Record<string, Tensor>>;
 
 /** What a graph declares of one input or output; a dimension is a number or the name of a free one. */

@@ -4,7 +4,7 @@ import { isMainThread } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { Piscina } from "piscina";
 import { JobError } from "../../../core/errors.js";
-import type { TextFailure } from "../request/request.js";
+import { fromFailure, type JobFailure } from "../../../core/job.js";
 import { type CheckedSchema, findRefusal } from "./schema-refusal.js";
 
 /** Shorter ones, and what of them is read within so many parts, take a millisecond or two. */
@@ -19,11 +19,11 @@ const MAX_HEAP_MB = 256;
 const MAX_KNOWN = 4_096;
 
 interface Verdict {
-  readonly refusal: TextFailure | null;
+  readonly refusal: JobFailure | null;
 }
 
 const known = new LRUCache<string, Verdict>({ max: MAX_KNOWN });
-let threads: Piscina<string, TextFailure | null> | undefined;
+let threads: Piscina<string, JobFailure | null> | undefined;
 
 /**
  * Throws `invalid_value` where one of a request's schemas could not be held to. Long ones are read in a
@@ -35,12 +35,10 @@ export async function checkSchemas(schemas: readonly CheckedSchema[]): Promise<v
   const verdict = known.get(hash) ?? { refusal: await judge(schemas, text) };
   known.set(hash, verdict);
   const { refusal } = verdict;
-  if (refusal === null) return;
-  const { code, message, param } = refusal;
-  throw new JobError(code, message, param === undefined ? {} : { param });
+  if (refusal !== null) throw fromFailure(refusal);
 }
 
-async function judge(schemas: readonly CheckedSchema[], text: string): Promise<TextFailure | null> {
+async function judge(schemas: readonly CheckedSchema[], text: string): Promise<JobFailure | null> {
   if (!isMainThread) return findRefusal(schemas, { follow: true });
   if (text.length <= MAX_INLINE_CHARACTERS) {
     const spent = { parts: 0, most: MAX_INLINE_PARTS };
@@ -50,7 +48,7 @@ async function judge(schemas: readonly CheckedSchema[], text: string): Promise<T
   return await judgeApart(text);
 }
 
-async function judgeApart(text: string): Promise<TextFailure | null> {
+async function judgeApart(text: string): Promise<JobFailure | null> {
   threads ??= new Piscina({
     filename: fileURLToPath(new URL("./schema-thread.js", import.meta.url)),
     minThreads: 0,

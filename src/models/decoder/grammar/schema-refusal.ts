@@ -1,7 +1,7 @@
 import { toJobError } from "../../../core/errors.js";
 import { buildNetwork } from "./grammar-network.js";
 import { grammarOfSchema, type Spent } from "./grammar-schema.js";
-import type { TextFailure } from "../request/request.js";
+import type { JobFailure } from "../../../core/job.js";
 
 /** A schema of a request, and the parameter that it came in. */
 export interface CheckedSchema {
@@ -16,7 +16,7 @@ export interface CheckedSchema {
 export function findRefusal(
   schemas: readonly CheckedSchema[],
   { spent = { parts: 0 }, follow }: { readonly spent?: Spent; readonly follow: boolean },
-): TextFailure | null {
+): JobFailure | null {
   for (const { schema, param } of schemas) {
     try {
       const grammar = grammarOfSchema(schema, param, spent);

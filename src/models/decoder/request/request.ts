@@ -1,4 +1,6 @@
-import type { FailureCode } from "../../../core/errors.js";
+import type { OpenReply } from "../../../runtime/ort/thread-client.js";
+import type { JobFailure } from "../../../core/job.js";
+import type { GraphRun } from "../../../core/modality.js";
 import type { ModelPackage } from "../../../runtime/packages/model-package.js";
 import type { AddedToken } from "../../tokenizer/text-tokenizer.js";
 import type { MaskSpec } from "./token-mask.js";
@@ -87,13 +89,6 @@ export type TextEvent =
     }
   | { readonly type: "end"; readonly usage: TextUsage };
 
-/** A `JobError` as it crosses from the engine's thread. */
-export interface TextFailure {
-  readonly code: FailureCode;
-  readonly message: string;
-  readonly param?: string;
-}
-
 /** What the engine's thread is started with. */
 export interface EngineSetup {
   readonly model: ModelPackage;
@@ -110,24 +105,16 @@ export type EngineRequest =
 
 /** From the engine's thread: all that one step made goes in one message. */
 export type EngineReply =
-  | { readonly type: "ready"; readonly info: TextModelInfo }
-  | { readonly type: "open-failed"; readonly message: string }
+  | OpenReply<TextModelInfo>
   | {
       readonly type: "step";
       readonly items: readonly StepItem[];
-      readonly runs: readonly StepRun[];
+      readonly runs: readonly GraphRun[];
     };
 
 export type StepItem =
   | { readonly id: number; readonly events: readonly TextEvent[] }
-  | { readonly id: number; readonly failure: TextFailure };
-
-/** Unix milliseconds with fractions. */
-export interface StepRun {
-  readonly role: string;
-  readonly startedAtMs: number;
-  readonly endedAtMs: number;
-}
+  | { readonly id: number; readonly failure: JobFailure };
 
 /**
  * On which side a row that is shorter than the batch has its tokens. `end`: rows end together and the

@@ -3,7 +3,8 @@ import type { Feeds, Graphs } from "#framemill/runtime/ort/graphs.js";
 import { createDecoder } from "#framemill/models/decoder/decoder.js";
 import { readDecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
 import type { KvCache } from "#framemill/models/decoder/kv-cache.js";
-import type { Alignment, StepRun } from "#framemill/models/decoder/request/request.js";
+import type { GraphRun } from "#framemill/core/modality.js";
+import type { Alignment } from "#framemill/models/decoder/request/request.js";
 import { float32, type TensorInfo, type TensorType } from "#framemill/runtime/tensors/tensor.js";
 import { createKeptTensors } from "./fake-decoder.js";
 
@@ -16,7 +17,7 @@ function input(name: string, dims: readonly (number | string)[], type: TensorTyp
 /** A decoder whose graph notes its feeds and answers with the numbers 0, 1, 2 … as logits. */
 function createNotedDecoder(inputs: readonly TensorInfo[], logitDims: readonly number[]) {
   const noted: Feeds[] = [];
-  const runs: StepRun[] = [];
+  const runs: GraphRun[] = [];
   const size = logitDims.reduce((product, dim) => product * dim, 1);
   const graphs: Graphs = {
     ...createKeptTensors(),
