@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -12,16 +12,19 @@ export interface AddedModality {
   readonly source: string;
 }
 
-/** The service with one folder more and one line more, in `folder`; resolves to its command line. */
-export async function buildWithModality(
+/** The service with one folder more and one line more for each, in `folder`; resolves to its command line. */
+export async function buildWithModalities(
   folder: string,
-  { name, source }: AddedModality,
+  added: readonly AddedModality[],
 ): Promise<string> {
   const copy = await copyBuild(folder);
-  await compileFolder(source, join(copy, "dist/modalities", name));
-  const line = `export { ${name} } from "./${name}/index.js";\n`;
-  const index = join(copy, "dist/modalities/index.js");
-  await writeFile(index, line + (await readFile(index, "utf8")));
+  for (const { name, source } of added) {
+    await compileFolder(source, join(copy, "dist/modalities", name));
+    await appendFile(
+      join(copy, "dist/modalities/index.js"),
+      `\nexport { ${name} } from "./${name}/index.js";`,
+    );
+  }
   return join(copy, "dist/bin/framemill.js");
 }
 

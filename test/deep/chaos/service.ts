@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createS3Store } from "#framemill/storage/s3.js";
-import { buildWithModality } from "../../support/build-with-modality.js";
+import { buildWithModalities } from "../../support/build-with-modality.js";
 import { createPostgres, dropPostgres, WORKER_TOKEN } from "../../support/front-harness.js";
 import {
   environmentOf,
@@ -86,7 +86,7 @@ export interface ServiceOptions {
 export async function startService(options: ServiceOptions): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), "framemill-chaos-"));
   const source = fileURLToPath(new URL("workload", import.meta.url));
-  const cliPath = await buildWithModality(folder, { name: "workload", source });
+  const cliPath = await buildWithModalities(folder, [{ name: "workload", source }]);
   await writePackage(join(folder, "models", MODEL));
   const brokerUrl = new URL(process.env["AMQP_URL"] ?? "");
   const brokerProxy = await startTcpProxy(Number(brokerUrl.port), brokerUrl.hostname);
