@@ -1,6 +1,7 @@
 // `npm test`, `npm run test:unit` and `npm run test:deep`: what each needs, then vitest, then one plain
 // line with the counts.
 import { existsSync } from "node:fs";
+import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { closingLine } from "./closing-line.mjs";
 import { makeReady } from "./make-ready.mjs";
@@ -93,7 +94,14 @@ async function runVitest(args, environment, reaper) {
   const progress = join(root, "scripts", "progress-reporter.mjs");
   const reporters = hasReporter(args) ? [] : ["--reporter=default", `--reporter=${progress}`];
   const ours = [...reporters, "--reporter=json", `--outputFile.json=${report}`];
-  const options = { cwd: root, env: environment, stdio: ["ignore", "inherit", "inherit"] };
+  const TMPDIR = join(reaper.folder, "tmp"); // what a killed process leaves goes with it
+  await mkdir(TMPDIR);
+  await chmod(TMPDIR, 0o1777); // open to all users, as the system's is
+  const options = {
+    cwd: root,
+    env: { ...environment, TMPDIR },
+    stdio: ["ignore", "inherit", "inherit"],
+  };
   // A group of its own: vitest's workers do not all end when vitest is ended.
   const leader = reaper.start(process.execPath, [vitest, "run", ...args, ...ours], options);
   const code = await exitOfGroup(leader);
