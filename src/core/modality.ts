@@ -31,7 +31,7 @@ export interface Endpoint {
   /** Variant that shows a completed job of a pipeline with previews; while it runs, the newest of those does. */
   readonly preview?: string;
   /** A replied job that can be read, cancelled and deleted at `path/{id}` afterwards, as `stored` says. */
-  readonly isResource?: boolean;
+  readonly isResource?: true;
   /** What a replied job may answer besides JSON, e.g. `text/event-stream`. */
   readonly mediaTypes?: readonly string[];
   /** Largest body; 4 MiB where absent, `FILE_BODY_BYTES` where pictures come with it. */
@@ -250,9 +250,25 @@ export interface Modality<
   loadPipeline(): Promise<(setup: PipelineSetup) => Promise<Pipeline<Request, Output>>>;
 }
 
+/** Whether its jobs are polled; else the request that makes one is answered with its result. */
+export function isPolled({ endpoint }: { readonly endpoint: Pick<Endpoint, "delivery"> }): boolean {
+  return endpoint.delivery === "poll";
+}
+
+/** What each way of delivery asks of a modality: one that lacks it does not compile. */
+type Delivered<Methods extends { answer?: unknown; isStored?: unknown; render?: unknown }> =
+  | ({ readonly endpoint: { readonly delivery: "poll" } } & Required<Pick<Methods, "render">>)
+  | ({
+      readonly endpoint: { readonly delivery: "reply"; readonly isResource?: never };
+    } & Required<Pick<Methods, "answer">>)
+  | ({
+      readonly endpoint: { readonly delivery: "reply"; readonly isResource: true };
+    } & Required<Pick<Methods, "answer" | "isStored" | "render">>);
+
 /** Keeps `Name`, `Request` and `Output` inferred while checking the shape. */
 export function defineModality<const Name extends string, Request, Output, Delta = never>(
-  modality: Modality<Name, Request, Output, Delta>,
+  modality: Modality<Name, Request, Output, Delta> &
+    Delivered<Modality<Name, Request, Output, Delta>>,
 ): Modality<Name, Request, Output, Delta> {
   return modality;
 }

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { type Config, isLoopback } from "../config.js";
 import { type Closers, createClosers } from "../core/closers.js";
 import { JobError } from "../core/errors.js";
-import type { Modality, ModelInfo } from "../core/modality.js";
+import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
 import { listenAt } from "../core/ports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
 import { findModality, listModalities } from "../modalities/registry.js";
@@ -302,8 +302,7 @@ async function createApp(
     addRoutes(guarded) {
       addCommonRoutes(guarded, routes);
       for (const modality of modalities) {
-        const isPolled = modality.endpoint.delivery === "poll";
-        const add = isPolled ? addJobRoutes : addReplyRoutes;
+        const add = isPolled(modality) ? addJobRoutes : addReplyRoutes;
         add(guarded, modality, { ...routes, closing: closing.signal });
       }
     },

@@ -4,7 +4,7 @@ import pRetry from "p-retry";
 import { type Artifact, attemptFolder } from "../core/artifact.js";
 import { JobError, reasonOf, toJobError } from "../core/errors.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
-import type { Modality } from "../core/modality.js";
+import { isPolled, type Modality } from "../core/modality.js";
 import type { ClaimResult, CompletionReport, ProgressStream } from "../core/reports.js";
 import { type Span, traced, traceFields } from "../core/tracing.js";
 import { priceOf } from "../core/usage.js";
@@ -198,7 +198,7 @@ async function make(
   let output: unknown;
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
   // The front learns whom to tell that its caller has gone.
-  if (modality.endpoint.delivery === "reply") stream.progress(progress);
+  if (!isPolled(modality)) stream.progress(progress);
   for await (const event of run.events(job, await readCheckpoint(running))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
@@ -280,9 +280,10 @@ async function complete(
   const { traceparent } = span;
   const report = { jobId, token, traceparent, usage, cost, artifacts, output: reported };
   // Nobody waits for a polled job's answer: what was made must not be made again.
-  const isPolled = modality.endpoint.delivery === "poll";
-  const forget = isPolled ? await keepReport(report, deps) : undefined;
-  const worthwhile = isPolled ? deps.preempted : AbortSignal.any([deps.preempted, attempt.signal]);
+  const forget = isPolled(modality) ? await keepReport(report, deps) : undefined;
+  const worthwhile = isPolled(modality)
+    ? deps.preempted
+    : AbortSignal.any([deps.preempted, attempt.signal]);
   const completing = traced(span, async () => {
     // Whatever the ledger says ends the answer, on whichever front: nothing of it may come later.
     if (!(await stream.flush(lease, worthwhile))) throw toJobError(worthwhile.reason);

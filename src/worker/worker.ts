@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { type Closers, createClosers } from "../core/closers.js";
 import { reasonOf, toJobError } from "../core/errors.js";
-import type { Endpoint, Modality, ModelInfo } from "../core/modality.js";
+import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
 import type { ProgressStream, Reporter, WorkerOrders } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../runtime/process/host.js";
@@ -215,7 +215,7 @@ function takenKeys(
   if (machine !== undefined) return [];
   const keys = plans.flatMap(({ routingKeys }) => routingKeys);
   if (store === undefined) return keys;
-  const polled = modalities.filter(({ endpoint }) => endpoint.delivery === "poll");
+  const polled = modalities.filter(isPolled);
   return keys.filter((key) => !polled.some(({ name }) => key.startsWith(`${name}.`)));
 }
 
@@ -226,10 +226,10 @@ function takenKeys(
  * worker without a job comes before those.
  */
 function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOptions[] {
-  const keysOf = (model: ModelInfo, delivery?: Endpoint["delivery"]) =>
+  const keysOf = (model: ModelInfo, polled?: boolean) =>
     modalities
       .filter(({ name, modelsOf }) => (modelsOf ?? name) === model.modality)
-      .filter(({ endpoint }) => delivery === undefined || endpoint.delivery === delivery)
+      .filter((modality) => polled === undefined || isPolled(modality) === polled)
       .map(({ name }) => `${name}.${model.id}`);
   const batching = models
     .filter(({ concurrency }) => concurrency > 1)
@@ -239,8 +239,8 @@ function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOpt
     .filter(({ hasOwnSlot }) => hasOwnSlot === true)
     .map((model) => ({ routingKeys: keysOf(model), prefetch: slots }));
   const sharing = singles.filter(({ hasOwnSlot }) => hasOwnSlot !== true);
-  const shared = (["reply", "poll"] as const).map((delivery) => ({
-    routingKeys: sharing.flatMap((model) => keysOf(model, delivery)),
+  const shared = [false, true].map((polled) => ({
+    routingKeys: sharing.flatMap((model) => keysOf(model, polled)),
     prefetch: slots,
     priority: 1,
   }));

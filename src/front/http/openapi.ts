@@ -1,4 +1,4 @@
-import type { Modality } from "../../core/modality.js";
+import { isPolled, type Modality } from "../../core/modality.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,7 @@ export function renderOpenApi(modalities: readonly Modality[], serverUrl: string
     modalities.map((modality) => [schemaName(modality), plain(modality.responseSchema())]),
   );
   const pathsOf = (modality: Modality) =>
-    modality.endpoint.delivery === "poll" ? jobPaths(modality) : replyPaths(modality);
+    isPolled(modality) ? jobPaths(modality) : replyPaths(modality);
   return {
     openapi: "3.1.0",
     info: { title: "Framemill", version: "1", description: "Media and text generation service." },
@@ -57,14 +57,15 @@ function commonPaths(): Json {
   };
 }
 
-function schemaName({ name, endpoint }: Modality): string {
-  return endpoint.delivery === "poll" ? endpoint.object : name;
+function schemaName(modality: Modality): string {
+  return isPolled(modality) ? modality.endpoint.object : modality.name;
 }
 
 function requestBody(modality: Modality): Json {
   const own = plain(modality.requestSchema());
-  const isPolled = modality.endpoint.delivery === "poll";
-  const schema = isPolled ? { ...own, properties: { ...propertiesOf(own), ...webhook } } : own;
+  const schema = isPolled(modality)
+    ? { ...own, properties: { ...propertiesOf(own), ...webhook } }
+    : own;
   return {
     required: true,
     content: {

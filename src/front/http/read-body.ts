@@ -1,4 +1,4 @@
-import type { AdmitContext, Modality, ModelInfo } from "../../core/modality.js";
+import { type AdmitContext, isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
 import { checkBody, hashBody, parseJson } from "./bodies.js";
 import { chooseModel } from "./models.js";
 
@@ -22,13 +22,14 @@ interface Reading {
 /** Throws on what no endpoint takes, and takes apart what is not for the modality. */
 export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBody {
   checkBody(body);
-  const isPolled = modality.endpoint.delivery === "poll";
-  const { webhookUrl, rest } = isPolled ? takeWebhook(body) : { webhookUrl: undefined, rest: body };
+  const { webhookUrl, rest } = isPolled(modality)
+    ? takeWebhook(body)
+    : { webhookUrl: undefined, rest: body };
   return {
     body: rest,
     webhookUrl,
     // What is answered at once and has no key is never compared with an earlier request.
-    bodyHash: isPolled || isHashed ? hashBody([modality.name, body]) : "",
+    bodyHash: isPolled(modality) || isHashed ? hashBody([modality.name, body]) : "",
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Artifact, sentFolder } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
-import type { Modality, ModelInfo } from "../../core/modality.js";
+import { isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
 import { findPrices, type PriceTable, tierOf } from "../../core/prices.js";
 import { quote } from "../../core/usage.js";
 import type { ArtifactStore } from "../../storage/index.js";
@@ -44,13 +44,12 @@ export async function draftJob(
 ): Promise<NewJob> {
   const { store, outbox, prices: table, replyTimeoutMs } = options;
   const { id, modality, caller, isFree = false } = submission;
-  const { name, endpoint } = modality;
+  const { name } = modality;
   const webhookUrl = chooseWebhook(options, submission);
   const text = JSON.stringify(request);
   const tier = tierOf(modality, request);
   const row = { modality: name, model: model.id, ...(tier !== undefined && { tier }) };
   const prices = isFree ? {} : findPrices(table, row);
-  const isPolled = endpoint.delivery === "poll";
   const tooLong = Buffer.byteLength(text) > MAX_MESSAGE_REQUEST_BYTES;
   return {
     id,
@@ -63,9 +62,9 @@ export async function draftJob(
     requestFile: tooLong ? await saveRequest(store, id, text) : null,
     quote: quote(prices, modality.mostUnits(request, model)),
     tier: tier ?? "",
-    kept: isPolled || modality.isStored?.(request) === true,
-    reportTo: isPolled ? null : outbox.reportTo,
-    deadlineMs: isPolled ? POLL_DEADLINE_MS : replyTimeoutMs,
+    kept: isPolled(modality) || modality.isStored?.(request) === true,
+    reportTo: isPolled(modality) ? null : outbox.reportTo,
+    deadlineMs: isPolled(modality) ? POLL_DEADLINE_MS : replyTimeoutMs,
     idempotencyKey: submission.idempotencyKey,
     bodyHash: submission.bodyHash,
     traceparent: submission.traceparent,

@@ -1,7 +1,7 @@
 import { sql, type Kysely, type Transaction } from "kysely";
 import { sentFolder } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
-import type { AdmitContext, Modality, ModelInfo } from "../../core/modality.js";
+import { type AdmitContext, isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
 import { traced, type Tracer } from "../../core/tracing.js";
 import type { Quote } from "../../core/usage.js";
 import type { Broker } from "../../queue/index.js";
@@ -129,8 +129,9 @@ async function acceptJob(
 
 /** Whether one statement is enough: no earlier request to find, and no limit to keep to. */
 function standsAlone({ modality, caller, idempotencyKey }: Submission): boolean {
-  const isPolled = modality.endpoint.delivery === "poll";
-  return !isPolled && idempotencyKey === null && caller.project.monthlyLimitMicroUsd === null;
+  return (
+    !isPolled(modality) && idempotencyKey === null && caller.project.monthlyLimitMicroUsd === null
+  );
 }
 
 function admitContext(
@@ -178,7 +179,7 @@ async function findEarlier(
       throw conflict("its first request had another body");
     return rows[0]?.id;
   }
-  if (!repeated || modality.endpoint.delivery !== "poll") return undefined;
+  if (!repeated || !isPolled(modality)) return undefined;
   const { rows } = await sql<{ id: string }>`SELECT id FROM jobs
     WHERE api_key_id = ${caller.apiKeyId} AND modality = ${modality.name}
       AND body_hash = ${bodyHash} AND created_at > now() - interval '10 minutes'

@@ -8,11 +8,11 @@ import { writeModelPackage } from "../../support/model-manifest.js";
 import { buildWithModalities } from "../../support/build-with-modality.js";
 import { type ServiceProcesses, startUp } from "../../support/service-harness.js";
 
-const sourceOf = (fixture: string) =>
-  fileURLToPath(new URL(`../../fixtures/${fixture}`, import.meta.url));
+const reversal = new URL("../../fixtures/eleventh-modality", import.meta.url);
+const print = new URL("../../fixtures/polled-modality", import.meta.url);
 const ADDED = [
-  { name: "reversal", source: sourceOf("eleventh-modality") },
-  { name: "print", source: sourceOf("polled-modality") },
+  { name: "reversal", source: fileURLToPath(reversal) },
+  { name: "print", source: fileURLToPath(print) },
 ];
 const execution = { providers: ["cpu"], concurrency: 4 };
 const MODELS = [
