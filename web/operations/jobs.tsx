@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../src/front/operations/job-summaries.js";
+import type { JobSummary } from "../../src/front/operations/jobs.js";
 import type { Overview } from "../../src/front/operations/overview.js";
 import { formatAgo, formatSeconds, formatUsd } from "../lib/format.js";
 import { Section, Table } from "./section.js";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { JobSummary } from "../../src/front/operations/job-summaries.js";
+import type { JobSummary } from "../../src/front/operations/jobs.js";
 import type { Overview } from "../../src/front/operations/overview.js";
 import type { WorkerSummary } from "../../src/front/ledger/workers.js";
 import { callJson, messageOf } from "../lib/api.js";

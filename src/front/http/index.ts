@@ -1,18 +1,21 @@
 export { LongJson, MAX_BODY_BYTES } from "./bodies.js";
 export { chooseRange, type RangeChoice } from "./byte-range.js";
-export { renderError, shownFailure, toRequestError, withOutages } from "./errors.js";
-export { limitFailures } from "./failed-keys.js";
 export { createFileLinks, type FileLinks, LINK_SECONDS } from "./file-links.js";
+export { renderError, shownFailure, toRequestError, withOutages } from "./errors.js";
+export {
+  limitFailures,
+  createLimits,
+  fullAllowance,
+  type Limits,
+  createWatchLimit,
+  type WatchLimit,
+} from "./limits.js";
 export { createReadiness, PARTS, type PartStates, watchParts } from "./health.js";
-export { createLimits, fullAllowance, type Limits } from "./limits.js";
 export { createLongBodies, type LongBodies } from "./long-bodies.js";
 export { chooseModel, getModel, renderModel, renderModels } from "./models.js";
 export { readMultipart } from "./multipart.js";
-export { addOpenRoutes, type MetricsPage } from "./open-routes.js";
+export { addOpenRoutes, type MetricsPage, addWebPages } from "./open-routes.js";
 export { parsePage, type RawPageQuery, renderPage } from "./pages.js";
 export { readBody, type ReadBody } from "./read-body.js";
 export { abortOnClose, callerOf, traceparentOf } from "./request-state.js";
-export { type AnsweredRequest, createServer } from "./server.js";
-export { watchUnused } from "./unused-connections.js";
-export { createWatchLimit, type WatchLimit } from "./watch-limit.js";
-export { addWebPages } from "./web-pages.js";
+export { type AnsweredRequest, createServer, watchUnused } from "./server.js";

@@ -1,18 +1,16 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import multipart from "@fastify/multipart";
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import fastify from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { JobError, reasonOf } from "../../core/errors.js";
-import { traceFields, type Tracer } from "../../core/tracing.js";
+import { traceFields, type Tracer, isTraceparent, UNTRACED } from "../../core/tracing.js";
 import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
 import { renderError, toRequestError } from "./errors.js";
-import type { Authenticate } from "./failed-keys.js";
-import { answerHeaders } from "./headers.js";
-import type { Allowances, Limits } from "./limits.js";
+import type { Authenticate, Allowances, Limits, Allowance } from "./limits.js";
 import { MULTIPART_LIMITS } from "./multipart.js";
 import { traceparentOf } from "./request-state.js";
-import { traceRequests } from "./trace-requests.js";
 
 export interface AnsweredRequest {
   readonly method: string;
@@ -233,4 +231,91 @@ function factsOf({ id, allowances }: FastifyRequest) {
 
 function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
+}
+
+interface AnswerFacts {
+  readonly requestId: string;
+  readonly elapsedMs: number;
+  readonly allowances: Allowances;
+}
+
+/** The headers of every answer, errors and event streams included. */
+function answerHeaders(facts: AnswerFacts): Record<string, string> {
+  const { requests, tokens } = facts.allowances;
+  return {
+    "x-request-id": facts.requestId,
+    "openai-processing-ms": String(Math.round(facts.elapsedMs)),
+    "x-content-type-options": "nosniff",
+    ...allowanceHeaders("requests", requests),
+    ...allowanceHeaders("tokens", tokens),
+  };
+}
+
+/** `12ms`, `59s`, `6m0s`. */
+export function formatDuration(durationMs: number): string {
+  if (durationMs < 1_000) return `${Math.round(durationMs)}ms`;
+  const seconds = Math.ceil(durationMs / 1_000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
+function allowanceHeaders(name: string, allowance: Allowance): Record<string, string> {
+  return {
+    [`x-ratelimit-limit-${name}`]: String(allowance.limit),
+    [`x-ratelimit-remaining-${name}`]: String(allowance.remaining),
+    [`x-ratelimit-reset-${name}`]: formatDuration(allowance.resetMs),
+  };
+}
+
+/**
+ * A span for each request to the routes of `app`, below the caller's own where it names one. It knows
+ * the route and not the path: what callers write stays out.
+ */
+function traceRequests(app: FastifyInstance, tracer: Tracer): void {
+  if (tracer === UNTRACED) return;
+  app.addHook("onRequest", async (request, reply) => {
+    const { method, protocol } = request;
+    const route = request.routeOptions.url ?? "unknown";
+    const header = request.headers["traceparent"];
+    const span = tracer.start(`${method} ${route}`, {
+      parent: isTraceparent(header) ? header : undefined,
+      kind: "server",
+      attributes: {
+        "http.request.method": method,
+        "http.route": route,
+        "url.scheme": protocol,
+        "framemill.request.id": request.id,
+      },
+    });
+    request.span = span;
+    // Also where the caller has gone before the answer.
+    reply.raw.once("close", () => {
+      const { statusCode: status, writableFinished } = reply.raw;
+      span.set({ "http.response.status_code": status });
+      if (status >= 500) span.fail(String(status));
+      else if (!writableFinished) span.fail("cancelled");
+      span.end();
+    });
+  });
+}
+
+/**
+ * Connections that never brought a request, as browsers open ahead and clients leave behind: Node takes
+ * them for busy and would wait until they time out. The function that comes back hangs them up.
+ */
+export function watchUnused(app: FastifyInstance): () => void {
+  const unused = new Map<string, Socket>();
+  app.server.on("connection", (socket: Socket) => {
+    const peer = peerOf(socket);
+    unused.set(peer, socket);
+    socket.once("close", () => unused.delete(peer));
+  });
+  app.server.on("request", ({ socket }: { socket: Socket }) => unused.delete(peerOf(socket)));
+  return () => {
+    for (const socket of unused.values()) socket.destroy();
+  };
+}
+
+/** Over TLS a request's socket is another object than the connection's, with the same addresses. */
+function peerOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }

@@ -1,12 +1,13 @@
 import { extname } from "node:path";
-import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Artifact } from "../../core/artifact.js";
-import { JobError, resourceCode } from "../../core/errors.js";
+import type { FastifyReply, FastifyRequest, FastifyInstance } from "fastify";
+import { sql } from "kysely";
+import { type Artifact, previewFolder } from "../../core/artifact.js";
+import { JobError, resourceCode, toJobError } from "../../core/errors.js";
 import type { Endpoint } from "../../core/modality.js";
 import type { ArtifactStore, ByteRange } from "../../storage/index.js";
-import { chooseRange, type RangeChoice, toRequestError } from "../http/index.js";
-import { getArtifact } from "./job-output.js";
-import type { JobRecord } from "../ledger/index.js";
+import { chooseRange, type RangeChoice, toRequestError, type FileLinks } from "../http/index.js";
+import type { JobRecord, Database } from "../ledger/index.js";
+import { isEndState } from "../../core/job.js";
 
 /** Seconds between two polls, as the usage samples have it. */
 const POLL_SECONDS = 5;
@@ -84,4 +85,111 @@ function askedRange(request: FastifyRequest, etag: string, byteLength: number): 
 
 function lengthOf(range: Exclude<RangeChoice, "unsatisfiable">, artifact: Artifact): number {
   return range === "whole" ? artifact.byteLength : range.end - range.start + 1;
+}
+
+interface FileRequest {
+  Params: { readonly jobId: string; readonly variant: string };
+  Querystring: { readonly expires?: unknown; readonly signature?: unknown };
+}
+
+interface FileRouteOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+  readonly links: FileLinks;
+}
+
+/** Downloads by a signed link, without a key: what `url` in an answer names. */
+export function addFileRoute(app: FastifyInstance, options: FileRouteOptions): void {
+  const { database, store, links } = options;
+  app.get<FileRequest>("/files/:jobId/:variant", async (request, reply) => {
+    const { jobId, variant } = request.params;
+    const expires = Number(request.query.expires);
+    const { signature } = request.query;
+    if (typeof signature !== "string") throw unknownFile();
+    if (!links.isValid({ jobId, variant, expires, signature })) throw unknownFile();
+    const job = await database.kysely
+      .selectFrom("jobs")
+      .select(["artifacts", "files_removed"])
+      .where("id", "=", jobId)
+      .where("deleted_at", "is", null)
+      .where(sql<boolean>`expires_at > now()`)
+      .executeTakeFirst();
+    const artifact = job?.artifacts.find((candidate) => candidate.variant === variant);
+    if (artifact === undefined || job?.files_removed === true) throw unknownFile();
+    return await sendArtifact(store, request, reply, { artifact, name: `${jobId}-${variant}` });
+  });
+}
+
+function unknownFile(): JobError {
+  return new JobError("not_found", "the link is not valid, or not any more");
+}
+
+interface PictureOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+  readonly endpoint: Endpoint;
+  /** The variant that shows the job once it has completed. */
+  readonly preview: string;
+}
+
+/** What there is to see of a job: the newest preview while it runs (204 before the first), a file afterwards. */
+export async function sendPicture(
+  options: PictureOptions,
+  job: JobRecord,
+  reply: FastifyReply,
+): Promise<unknown> {
+  reply.header("cache-control", "no-store");
+  const isOpen = !isEndState(job.state);
+  const bytes = isOpen ? await readNewest(options, job.id) : await readFinal(options, job);
+  if (bytes === undefined) return await reply.code(204).send();
+  return await reply.type("image/webp").send(bytes);
+}
+
+async function readFinal(
+  { store, endpoint, preview }: PictureOptions,
+  job: JobRecord,
+): Promise<Uint8Array> {
+  return await store.readBytes(chooseArtifact(endpoint, job, preview).id);
+}
+
+/** Undefined where the attempt under way has shown nothing yet. */
+async function readNewest(
+  { database, store }: PictureOptions,
+  jobId: string,
+): Promise<Uint8Array | undefined> {
+  const { attempts } = await database.kysely
+    .selectFrom("jobs")
+    .select("attempts")
+    .where("id", "=", jobId)
+    .executeTakeFirstOrThrow();
+  try {
+    return await store.readBytes(`${previewFolder(jobId, attempts)}newest.webp`);
+  } catch (thrown) {
+    if (toJobError(thrown).code === "not_found") return undefined;
+    throw thrown;
+  }
+}
+
+/**
+ * What the pipeline said of a completed job, from the ledger or, where it was too long, its file;
+ * undefined when the file has expired.
+ */
+export async function readOutput(
+  store: ArtifactStore,
+  { output, artifacts, expired }: Pick<JobRecord, "output" | "artifacts" | "expired">,
+): Promise<unknown> {
+  const file = artifacts.find(({ variant }) => variant === "output");
+  if (file === undefined) return output;
+  if (expired) return undefined;
+  return JSON.parse(new TextDecoder().decode(await store.readBytes(file.id)));
+}
+
+/** A file of a completed job. */
+export function getArtifact(
+  { id, artifacts }: Pick<JobRecord, "id" | "artifacts">,
+  variant: string,
+): Artifact {
+  const artifact = artifacts.find((candidate) => candidate.variant === variant);
+  if (artifact !== undefined) return artifact;
+  throw new JobError("not_found", `${id} has no ${variant}`, { param: "variant" });
 }

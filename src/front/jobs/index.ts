@@ -1,11 +1,9 @@
-export { createContentCheck, type RunJudge } from "./content-check.js";
+export { createContentCheck, type RunJudge, createJobId, createSubmitJob } from "./submit-job.js";
 export { createEstimates, type Estimates } from "./estimates.js";
-export { createExchanges, type Exchanges } from "./exchanges.js";
-export { addFileRoute } from "./file-route.js";
+export { createExchanges, type Exchanges } from "./live-streams.js";
+export { addFileRoute } from "./content.js";
 export type { Submission } from "./new-job.js";
 export { type RepliesOptions, startReply } from "./replies.js";
-export { createReportHandlers, type ReportHandlers } from "./reports.js";
+export { createReportHandlers, type ReportHandlers, createSentReader } from "./reports.js";
 export { addCommonRoutes, addJobRoutes, addReplyRoutes, type RoutesOptions } from "./routes.js";
-export { createJobId, createSubmitJob } from "./submit-job.js";
-export { createLookAtJob } from "./watched-jobs.js";
-export { createSentReader } from "./read-sent.js";
+export { createLookAtJob } from "./events.js";

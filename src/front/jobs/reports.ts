@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
+import type { Logger } from "pino";
 import { type Artifact, attemptFolder } from "../../core/artifact.js";
-import { isBlamed, JobError } from "../../core/errors.js";
+import { isBlamed, JobError, reasonOf } from "../../core/errors.js";
 import type {
   ClaimResult,
   CompletionReport,
@@ -38,9 +39,12 @@ import {
   RETRY_DELAYS_MS,
 } from "../ledger/index.js";
 import { withOutages } from "../http/index.js";
-import type { Exchanges } from "./exchanges.js";
-import type { SentReader } from "./read-sent.js";
 import { groupCommit } from "../../core/async/group-commit.js";
+import type { Chunk } from "../../core/events.js";
+import type { Schema } from "../../core/modality.js";
+import { findModalityOfJob } from "../../modalities/registry.js";
+import type { Exchanges } from "./live-streams.js";
+import { readOutput } from "./content.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
 export interface ReportHandlers {
@@ -332,4 +336,66 @@ async function removeOrphans(
 ): Promise<void> {
   for (const folder of folders)
     if (checkpointId?.startsWith(folder) !== true) await store.removeAll(folder);
+}
+
+interface SentReaderOptions {
+  readonly database: Database;
+  readonly store: ArtifactStore;
+  readonly log: Logger;
+}
+
+/** Reads what workers send of a job as its modality says that it is; what is not is logged with its worker. */
+interface SentReader {
+  /** Throws `invalid_value` where the output is none of the job's modality. */
+  readonly checkOutput: (report: CompletionReport) => Promise<void>;
+  /** The report with the pieces of its answer parsed; undefined where one is none of the job's modality. */
+  readonly readPieces: (report: ProgressReport) => Promise<ProgressReport | undefined>;
+}
+
+export function createSentReader({ database, store, log }: SentReaderOptions): SentReader {
+  /** What keeps the value from being read; undefined where nothing does. */
+  const parse = async <Result>(jobId: string, what: string, read: () => Result) => {
+    try {
+      return { value: read() };
+    } catch (thrown) {
+      const reason = reasonOf(thrown);
+      const workerId = await findWorkerId(database, jobId);
+      log.error({ jobId, workerId, reason }, `a worker sent ${what} that cannot be read`);
+      return { reason };
+    }
+  };
+  return {
+    async checkOutput(report) {
+      const { jobId, output, artifacts } = report;
+      const schema = findModalityOfJob(jobId)?.schemas.output;
+      if (schema === undefined) return;
+      const whole = await readOutput(store, { output, artifacts, expired: false });
+      const { reason } = await parse(jobId, "an output", () => schema.parse(whole));
+      if (reason === undefined) return;
+      const message = `output: it is not what the modality says, got ${reason.slice(0, 400)}`;
+      throw new JobError("invalid_value", message, { param: "output" });
+    },
+    async readPieces(report) {
+      const { jobId, chunks } = report;
+      if (chunks === undefined) return report;
+      const schema = findModalityOfJob(jobId)?.schemas.delta;
+      if (schema === undefined) return report;
+      const read = () => chunks.map((chunk) => readPiece(chunk, schema));
+      const { value } = await parse(jobId, "a piece of an answer", read);
+      return value && { ...report, chunks: value };
+    },
+  };
+}
+
+function readPiece(chunk: Chunk, schema: Schema<unknown>): Chunk {
+  return chunk.type === "bytes" ? chunk : { ...chunk, value: schema.parse(chunk.value) };
+}
+
+/** Null where nobody holds the job, or the database does not answer. */
+async function findWorkerId({ kysely }: Database, jobId: string): Promise<string | null> {
+  const job = kysely.selectFrom("jobs").select("worker_id").where("id", "=", jobId);
+  return await job.executeTakeFirst().then(
+    (row) => row?.worker_id ?? null,
+    () => null,
+  );
 }

@@ -1,10 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Kysely } from "kysely";
 import { EVENT_STREAM } from "../../core/answer.js";
 import { JobError, resourceCode } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
-import type { Modality, ModelInfo } from "../../core/modality.js";
+import type { Modality, ModelInfo, JobView } from "../../core/modality.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import {
   cancelJob,
@@ -15,9 +16,8 @@ import {
   type JobRecord,
   type JobScope,
   listJobs,
+  type Tables,
 } from "../ledger/index.js";
-import { addChargeRoute } from "./charges.js";
-import { chooseArtifact, sendArtifact } from "./content.js";
 import {
   abortOnClose,
   callerOf,
@@ -30,17 +30,13 @@ import {
   renderModels,
   renderPage,
   type WatchLimit,
+  shownFailure,
 } from "../http/index.js";
+import { chooseArtifact, sendArtifact, readOutput, sendPicture } from "./content.js";
 import type { Estimates } from "./estimates.js";
-import { jobEvents } from "./events.js";
-import { readOutput } from "./job-output.js";
-import { sendPicture } from "./job-pictures.js";
-import { renderJob } from "./render-job.js";
+import { jobEvents, parseWait, waitForEnd, type LookAtJob } from "./events.js";
 import { sendReply, startReply, type RepliesOptions } from "./replies.js";
-import { readSubmission } from "./submission.js";
-import type { SubmitJob } from "./submit-job.js";
-import { parseWait, waitForEnd } from "./wait.js";
-import type { LookAtJob } from "./watched-jobs.js";
+import { readSubmission, type SubmitJob } from "./submit-job.js";
 
 export interface RoutesOptions {
   readonly database: Database;
@@ -322,4 +318,84 @@ function scopeOf({ modality }: Resource, request: FastifyRequest): JobScope {
 
 function idOf({ params }: { readonly params: JobRequest["Params"] }) {
   return { id: params.id };
+}
+
+/** The public object of a job. */
+function renderJob(
+  modality: Modality,
+  record: JobRecord,
+  estimates: Estimates,
+): Record<string, unknown> {
+  if (modality.render !== undefined) return modality.render(toView(modality, record, estimates));
+  throw new JobError("server_error", `${modality.name} has no object`);
+}
+
+function toView({ schemas }: Modality, record: JobRecord, estimates: Estimates): JobView {
+  const completed = record.state === "completed";
+  return {
+    id: record.id,
+    model: record.model,
+    state: record.state,
+    request: record.request,
+    progress: record.progress,
+    stage: record.state === "in_progress" ? record.stage : null,
+    createdAtMs: record.created_at.getTime(),
+    startedAtMs: record.started_at?.getTime() ?? null,
+    completedAtMs: completed ? (record.ended_at?.getTime() ?? null) : null,
+    expiresAtMs: record.expires_at?.getTime() ?? null,
+    failure: record.failure && shownFailure(record.failure),
+    queuePosition: queuePosition(record),
+    etaSeconds: estimates.etaSeconds(record),
+    quote: {
+      prices: record.prices,
+      units: record.quoted_units,
+      amountNanoUsd: record.amount_nano_usd,
+    },
+    chargedNanoUsd: record.charged_nano_usd ?? (record.state === "failed" ? 0 : null),
+    usage: record.usage,
+    output: outputOf(schemas, record),
+  };
+}
+
+/** Null until the job completed, and where it is forgotten. */
+function outputOf({ output }: Modality["schemas"], record: JobRecord): unknown {
+  return record.output === null ? null : output.parse(record.output);
+}
+
+/** 1 = next to start, 0 = started, null once the job has ended. */
+function queuePosition({ state, jobs_ahead: ahead }: JobRecord): number | null {
+  if (state === "queued") return ahead === null ? null : ahead + 1;
+  return state === "in_progress" ? 0 : null;
+}
+
+interface ChargeRequest {
+  Params: { readonly id: string };
+}
+
+/** `GET /v1/charges/{id}`: what a job has cost, once it has ended and cost anything. */
+function addChargeRoute(app: FastifyInstance, { kysely }: Database): void {
+  app.get<ChargeRequest>("/v1/charges/:id", (request) =>
+    readCharge(kysely, callerOf(request).project.id, request.params.id),
+  );
+}
+
+async function readCharge(kysely: Kysely<Tables>, projectId: string, id: string) {
+  const charge = await kysely
+    .selectFrom("charges")
+    .selectAll()
+    .where("job_id", "=", id)
+    .where("project_id", "=", projectId)
+    .executeTakeFirst();
+  if (charge === undefined)
+    throw new JobError("not_found", `no charge for the id ${JSON.stringify(id)}`, {
+      param: "id",
+    });
+  return {
+    id: charge.job_id,
+    object: "charge",
+    currency: "usd",
+    amount: (charge.amount_nano_usd ?? charge.amount_micro_usd * 1_000) / 1_000_000_000,
+    units: charge.counted_units,
+    created_at: Math.floor(charge.created_at.getTime() / 1_000),
+  };
 }

@@ -1,4 +1,5 @@
 import { sql, type Kysely, type Transaction } from "kysely";
+import type { FastifyRequest } from "fastify";
 import { sentFolder } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import { type AdmitContext, isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
@@ -17,10 +18,20 @@ import {
   type Tables,
   withdrawJob,
 } from "../ledger/index.js";
-import { readOutput } from "./job-output.js";
-import { chooseModel } from "../http/index.js";
-import { draftJob, type DraftOptions, type Submission } from "./new-job.js";
+import {
+  chooseModel,
+  callerOf,
+  type LongBodies,
+  LongJson,
+  MAX_BODY_BYTES,
+  readBody,
+  type ReadBody,
+  readMultipart,
+  traceparentOf,
+} from "../http/index.js";
 import { groupCommit } from "../../core/async/group-commit.js";
+import { readOutput } from "./content.js";
+import { draftJob, type DraftOptions, type Submission } from "./new-job.js";
 
 export interface SubmitOptions extends DraftOptions {
   readonly database: Database;
@@ -205,4 +216,77 @@ function queueUnavailable(): JobError {
 
 function conflict(reason: string): JobError {
   return new JobError("idempotency_conflict", `This Idempotency-Key was used before: ${reason}.`);
+}
+
+interface SubmissionOptions {
+  readonly modality: Modality;
+  readonly models: readonly ModelInfo[];
+  readonly longBodies: LongBodies;
+  readonly randomBytes: (byteLength: number) => Uint8Array;
+}
+
+/** What a creation request asks for and whether it says that it was sent before. */
+export async function readSubmission(
+  request: FastifyRequest,
+  options: SubmissionOptions,
+): Promise<Submission> {
+  const { modality, randomBytes } = options;
+  const idempotencyKey = parseIdempotencyKey(request.headers["idempotency-key"]);
+  const path = request.routeOptions.url ?? modality.endpoint.path;
+  const isHashed = idempotencyKey !== null;
+  return {
+    ...(await readRequest(request, { ...options, path, isHashed })),
+    id: createJobId(modality, randomBytes),
+    path,
+    caller: callerOf(request),
+    modality,
+    idempotencyKey,
+    repeated: Number(request.headers["x-stainless-retry-count"] ?? 0) > 0,
+    traceparent: traceparentOf(request),
+  };
+}
+
+async function readRequest(
+  request: FastifyRequest,
+  options: SubmissionOptions & { readonly path: string; readonly isHashed: boolean },
+): Promise<ReadBody> {
+  const { modality, models, longBodies, path, isHashed } = options;
+  const { maxBodyBytes = MAX_BODY_BYTES } = modality.endpoint;
+  if (request.isMultipart()) return readBody(await readMultipart(request, maxBodyBytes), options);
+  if (!(request.body instanceof LongJson)) return readBody(request.body, options);
+  const { pieces } = request.body;
+  const { maxBodyValues: maxValues } = request.routeOptions.config;
+  const long = { pieces, modality, models, path, isHashed, maxValues };
+  return await longBodies.read(long, callerOf(request).project.id);
+}
+
+function parseIdempotencyKey(header: string | string[] | undefined): string | null {
+  if (header === undefined || header === "") return null;
+  if (typeof header === "string" && /^[\x20-\x7e]{1,255}$/.test(header)) return header;
+  throw new JobError("invalid_value", "Idempotency-Key must be 1 to 255 printable characters", {
+    param: "Idempotency-Key",
+  });
+}
+
+/** Runs a job of the judging modality for the caller of `submission` and resolves to its output. */
+export type RunJudge = (submission: Submission, body: unknown) => Promise<unknown>;
+
+interface ContentCheckOptions {
+  /** The moderation model; undefined = nothing is judged. */
+  readonly model: string | undefined;
+  /** The modality whose models judge texts. */
+  readonly judge: Modality | undefined;
+  readonly run: RunJudge;
+}
+
+/** Refuses prompts that the moderation model flags, before anything of the job is queued. */
+export function createContentCheck({ model, judge, run }: ContentCheckOptions) {
+  return async (submission: Submission, prompts: readonly string[]): Promise<void> => {
+    const texts = prompts.filter((text) => text.trim() !== "");
+    if (model === undefined || judge?.judge === undefined || texts.length === 0) return;
+    const flagged = judge.judge.flagged(await run(submission, judge.judge.body(model, texts)));
+    if (flagged.length === 0) return;
+    const message = `The prompt was blocked by the content policy: ${flagged.join(", ")}.`;
+    throw new JobError("content_policy_violation", message, { param: "prompt" });
+  };
 }

@@ -1,4 +1,15 @@
-export { inMicroUsd, nanoUsdOf } from "./amounts.js";
+export {
+  inMicroUsd,
+  nanoUsdOf,
+  CHARGE_GROUP,
+  CHARGE_SUMS,
+  CHARGES_WITH_JOBS,
+  dayOf,
+  hourOf,
+  readChargeTotals,
+  ROLLED_UNTIL,
+  unitColumn,
+} from "./usage-rollup.js";
 export {
   type ActionsQuery,
   type Actor,
@@ -7,9 +18,28 @@ export {
   recordAction,
   type RecordedAction,
 } from "./audit.js";
-export { type Changes, createChanges, type Watch } from "./changes.js";
-export { type Claimer, claimJobs } from "./claims.js";
-export { completeJobs, type Completion } from "./completions.js";
+export { type Changes, createChanges, type Watch } from "./job-notifications.js";
+export {
+  type Claimer,
+  claimJobs,
+  completeJobs,
+  type Completion,
+  cancelJob,
+  closeAttempt,
+  deleteJob,
+  type DeliveredCharge,
+  failAttempt,
+  findEnding,
+  findLiveLease,
+  findOwnLease,
+  LEASE_MS,
+  letGoOfJob,
+  recordProgress,
+  releaseJob,
+  renewLease,
+  RETRY_DELAYS_MS,
+  withdrawJob,
+} from "./jobs.js";
 export { type Database, openDatabase, openMigrator } from "./database/database.js";
 export { faultOf, isSmall, migrate, readSchema } from "./database/schema.js";
 export type { Tables } from "./database/tables.js";
@@ -31,23 +61,6 @@ export {
   RUNNING_COUNT,
 } from "./job-records.js";
 export {
-  cancelJob,
-  closeAttempt,
-  deleteJob,
-  type DeliveredCharge,
-  failAttempt,
-  findEnding,
-  findLiveLease,
-  findOwnLease,
-  LEASE_MS,
-  letGoOfJob,
-  recordProgress,
-  releaseJob,
-  renewLease,
-  RETRY_DELAYS_MS,
-  withdrawJob,
-} from "./jobs.js";
-export {
   type ApiKey,
   type Caller,
   createKeys,
@@ -56,21 +69,11 @@ export {
   type Project,
   type ProjectLimits,
   readKey,
+  readSharedSecret,
 } from "./keys.js";
 export { createOutbox, type Outbox, type OutgoingJob, roomOf } from "./outbox.js";
 export { type CompletedRun, createPaceNotes, type MeasuredPace, readPaces } from "./paces.js";
 export { checkTiers, readPriceTable } from "./price-table.js";
-export { readSharedSecret } from "./shared-secret.js";
 export { isProject, MONTH_START, reserveSpending } from "./spending.js";
 export { readTotals, type Totals } from "./totals.js";
-export {
-  CHARGE_GROUP,
-  CHARGE_SUMS,
-  CHARGES_WITH_JOBS,
-  dayOf,
-  hourOf,
-  readChargeTotals,
-  ROLLED_UNTIL,
-  unitColumn,
-} from "./usage-rollup.js";
 export { listWorkers, noteWorker, setDrain, type WorkerSummary } from "./workers.js";

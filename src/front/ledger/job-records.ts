@@ -3,7 +3,7 @@ import type { Artifact } from "../../core/artifact.js";
 import type { JobFailure, JobState } from "../../core/job.js";
 import type { Prices, Units, Usage } from "../../core/usage.js";
 import { listModalities } from "../../modalities/registry.js";
-import { nanoUsdOf } from "./amounts.js";
+import { nanoUsdOf } from "./usage-rollup.js";
 import type { Tables } from "./database/tables.js";
 
 /** Has not ended. */

@@ -1,9 +1,18 @@
 import { sql, type Kysely } from "kysely";
-import type { JobFailure } from "../../core/job.js";
-import type { FailureReport, LeaseRef, ReleaseReport, WorkerOrders } from "../../core/reports.js";
+import type { JobFailure, Lease } from "../../core/job.js";
+import type {
+  FailureReport,
+  LeaseRef,
+  ReleaseReport,
+  WorkerOrders,
+  CompletionReport,
+} from "../../core/reports.js";
 import type { Units } from "../../core/usage.js";
+import type { Artifact } from "../../core/artifact.js";
 import type { Tables } from "./database/tables.js";
 import { readStatement } from "./statements.js";
+import type { AnsweredJob } from "./job-records.js";
+import type { CompletedRun } from "./paces.js";
 
 /**
  * The moves of a job, but for its claim (`claims.ts`) and its completion (`completions.ts`). Each is one
@@ -15,7 +24,7 @@ export const LEASE_MS = 30_000;
 /** The crash that ends a job. */
 const MOST_CRASHES = 3;
 /** Leases that may lapse in silence before the job is given up: a broker restart makes one each. */
-export const MOST_LAPSES = 25;
+const MOST_LAPSES = 25;
 export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000] as const;
 
 type Executor = Kysely<Tables>;
@@ -241,4 +250,135 @@ export async function closeAttempt(
   await sql`UPDATE attempts SET outcome = ${failure.code}, gpu_ms = ${Math.round(gpuMs)}::bigint,
       ended_at = now()
     WHERE job_id = ${jobId} AND token = ${token} AND outcome IS NULL`.execute(db);
+}
+
+/** Who asks for which job. */
+export interface Claimer {
+  readonly jobId: string;
+  readonly workerId: string;
+}
+
+interface Claim extends Omit<Lease, "jobId" | "leaseMs"> {
+  readonly checkpoint: Artifact | null;
+  /** Units the job may use at most. */
+  readonly quotedUnits: Units;
+  /** gRPC address of the front that has the caller; null where what was made lies in a file. */
+  readonly reportTo: string | null;
+}
+
+/** What an asked-for job led to. */
+interface ClaimAnswer {
+  /** Undefined when the job has ended, is unknown, is held by another, or gives way. */
+  readonly claim: Claim | undefined;
+  /** Whether other jobs of the model wait in the ledger for their turn, or one has just been let go. */
+  readonly othersWait: boolean;
+}
+
+type ClaimRow = Nullable<Claim> & { readonly id: string; readonly othersWait: boolean };
+
+interface Limits {
+  readonly leaseMs: number;
+  readonly mostLapses: number;
+}
+
+const LIMITS: Limits = { leaseMs: LEASE_MS, mostLapses: MOST_LAPSES };
+const claimTogether = readStatement<
+  Limits & { readonly jobIds: readonly string[]; readonly workerIds: readonly string[] },
+  ClaimRow
+>("claim");
+const claimInTurn = readStatement<Limits & Claimer, ClaimRow>("claim-in-turn");
+
+/**
+ * Takes the leases of jobs, of each for one claimer at most, except where it is another project's turn:
+ * then the job goes back to wait in the ledger and the other one to the queue.
+ */
+export async function claimJobs(
+  db: Kysely<Tables>,
+  claimers: readonly Claimer[],
+): Promise<ClaimAnswer[]> {
+  const firsts = new Map(claimers.toReversed().map((claimer) => [claimer.jobId, claimer]));
+  const jobIds = [...firsts.keys()];
+  const workerIds = [...firsts.values()].map(({ workerId }) => workerId);
+  const rows = await claimTogether(db, { ...LIMITS, jobIds, workerIds });
+  const answers = new Map(rows.map((row) => [row.id, toAnswer(row)]));
+  return await Promise.all(
+    claimers.map(async (claimer) => {
+      const isFirst = firsts.get(claimer.jobId) === claimer;
+      const answer = isFirst ? answers.get(claimer.jobId) : undefined;
+      if (answer?.claim !== undefined) return answer;
+      const [row] = await claimInTurn(db, { ...LIMITS, ...claimer });
+      return row === undefined ? { claim: undefined, othersWait: false } : toAnswer(row);
+    }),
+  );
+}
+
+function toAnswer(row: ClaimRow): ClaimAnswer {
+  const { token, attempt, prices, quotedUnits, reportTo, checkpoint, othersWait } = row;
+  const isLeased = token !== null && attempt !== null && prices !== null && quotedUnits !== null;
+  const claim = isLeased
+    ? { token, attempt, prices, quotedUnits, reportTo, checkpoint }
+    : undefined;
+  return { claim, othersWait };
+}
+
+type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
+
+export interface Completion {
+  readonly report: CompletionReport;
+  /** The quote's prices times the usage. */
+  readonly amountNanoUsd: number;
+  /** Whether the replica that records it has the caller: nobody else needs to be told. */
+  readonly isAwaited: boolean;
+}
+
+/** A job as it is now that it has ended, and what it took. */
+type CompletedJob = AnsweredJob & CompletedRun;
+
+const complete = readStatement<
+  { readonly jobIds: readonly string[]; readonly reports: string },
+  CompletedJob & { readonly token: number }
+>("complete");
+
+/**
+ * End state, charge and attempt of each job in one statement. Resolves to the jobs as they are now; null
+ * where the token had lost the job. The same report twice is recorded once and answered twice.
+ */
+export async function completeJobs(
+  db: Kysely<Tables>,
+  completions: readonly Completion[],
+): Promise<(CompletedJob | null)[]> {
+  const unique = new Map(completions.map((completion) => [keyOf(completion), completion]));
+  const ended = await completeEach(db, [...unique.values()]);
+  return completions.map((completion) => ended.get(keyOf(completion)) ?? null);
+}
+
+function keyOf({ report: { jobId, token } }: Completion): string {
+  return `${jobId}/${token}`;
+}
+
+/** Different attempts, at most one of which holds its job; those that did, by key. */
+async function completeEach(
+  db: Kysely<Tables>,
+  completions: readonly Completion[],
+): Promise<Map<string, CompletedJob>> {
+  const rows = await complete(db, {
+    jobIds: completions.map(({ report }) => report.jobId),
+    reports: JSON.stringify(completions.map(toRow)),
+  });
+  return new Map(rows.map(({ token, ...job }) => [`${job.id}/${token}`, job]));
+}
+
+function toRow({ report, isAwaited, amountNanoUsd }: Completion) {
+  const { gpuMs, ...units } = report.usage;
+  return {
+    job_id: report.jobId,
+    token: report.token,
+    artifacts: report.artifacts,
+    usage: report.usage,
+    output: report.output ?? null,
+    units,
+    amount: amountNanoUsd,
+    gpu_ms: Math.round(gpuMs),
+    is_awaited: isAwaited,
+  };
 }

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { sql } from "kysely";
 import { JobError } from "../../core/errors.js";
-import type { Database } from "./database/database.js";
 import { groupCommit } from "../../core/async/group-commit.js";
+import type { Database } from "./database/database.js";
 
 export interface ProjectLimits {
   readonly requestsPerMinute: number;
@@ -256,4 +256,23 @@ function toBase62(bytes: Uint8Array): string {
     rest /= 62n;
   }
   return digits;
+}
+
+/** A key of 32 random bytes that all replicas share: the first one to ask makes it. */
+export async function readSharedSecret(
+  { kysely }: Database,
+  name: string,
+  randomBytes: (byteLength: number) => Uint8Array,
+): Promise<Uint8Array> {
+  await kysely
+    .insertInto("secrets")
+    .values({ name, value: randomBytes(32) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { value } = await kysely
+    .selectFrom("secrets")
+    .select("value")
+    .where("name", "=", name)
+    .executeTakeFirstOrThrow();
+  return value;
 }

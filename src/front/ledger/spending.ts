@@ -1,9 +1,8 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { JobError } from "../../core/errors.js";
-import { nanoUsdOf } from "./amounts.js";
+import { nanoUsdOf, ROLLED_UNTIL } from "./usage-rollup.js";
 import type { Project } from "./keys.js";
 import type { Tables } from "./database/tables.js";
-import { ROLLED_UNTIL } from "./usage-rollup.js";
 
 /** The first moment of the calendar month (UTC), as SQL. */
 export const MONTH_START = sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;

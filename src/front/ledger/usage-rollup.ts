@@ -1,6 +1,5 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { UNIT_NAMES, type UnitName } from "../../core/usage.js";
-import { nanoUsdOf } from "./amounts.js";
 import type { Tables } from "./database/tables.js";
 
 /** Charges that one step sums at most, but for those of one moment. */
@@ -126,4 +125,15 @@ export async function readChargeTotals(
       FROM charges WHERE created_at >= ${ROLLED_UNTIL}
     ) since`.execute(db);
   return rows[0] ?? { charges: 0, nanoUsd: 0 };
+}
+
+/** A row's amount in nano-dollars; rows of a front of before have micro-dollars only. */
+export function nanoUsdOf(table: "jobs" | "charges" | "j"): RawBuilder<unknown> {
+  const [nano, micro] = [`${table}.amount_nano_usd`, `${table}.amount_micro_usd`];
+  return sql`coalesce(${sql.ref(nano)}, ${sql.ref(micro)} * 1000)`;
+}
+
+/** Nano-dollars as micro-dollars with their fraction: what operators are shown. */
+export function inMicroUsd(nanoUsd: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(${nanoUsd} / 1000.0)::double precision`;
 }

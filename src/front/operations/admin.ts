@@ -4,7 +4,7 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import { readMoment } from "../../core/moments.js";
 import type { LocalOperations, Operations } from "./operations.js";
-import { invoicesCsv, usageCsv } from "./usage-csv.js";
+import { invoicesCsv, usageCsv } from "./usage.js";
 import { readGroups, USAGE_GROUPS, type UsageGroup } from "../../core/usage.js";
 
 /** A key of the admin routes, and who has it. */

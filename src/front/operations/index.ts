@@ -1,11 +1,15 @@
 export { addAdminRoutes, type AdminKey } from "./admin.js";
-export type { InvoicesQuery, MonthlyInvoices } from "./invoices.js";
-export type { JobDetail, JobsQuery, JobSummary } from "./job-summaries.js";
-export { type MetricsServer, startMetricsServer } from "./metrics-server.js";
-export { createMetrics, type Metrics } from "./metrics.js";
+export {
+  type InvoicesQuery,
+  type MonthlyInvoices,
+  invoicesCsv,
+  usageCsv,
+  type UsageQuery,
+  type UsageSummary,
+} from "./usage.js";
+export type { JobDetail, JobsQuery, JobSummary } from "./jobs.js";
+export { type MetricsServer, startMetricsServer, createMetrics, type Metrics } from "./metrics.js";
 export { createOperations, type Operations } from "./operations.js";
 export { watchWorkers } from "./own-worker.js";
-export type { QueueSummary } from "./queue-summaries.js";
-export { invoicesCsv, usageCsv } from "./usage-csv.js";
-export type { UsageQuery, UsageSummary } from "./usage-summaries.js";
+export type { QueueSummary } from "./overview.js";
 export { startWebhooks } from "./webhooks.js";

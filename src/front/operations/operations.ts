@@ -25,18 +25,24 @@ import {
   type WorkerSummary,
 } from "../ledger/index.js";
 import { createEstimates } from "../jobs/index.js";
-import { type InvoicesQuery, type MonthlyInvoices, readInvoices } from "./invoices.js";
+import {
+  type InvoicesQuery,
+  type MonthlyInvoices,
+  readInvoices,
+  summariseUsage,
+  type UsageQuery,
+  type UsageSummary,
+} from "./usage.js";
 import {
   getJobDetail,
   type JobDetail,
   type JobsQuery,
   type JobSummary,
   listJobSummaries,
-} from "./job-summaries.js";
-import { createOverview, type Overview } from "./overview.js";
-import { type QueueSummary, summariseQueues } from "./queue-summaries.js";
-import { type RetriedJob, retryJob } from "./retry-job.js";
-import { summariseUsage, type UsageQuery, type UsageSummary } from "./usage-summaries.js";
+  type RetriedJob,
+  retryJob,
+} from "./jobs.js";
+import { createOverview, type Overview, type QueueSummary, summariseQueues } from "./overview.js";
 
 export interface NewKey {
   readonly id: string;

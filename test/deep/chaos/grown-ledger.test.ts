@@ -6,7 +6,7 @@ import type { Front } from "#framemill/front/front.js";
 import { migrate } from "#framemill/front/ledger/database/schema.js";
 import type { Tables } from "#framemill/front/ledger/database/tables.js";
 import { rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
-import { summariseUsage } from "#framemill/front/operations/usage-summaries.js";
+import { summariseUsage } from "#framemill/front/operations/usage.js";
 import type { Broker } from "#framemill/queue/broker.js";
 import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
 import type { Worker } from "#framemill/worker/worker.js";

@@ -9,12 +9,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { loadConfig } from "#framemill/config.js";
 import { type Database, openDatabase } from "#framemill/front/ledger/database/database.js";
 import { projectDefaults } from "#framemill/front/front.js";
-import { readInvoices } from "#framemill/front/operations/invoices.js";
+import { readInvoices, usageCsv, summariseUsage } from "#framemill/front/operations/usage.js";
 import { createKeys } from "#framemill/front/ledger/keys.js";
-import { usageCsv } from "#framemill/front/operations/usage-csv.js";
 import { USAGE_GROUPS, type UsageGroup } from "#framemill/core/usage.js";
 import { readChargeTotals, rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
-import { summariseUsage } from "#framemill/front/operations/usage-summaries.js";
 import { createPostgres, dropPostgres } from "../../support/front-harness.js";
 import { countOf, limitOf, noteVerdict } from "./verdicts.js";
 

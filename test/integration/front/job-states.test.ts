@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { sql, type Kysely } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FailureReport } from "#framemill/core/reports.js";
-import { claimJobs } from "#framemill/front/ledger/claims.js";
-import { completeJobs } from "#framemill/front/ledger/completions.js";
 import {
+  claimJobs,
+  completeJobs,
   cancelJob,
   failAttempt,
   recordProgress,

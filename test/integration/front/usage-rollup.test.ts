@@ -12,7 +12,7 @@ import { projectDefaults } from "#framemill/front/front.js";
 import { createKeys, type Keys } from "#framemill/front/ledger/keys.js";
 import { reserveSpending } from "#framemill/front/ledger/spending.js";
 import { readChargeTotals, rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
-import { summariseUsage, type UsageQuery } from "#framemill/front/operations/usage-summaries.js";
+import { summariseUsage, type UsageQuery } from "#framemill/front/operations/usage.js";
 import { createPostgres, dropPostgres, ENGINE, type Account } from "../../support/front-harness.js";
 
 const HOUR_MS = 3_600_000;

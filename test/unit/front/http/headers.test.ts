@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import { renderError, toRequestError } from "#framemill/front/http/errors.js";
-import { formatDuration } from "#framemill/front/http/headers.js";
+import { formatDuration } from "#framemill/front/http/server.js";
 
 describe("formatDuration", () => {
   it.each([

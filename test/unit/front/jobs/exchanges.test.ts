@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Chunk } from "#framemill/core/events.js";
-import { createExchanges } from "#framemill/front/jobs/exchanges.js";
+import { createExchanges } from "#framemill/front/jobs/live-streams.js";
 
 const JOB = "chatcmpl-1";
 const json = (value: unknown): Chunk => ({ type: "json", value });

@@ -13,6 +13,8 @@ import {
   type Tables,
   unitColumn,
 } from "../ledger/index.js";
+import { readMonth } from "../../core/moments.js";
+import { JobError } from "../../core/errors.js";
 
 const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
 
@@ -133,4 +135,127 @@ function usedWithin(since: RawBuilder<unknown>, until: RawBuilder<unknown>): Raw
       UNION ALL ${chargesOf(sql`since`, sql`summed_from`)}
       UNION ALL ${chargesOf(sql`summed_until`, sql`until`)}
     )`;
+}
+
+type Cell = string | number;
+
+const FIRST_COLUMNS = "day project_id project key_id key modality model tier jobs".split(" ");
+const LAST_COLUMNS = ["worker_seconds", "charged_usd"];
+
+/** Usage as comma-separated values (RFC 4180) with a heading; dollars are exact. */
+export function usageCsv(usage: readonly UsageSummary[]): string {
+  const heading = [...FIRST_COLUMNS, ...UNIT_NAMES.map(toSnakeCase), ...LAST_COLUMNS];
+  const rows = usage.map((line): Cell[] => [
+    line.day ?? "",
+    line.projectId ?? "",
+    line.project ?? "",
+    line.keyId ?? "",
+    line.key ?? "",
+    line.modality ?? "",
+    line.model ?? "",
+    line.tier ?? "",
+    line.jobs,
+    ...UNIT_NAMES.map((name) => line.units[name] ?? 0),
+    line.gpuMs / 1_000,
+    exactUsd(line.chargedNanoUsd),
+  ]);
+  return toCsv([heading, ...rows]);
+}
+
+/** One row an invoice. */
+export function invoicesCsv({ month, isClosed, invoices }: MonthlyInvoices): string {
+  const heading = ["month", "closed", "project_id", "project", "jobs", "charged_usd", "amount_usd"];
+  const rows = invoices.map((invoice): Cell[] => [
+    month,
+    String(isClosed),
+    invoice.projectId,
+    invoice.project,
+    invoice.lines.reduce((sum, { jobs }) => sum + jobs, 0),
+    exactUsd(invoice.chargedNanoUsd),
+    (invoice.amountCents / 100).toFixed(2),
+  ]);
+  return toCsv([heading, ...rows]);
+}
+
+/** Dollars of nano-dollars with all nine decimals, which a float would not have. */
+function exactUsd(nanoUsd: number): string {
+  const digits = String(nanoUsd).padStart(10, "0");
+  return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
+}
+
+function toCsv(rows: readonly (readonly Cell[])[]): string {
+  return rows.map((row) => `${row.map(quoteCell).join(",")}\r\n`).join("");
+}
+
+function quoteCell(cell: Cell): string {
+  const text = String(cell);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function toSnakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+}
+
+/** What one project owes for a month. */
+interface Invoice {
+  readonly projectId: string;
+  readonly project: string;
+  /** By model and tier, exact. */
+  readonly lines: readonly UsageSummary[];
+  /** Exact sum of the lines. */
+  readonly chargedNanoUsd: number;
+  /** The sum rounded to the cent, half a cent up: the only place where anything is rounded. */
+  readonly amountCents: number;
+}
+
+export interface MonthlyInvoices {
+  /** `2026-11`, UTC. */
+  readonly month: string;
+  /** Whether the month is over and all of its charges are summed: nothing changes any more. */
+  readonly isClosed: boolean;
+  readonly invoices: readonly Invoice[];
+  /** Sum of the invoices' amounts. */
+  readonly amountCents: number;
+}
+
+export interface InvoicesQuery {
+  /** `2026-11`, UTC. */
+  readonly month: string;
+  /** Id or name; all where absent. */
+  readonly project?: string;
+}
+
+const NANO_USD_PER_CENT = 10_000_000;
+
+/** What every project, or one, owes for a month, the dearest first. */
+export async function readInvoices(
+  db: Kysely<Tables>,
+  { month, project }: InvoicesQuery,
+): Promise<MonthlyInvoices> {
+  const time = readMonth(month);
+  if (time === undefined)
+    throw new JobError("invalid_value", `month must be e.g. 2026-11, got ${month}`, {
+      param: "month",
+    });
+  const { rows } = await sql<{ is_closed: boolean }>`
+    SELECT rolled_until >= ${time.until}::timestamptz AS is_closed FROM usage_rollup`.execute(db);
+  const lines = await summariseUsage(db, { ...time, ...(project !== undefined && { project }) });
+  const byProject = new Map<string, UsageSummary[]>();
+  for (const line of lines) {
+    const { projectId = "" } = line;
+    byProject.set(projectId, [...(byProject.get(projectId) ?? []), line]);
+  }
+  const invoices = [...byProject].map(([projectId, own]) => toInvoice(projectId, own));
+  return {
+    month,
+    isClosed: rows[0]?.is_closed ?? false,
+    invoices: invoices.toSorted((a, b) => b.chargedNanoUsd - a.chargedNanoUsd),
+    amountCents: invoices.reduce((sum, { amountCents }) => sum + amountCents, 0),
+  };
+}
+
+function toInvoice(projectId: string, lines: readonly UsageSummary[]): Invoice {
+  const chargedNanoUsd = lines.reduce((sum, line) => sum + line.chargedNanoUsd, 0);
+  const amountCents = Math.floor((chargedNanoUsd + NANO_USD_PER_CENT / 2) / NANO_USD_PER_CENT);
+  return { projectId, project: lines[0]?.project ?? "", lines, chargedNanoUsd, amountCents };
 }
