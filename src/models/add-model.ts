@@ -1,12 +1,25 @@
-import { mkdir, mkdtemp, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { constants, createReadStream, createWriteStream } from "node:fs";
+import { pipeline as pipeStreams } from "node:stream/promises";
 import { loadModelPackage, type ModelPackage } from "../runtime/packages/model-package.js";
 import { inParallel } from "../core/async/in-parallel.js";
-import { copyHashed, type HashedFile } from "../runtime/packages/copy-files.js";
 import { parseForm } from "../runtime/onnx/graph-forms.js";
 import type { Recognised } from "../runtime/packages/layout.js";
 import { recognise } from "./registry.js";
-import { findLicence } from "../runtime/packages/licence.js";
 import { idOf, type ModelFolder, openModelFolder } from "../runtime/packages/model-folder.js";
 import { packageFiles } from "../runtime/packages/package-files.js";
 
@@ -179,4 +192,101 @@ async function describePackage({ id, found, folder, options }: AddPlan, files: o
     source: options.source ?? `added from ${folder.name}`,
     card: "README.md",
   };
+}
+
+interface HashedFile {
+  readonly sha256: string;
+  readonly byteLength: number;
+}
+
+/** Gigabytes in few large reads. */
+const CHUNK_BYTES = 4 * 1_048_576;
+
+/**
+ * Copies a file and hashes it with one read of its bytes: the file system shares the blocks where it
+ * can, else the bytes pass by on their way. Hashes in place where both paths are the same.
+ */
+async function copyHashed(from: string, to: string, signal: AbortSignal): Promise<HashedFile> {
+  if (from === to) return hashFile(from, signal);
+  await mkdir(dirname(to), { recursive: true });
+  if (await cloneFile(from, to)) return hashFile(to, signal);
+  const hash = createHash("sha256");
+  let byteLength = 0;
+  const counted = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      byteLength += chunk.byteLength;
+      yield chunk;
+    }
+  };
+  const source = createReadStream(from, { highWaterMark: CHUNK_BYTES });
+  const target = createWriteStream(to, { flags: "wx", highWaterMark: CHUNK_BYTES });
+  await pipeStreams(source, counted, target, { signal });
+  return { sha256: hash.digest("hex"), byteLength };
+}
+
+/** Whether the file system made a copy that shares its blocks (btrfs, XFS, ZFS, APFS). */
+async function cloneFile(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+  } catch {
+    return false;
+  }
+  await chmod(to, 0o644);
+  return true;
+}
+
+async function hashFile(path: string, signal: AbortSignal): Promise<HashedFile> {
+  const hash = createHash("sha256");
+  await pipeStreams(createReadStream(path, { highWaterMark: CHUNK_BYTES }), hash, { signal });
+  return { sha256: hash.digest("hex"), byteLength: (await stat(path)).size };
+}
+
+/** The hub's words for licences whose SPDX identifier is spelled otherwise. */
+const SPDX: Readonly<Record<string, string>> = {
+  mit: "MIT",
+  "apache-2.0": "Apache-2.0",
+  "bsd-3-clause": "BSD-3-Clause",
+  "bsd-2-clause": "BSD-2-Clause",
+  "cc-by-4.0": "CC-BY-4.0",
+  "cc-by-nc-4.0": "CC-BY-NC-4.0",
+  "cc-by-sa-4.0": "CC-BY-SA-4.0",
+  "cc0-1.0": "CC0-1.0",
+  unlicense: "Unlicense",
+};
+
+/** First words of licence texts. */
+const TEXTS: readonly (readonly [RegExp, string])[] = [
+  [/Apache License\s+Version 2\.0/i, "Apache-2.0"],
+  [/\bMIT License\b|Permission is hereby granted, free of charge/i, "MIT"],
+  [/Attribution-NonCommercial 4\.0/i, "CC-BY-NC-4.0"],
+  [/Attribution-ShareAlike 4\.0/i, "CC-BY-SA-4.0"],
+  [/Attribution 4\.0 International/i, "CC-BY-4.0"],
+  [/CreativeML Open RAIL/i, "OpenRAIL-M"],
+  [/Neither the name[\s\S]*Redistribution|Redistribution[\s\S]*Neither the name/i, "BSD-3-Clause"],
+];
+
+/** The licence as README.md's head or the licence file says it, else `unknown`. */
+export async function findLicence(folder: ModelFolder): Promise<string> {
+  const [licenceFile] = folder.matching(/^(LICEN[CS]E|COPYING)([-._][\w.-]+)?$/i);
+  const card = await readText(folder, folder.find("README.md"));
+  const stated = licenceOfCard(card);
+  if (stated !== undefined) return stated;
+  const text = await readText(folder, licenceFile);
+  if (licenceFile === undefined || text === "") return "unknown";
+  return TEXTS.find(([pattern]) => pattern.test(text))?.[1] ?? `see ${licenceFile}`;
+}
+
+/** `license` of the card's YAML head; `license_name` where that says only `other`. */
+function licenceOfCard(card: string): string | undefined {
+  const [, head = ""] = /^---\r?\n([\s\S]*?)\r?\n---/.exec(card) ?? [];
+  const value = (key: string) =>
+    new RegExp(`^${key}:\\s*["']?([\\w.+-]+)["']?\\s*$`, "m").exec(head)?.[1];
+  const word = value("license");
+  if (word === undefined) return undefined;
+  return word === "other" ? value("license_name") : (SPDX[word.toLowerCase()] ?? word);
+}
+
+async function readText(folder: ModelFolder, path: string | undefined): Promise<string> {
+  return path === undefined ? "" : await readFile(folder.absolute(path), "utf8");
 }

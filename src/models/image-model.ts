@@ -11,7 +11,6 @@ import { createScheduler } from "./diffusion/schedulers/create-scheduler.js";
 import { graphPaths, type ModelPackage, readModelText } from "../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../runtime/ort/session.js";
 import type { FamilyTraits, ImageFamily } from "./diffusion/family.js";
-import { findFamily } from "./image-families.js";
 import { openHashedPrompts } from "./diffusion/hashed-prompts.js";
 import {
   ENCODER_ROLES,
@@ -19,6 +18,11 @@ import {
   type PromptEncoders,
 } from "./diffusion/prompt-encoders.js";
 import { type PackageSettings, readSettings } from "./diffusion/settings.js";
+import { flux } from "./flux/family.js";
+import { stableDiffusion3 } from "./stable-diffusion/stable-diffusion-3.js";
+import { stableDiffusionXl } from "./stable-diffusion/stable-diffusion-xl.js";
+import { stableDiffusion } from "./stable-diffusion/stable-diffusion.js";
+import { vectorScene } from "./vector-scene/family.js";
 
 /** An open package of the pipeline `diffusion-image`. */
 export interface ImageModel {
@@ -106,4 +110,26 @@ function settleTraits({ settings, family, scheduler, ports }: TraitsInput): Fami
 /** An unknown scheduler stops the start, not the first request. */
 function checkScheduler(scheduler: SchedulerConfig, { steps }: FamilyTraits): void {
   createScheduler(scheduler, { steps, mu: 1 });
+}
+
+/** By `_class_name` of model_index.json, without what exporters and tasks add to it. */
+const FAMILIES: Readonly<Record<string, ImageFamily>> = {
+  Flux: flux,
+  LatentConsistencyModel: stableDiffusion,
+  StableDiffusion: stableDiffusion,
+  StableDiffusion3: stableDiffusion3,
+  StableDiffusionXL: stableDiffusionXl,
+  VectorScene: vectorScene,
+};
+
+export function findFamily(className: string): ImageFamily {
+  const name = className
+    .replace(/^(ORT|Onnx)/, "")
+    .replace(/(Img2Img|Inpaint)?Pipeline(Legacy)?$/, "");
+  const family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;
+  if (family !== undefined) return family;
+  const known = Object.keys(FAMILIES).join(", ");
+  throw new Error(
+    `model_index.json: ${className} is not a pipeline that runs: it must be ${known}`,
+  );
 }

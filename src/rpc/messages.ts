@@ -12,8 +12,7 @@ import type {
   ProgressReport,
   ReleaseReport,
 } from "../core/reports.js";
-import { UNIT_NAMES, type Prices, type Usage } from "../core/usage.js";
-import { encodeChunk, wireChunk } from "./chunks.js";
+import { type Prices, UNIT_NAMES, type Units, type Usage } from "../core/usage.js";
 import type { Artifact as WireArtifact } from "./gen/framemill/v1/Artifact.js";
 import type { ClaimResponse } from "./gen/framemill/v1/ClaimResponse.js";
 import type { CompleteRequest } from "./gen/framemill/v1/CompleteRequest.js";
@@ -25,8 +24,10 @@ import type { LeaseRef as WireLeaseRef } from "./gen/framemill/v1/LeaseRef.js";
 import type { ReleaseRequest } from "./gen/framemill/v1/ReleaseRequest.js";
 import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
-import { unitFields, withoutAbsent } from "./wire-units.js";
+import { unitFields, wireUnits, withoutAbsent } from "./wire-units.js";
 import { decode, decodeAnswer, integer, name, outcome } from "./wire.js";
+import type { Chunk } from "../core/events.js";
+import type { Chunk as WireChunk } from "./gen/framemill/v1/Chunk.js";
 
 /** What the front says to a progress report. */
 export interface ProgressResult {
@@ -84,6 +85,15 @@ const json = z.string().transform((text, context): unknown => {
     return z.NEVER;
   }
 });
+
+/** A piece of an answer as it comes off the wire. */
+const wireChunk = z
+  .object({
+    json: z.string().optional(),
+    bytes: z.instanceof(Uint8Array).optional(),
+    units: wireUnits.nullish(),
+  })
+  .transform(toChunk);
 
 const claimRequest = z.object({ jobId: name, workerId: name });
 const heartbeatRequest = z.object({ lease: leaseRef, workerId: name });
@@ -307,4 +317,28 @@ function encodeArtifact({ id, variant, mediaType, byteLength, sha256 }: Artifact
 
 function toUsage({ gpuMilliseconds, ...units }: z.infer<typeof usage>): Usage {
   return { ...withoutAbsent(units), gpuMs: gpuMilliseconds };
+}
+
+function encodeChunk({ units, ...piece }: Chunk): WireChunk {
+  const counted = units === undefined ? {} : { units };
+  return piece.type === "bytes"
+    ? { bytes: Buffer.from(piece.bytes), ...counted }
+    : { json: JSON.stringify(piece.value), ...counted };
+}
+
+interface SentChunk {
+  readonly json?: string | undefined;
+  readonly bytes?: Uint8Array | undefined;
+  readonly units?: Units | null | undefined;
+}
+
+function toChunk(wire: SentChunk, context: z.RefinementCtx): Chunk {
+  const counted = wire.units ? { units: wire.units } : {};
+  if (wire.bytes !== undefined) return { type: "bytes", bytes: wire.bytes, ...counted };
+  try {
+    return { type: "json", value: JSON.parse(wire.json ?? ""), ...counted };
+  } catch {
+    context.addIssue("a chunk must be JSON or bytes");
+    return z.NEVER;
+  }
 }

@@ -1,4 +1,15 @@
-import { Server, type ServerDuplexStream, type ServerOptions, status } from "@grpc/grpc-js";
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+  type Metadata,
+  ResponderBuilder,
+  Server,
+  type ServerDuplexStream,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+  ServerListenerBuilder,
+  type ServerOptions,
+  status,
+} from "@grpc/grpc-js";
 import { LRUCache } from "lru-cache";
 import { toJobError } from "../core/errors.js";
 import type {
@@ -15,7 +26,6 @@ import type {
   WorkerStatus,
 } from "../core/reports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
-import { createAuthorizer } from "./authorize.js";
 import type { ReportRequest__Output } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
 import type { WorkerServiceHandlers } from "./gen/framemill/v1/WorkerService.js";
@@ -213,4 +223,37 @@ const HEALTH: HealthHandlers = {
 async function close(server: Server, streams: Set<ReportCall>): Promise<void> {
   for (const stream of streams) stream.end();
   await shutDown(server);
+}
+
+/** Services a probe may ask without a token. */
+const OPEN_PATHS = /^\/grpc\.health\.v1\.Health\//;
+
+/** Refuses every call without the token, before its message is read. */
+function createAuthorizer(token: string): ServerInterceptor {
+  const expected = digest(`Bearer ${token}`);
+  return (method, call) => {
+    const listener = new ServerListenerBuilder()
+      .withOnReceiveMetadata((metadata, next) => {
+        if (OPEN_PATHS.test(method.path) || matches(metadata, expected)) next(metadata);
+        else
+          call.sendStatus({
+            code: status.UNAUTHENTICATED,
+            details: "wrong or missing worker token",
+          });
+      })
+      .build();
+    return new ServerInterceptingCall(
+      call,
+      new ResponderBuilder().withStart((next) => next(listener)).build(),
+    );
+  };
+}
+
+/** Digests have one length, so the comparison tells nothing of the token's. */
+function matches(metadata: Metadata, expected: Buffer): boolean {
+  return timingSafeEqual(digest(String(metadata.get("authorization")[0] ?? "")), expected);
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }

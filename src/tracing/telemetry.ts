@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { appendFile } from "node:fs/promises";
 import {
   type Context,
   ROOT_CONTEXT,
@@ -16,6 +17,8 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import { ExportResultCode } from "@opentelemetry/core";
+import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { unixMs } from "../core/clock.js";
 import {
   type Span,
@@ -24,8 +27,6 @@ import {
   type TraceSettings,
   type Tracing,
 } from "../core/tracing.js";
-import { createFileExporter } from "./file-exporter.js";
-import { telling } from "./telling-exporter.js";
 
 export interface TracingOptions {
   /** Name of the process's part: `framemill-front`, `framemill-worker`, `framemill-inference`. */
@@ -129,4 +130,47 @@ function contextOf(parent: string | undefined): Context {
   const { traceId, spanId, flags } = parts;
   const traceFlags = Number.parseInt(flags, 16) & 1;
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}
+
+/**
+ * Appends lines of OTLP JSON, which collectors read as well:
+ * https://opentelemetry.io/docs/specs/otel/protocol/file-exporter. Processes may share the file.
+ */
+function createFileExporter(path: string): SpanExporter {
+  let written = Promise.resolve();
+  return {
+    export(spans, onResult) {
+      const line = Buffer.from(JsonTraceSerializer.serializeRequest(spans) ?? []).toString();
+      written = written
+        .then(async () => await appendFile(path, `${line}\n`))
+        .then(
+          () => onResult({ code: ExportResultCode.SUCCESS }),
+          (error: Error) => onResult({ code: ExportResultCode.FAILED, error }),
+        );
+    },
+    forceFlush: async () => await written,
+    shutdown: async () => await written,
+  };
+}
+
+const TELL_EVERY_MS = 60_000;
+
+/** The same exporter, whose failures are told once a minute and end there. */
+function telling(exporter: SpanExporter, onFailure: (reason: string) => void): SpanExporter {
+  let toldAtMs = -TELL_EVERY_MS;
+  return {
+    export(spans, onResult) {
+      exporter.export(spans, ({ code, error }) => {
+        const nowMs = performance.now();
+        if (code !== ExportResultCode.SUCCESS && nowMs - toldAtMs >= TELL_EVERY_MS) {
+          toldAtMs = nowMs;
+          onFailure(error?.message ?? "unknown reason");
+        }
+        // What could not be sent is given up here: the SDK would tell the process's error handler.
+        onResult({ code: ExportResultCode.SUCCESS });
+      });
+    },
+    forceFlush: async () => await exporter.forceFlush?.(),
+    shutdown: async () => await exporter.shutdown(),
+  };
 }

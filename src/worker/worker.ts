@@ -5,13 +5,12 @@ import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
 import type { ProgressStream, Reporter, WorkerOrders } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { InferenceHost } from "../runtime/process/host.js";
-import type { Broker, ConsumeOptions, Delivery } from "../queue/index.js";
+import type { Broker, ConsumeOptions, Delivery, Subscription } from "../queue/index.js";
 import type { ArtifactStore } from "../storage/index.js";
 import type { Directives } from "./directives.js";
 import { executeJob } from "./execute-job.js";
 import { createFitness, type Obstacles } from "./fitness.js";
 import { type HealthOptions, startHealthServer, type WorkerHealth } from "./health.js";
-import { createIntake } from "./intake.js";
 import { keepPresence } from "./presence.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
@@ -249,4 +248,42 @@ function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOpt
     .map((model) => ({ routingKeys: keysOf(model), prefetch: slots * (model.ahead ?? 0) }));
   const plans = [...light, ...batching, ...shared, ...ahead];
   return plans.filter(({ routingKeys }) => routingKeys.length > 0);
+}
+
+/** Taking jobs from the queue, which operators and the end of the process turn on and off. */
+interface Intake {
+  /** Rejects where the queue cannot be consumed. */
+  open(): Promise<void>;
+  /** Takes no more jobs; resolves when those in hand have ended. */
+  close(): Promise<void>;
+  /** Takes jobs of these routing keys only, from now on; those in hand go on. */
+  limitTo(routingKeys: readonly string[]): void;
+}
+
+/** One turn after the other: what is closing is closed before it opens again. */
+function createIntake(subscribe: () => Promise<readonly Subscription[]>): Intake {
+  let subscriptions: readonly Subscription[] = [];
+  let limit: readonly string[] | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const next = (turn: () => Promise<void>): Promise<void> => {
+    last = last.catch(() => {}).then(turn);
+    return last;
+  };
+  return {
+    open: () =>
+      next(async () => {
+        if (subscriptions.length > 0) return;
+        subscriptions = await subscribe();
+        if (limit !== undefined) for (const one of subscriptions) one.limitTo(limit);
+      }),
+    close: () =>
+      next(async () => {
+        await Promise.all(subscriptions.map((subscription) => subscription.stop()));
+        subscriptions = [];
+      }),
+    limitTo(routingKeys) {
+      limit = routingKeys;
+      for (const subscription of subscriptions) subscription.limitTo(limit);
+    },
+  };
 }

@@ -3,8 +3,13 @@ import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
 import type { ClipFormat } from "../../media/clip-arguments.js";
 import { frameByteLength } from "../../media/encoder.js";
-import { joinTiles, sheetFrames, sheetTile, tileWebp } from "../../media/spritesheet.js";
-import { thumbnailWebp } from "../../media/thumbnail.js";
+import {
+  joinTiles,
+  sheetFrames,
+  sheetTile,
+  thumbnailWebp,
+  tileWebp,
+} from "../../media/spritesheet.js";
 import type { FrameWindow } from "../../models/video/family.js";
 import type { VideoOutput } from "./request.js";
 

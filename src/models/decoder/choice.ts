@@ -8,11 +8,12 @@ import type {
   TextJob,
   TokenLogprob,
 } from "./request/request.js";
-import { createLikelyTokens, type LikelyTokens } from "./logprobs.js";
 import type { TokenSampler } from "../sampling/token-sampler.js";
-import { editLogits, type LogitEdits, maskLogits } from "./sampling-edits.js";
 import { StopMatcher } from "./stops.js";
 import type { TokenMask } from "./request/token-mask.js";
+import { BINS, BINS_PER_NAT, weighIntoBins } from "../sampling/exp-bins.js";
+import { argmax, LargestLogits } from "../sampling/largest-logits.js";
+import { JobError } from "../../core/errors.js";
 
 export interface ChoiceSetup {
   readonly index: number;
@@ -29,6 +30,12 @@ export interface ChoiceSetup {
   /** Most tokens to write. */
   readonly limit: number;
 }
+
+/** Most tokens that are reported beside a chosen one. */
+const MOST_LIKELY_TOKENS = 20;
+
+/** Reported for what is less likely, so that JSON can carry it. */
+const LEAST_LOGPROB = -9_999;
 
 const likelyTokens = createLikelyTokens();
 
@@ -144,4 +151,83 @@ export class Choice {
     const token = Buffer.from(bytes).toString("utf8");
     return { id, token, logprob: likely.logprobOf(id), bytes: [...bytes] };
   }
+}
+
+interface LikelyTokens {
+  /** Likeliest first. */
+  readonly ids: readonly number[];
+  /** Natural logarithm of a token's probability. */
+  logprobOf(id: number): number;
+}
+
+/** Finds the likeliest tokens; one a thread, its memory is reused. */
+export function createLikelyTokens(): (logits: Float32Array, count: number) => LikelyTokens {
+  const largest = new LargestLogits(MOST_LIKELY_TOKENS);
+  const bins = new Float64Array(BINS);
+  return (logits, count) => {
+    const valueOf = (id: number) => logits[id] ?? -Infinity;
+    const max = valueOf(argmax(logits));
+    // Of exp(logit).
+    const logSum = max + Math.log(weighIntoBins(logits, { max, scale: BINS_PER_NAT }, bins));
+    const ids = count === 0 ? [] : [...largest.select(logits, count)];
+    return {
+      ids: ids.toSorted((a, b) => valueOf(b) - valueOf(a) || a - b),
+      logprobOf: (id) => Math.max(LEAST_LOGPROB, valueOf(id) - logSum),
+    };
+  };
+}
+
+/** What is changed on logits before a token is chosen. */
+interface LogitEdits {
+  readonly frequencyPenalty: number;
+  readonly presencePenalty: number;
+  /** Divides what speaks for a token of prompt or answer; 1 changes nothing (CTRL, arXiv 1909.05858). */
+  readonly repetitionPenalty: number;
+  readonly bias: ReadonlyMap<number, number>;
+}
+
+/** How often each token stands in the answer, and which stand in the prompt. */
+interface SeenTokens {
+  readonly counts: ReadonlyMap<number, number>;
+  readonly prompt: ReadonlySet<number>;
+}
+
+/** Changes the logits in place; only the tokens that are concerned are touched. */
+export function editLogits(logits: Float32Array, edits: LogitEdits, seen: SeenTokens): void {
+  const { repetitionPenalty, frequencyPenalty, presencePenalty, bias } = edits;
+  if (repetitionPenalty !== 1) {
+    for (const id of seen.prompt) penalizeRepetition(logits, id, repetitionPenalty);
+    for (const id of seen.counts.keys())
+      if (!seen.prompt.has(id)) penalizeRepetition(logits, id, repetitionPenalty);
+  }
+  if (frequencyPenalty !== 0 || presencePenalty !== 0) {
+    for (const [id, count] of seen.counts)
+      logits[id] = (logits[id] ?? 0) - frequencyPenalty * count - presencePenalty;
+  }
+  for (const [id, value] of bias) if (id < logits.length) logits[id] = (logits[id] ?? 0) + value;
+}
+
+function penalizeRepetition(logits: Float32Array, id: number, penalty: number): void {
+  if (id >= logits.length) return;
+  const value = logits[id] ?? 0;
+  logits[id] = value < 0 ? value * penalty : value / penalty;
+}
+
+/** Sets the logits of barred tokens to −∞. Throws `invalid_output` where none is left. */
+export function maskLogits(logits: Float32Array, allowed: Int32Array | Uint32Array): void {
+  let isAnyAllowed = false;
+  for (let word = 0, id = 0; id < logits.length; word += 1, id += 32) {
+    const bits = allowed[word] ?? 0;
+    if (bits !== 0) isAnyAllowed = true;
+    const end = Math.min(id + 32, logits.length);
+    if (bits === 0) logits.fill(-Infinity, id, end);
+    else if (~bits !== 0) maskWord(logits, id, bits);
+  }
+  if (!isAnyAllowed) throw new JobError("invalid_output", "the grammar allows no token to follow");
+}
+
+function maskWord(logits: Float32Array, first: number, bits: number): void {
+  const count = Math.min(32, logits.length - first);
+  for (let bit = 0; bit < count; bit += 1)
+    if (((bits >>> bit) & 1) === 0) logits[first + bit] = -Infinity;
 }

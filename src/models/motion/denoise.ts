@@ -2,11 +2,11 @@ import { JobError } from "../../core/errors.js";
 import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import { hashNgrams } from "../tokenizer/tokenizer.js";
 import type { DenoiseState } from "../video/checkpoint.js";
-import { type CourseInput, planCourse } from "./denoise-course.js";
-import { takeStep } from "./denoise-step.js";
-import { takeStretch } from "./denoise-stretch.js";
+import { type CourseInput, type DenoiseCourse, planCourse } from "./denoise-course.js";
 import type { MotionModel } from "./motion-model.js";
 import type { ClipRequest } from "../video/family.js";
+import { eulerStep, guide } from "../diffusion/flow-euler.js";
+import type { StepBatch } from "../../runtime/batching/step-batch.js";
 
 export interface DenoiseInput extends CourseInput {
   readonly signal: AbortSignal;
@@ -49,4 +49,93 @@ export async function* denoise({
     throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
   }
   return state.sample;
+}
+
+/** One step: a run of the denoiser for both branches of guidance, the arithmetic here. */
+async function takeStep(
+  batch: StepBatch,
+  course: DenoiseCourse,
+  { step, sample: before }: DenoiseState,
+): Promise<DenoiseState> {
+  const { dims, context, sigmas, guidances } = course;
+  const [sigma = 0, next = 0] = sigmas.slice(step);
+  const sample = Float32Array.from(before);
+  const both = new Float32Array(2 * sample.length);
+  both.set(sample, 0);
+  both.set(sample, sample.length);
+  const { velocity } = await batch.run({
+    sample: { data: both, dims: [2, ...dims] },
+    timestep: { data: Float32Array.of(sigma, sigma), dims: [2] },
+    encoder_hidden_states: { data: context, dims: [2, 8, 48] },
+  });
+  if (velocity === undefined) throw new TypeError("the denoiser has no output velocity");
+  eulerStep(sample, guide(velocity.data, guidances[step] ?? 1), next - sigma);
+  pullToPicture(course, sample, next);
+  return { step: step + 1, sample };
+}
+
+/**
+ * Moves the canvas tokens towards the picture's at the present noise level, so that light, place
+ * and motion of the subject suit the picture.
+ */
+function pullToPicture(
+  { picture, noise, model }: DenoiseCourse,
+  sample: Float32Array,
+  sigma: number,
+): void {
+  const { pull } = model.settings.shapes.imageConditioning;
+  for (const [at, value] of picture?.entries() ?? []) {
+    const target = (1 - sigma) * value + sigma * (noise[at] ?? 0);
+    sample[at] = (sample[at] ?? 0) * (1 - pull) + target * pull;
+  }
+}
+
+/** Some steps at once, in a run of the sampler, which does their arithmetic too. */
+async function takeStretch(
+  batch: StepBatch,
+  course: DenoiseCourse,
+  { step, sample }: DenoiseState,
+): Promise<DenoiseState> {
+  const [tokens, channels] = course.dims;
+  const clip = (data: Float32Array) => ({ data, dims: [1, tokens, channels] });
+  const row = (values: readonly number[]) => {
+    return { data: Float32Array.from(values), dims: [1, values.length] };
+  };
+  const { denoised, steps } = await batch.run({
+    latents: clip(sample),
+    ...statesOf(course),
+    sigmas: row(fromStep(course.sigmas, step)),
+    guidances: row(fromStep(course.guidances, step)),
+    left: { data: Float32Array.of(course.guidances.length - step), dims: [1] },
+    noise: clip(course.noise),
+    ...pullOf(course),
+  });
+  if (denoised === undefined) throw new TypeError("the sampler has no output denoised");
+  return { step: step + (steps?.data[0] ?? 0), sample: Float32Array.from(denoised.data) };
+}
+
+/** Of this length still, so that clips at different steps share runs. */
+function fromStep(values: readonly number[], step: number): number[] {
+  return values.map((_, at) => values[step + at] ?? 0);
+}
+
+function statesOf({ context }: DenoiseCourse) {
+  const half = context.length / 2;
+  return {
+    states: { data: context.subarray(0, half), dims: [1, 8, 48] },
+    negative_states: { data: context.subarray(half), dims: [1, 8, 48] },
+  };
+}
+
+/** The picture's tokens among zeros, and by which share each token of the latents moves there. */
+function pullOf({ model, picture, noise, dims: [tokens, channels] }: DenoiseCourse) {
+  const anchor = new Float32Array(noise.length);
+  anchor.set(picture ?? [], 0);
+  const { pull } = model.settings.shapes.imageConditioning;
+  const pulled = (picture?.length ?? 0) / channels;
+  const shares = Float32Array.from({ length: tokens }, (_, token) => (token < pulled ? pull : 0));
+  return {
+    anchor: { data: anchor, dims: [1, tokens, channels] },
+    pull: { data: shares, dims: [1, tokens, 1] },
+  };
 }

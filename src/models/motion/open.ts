@@ -1,13 +1,17 @@
+import { join } from "node:path";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/family.js";
-import { decodeCanvas } from "./canvas.js";
+import { decodeCanvas, planesOf } from "./canvas.js";
 import { decodeScene, decodeWindows } from "./decode-frames.js";
 import { denoise, encodePrompts } from "./denoise.js";
 import { latentLength } from "./denoise-course.js";
 import { type MotionModel, openMotionModel } from "./motion-model.js";
-import { readPicture } from "./picture.js";
-import { makeSound } from "./sound.js";
+import { float32, floatsOf, uint8 } from "../../runtime/tensors/tensor.js";
+import { coverRgb } from "../../media/image.js";
+import type { Picture } from "./frame-plan.js";
+import { gaussianNoise } from "../sampling/noise.js";
+import { writeWav } from "../../media/wav.js";
 
 /** As measured on two cores. */
 const DENOISED_FRACTION = 0.3;
@@ -49,4 +53,77 @@ async function openClip(
       return (onLaunched) => decodeWindows(model, { ...painted, onLaunched });
     },
   };
+}
+
+/** The picture to animate, as the denoiser and the frame decoder want it. */
+interface ConditioningPicture extends Picture {
+  /** Canvas tokens [canvas tokens, channels], float32. */
+  readonly tokens: Float32Array;
+}
+
+/** What the image encoder sees. */
+const SEEN = { rows: 90, columns: 160 };
+
+async function readPicture(
+  model: MotionModel,
+  request: ClipRequest,
+  context: PipelineContext,
+): Promise<ConditioningPicture | null> {
+  if (request.image === null) return null;
+  const bytes = await context.readInput(request.image);
+  const small = toPlanes(await coverRgb(bytes, SEEN.columns, SEEN.rows), SEEN.columns, SEEN.rows);
+  const pixels = Float32Array.from(small, (value) => value / 127.5 - 1);
+  const outputs = await model.clip.run("image-encoder", {
+    pixels: float32(pixels, [1, 3, SEEN.rows, SEEN.columns]),
+  });
+  return {
+    tokens: floatsOf(outputs, "latents"),
+    async paint(rows, columns) {
+      const planes = toPlanes(await coverRgb(bytes, columns, rows), columns, rows);
+      const picture = uint8(planes, [1, 3, rows, columns]);
+      return planesOf(await model.clip.run("picture-canvas", { picture }));
+    },
+  };
+}
+
+/** RGB uint8 [height, width, 3] to [3, height, width]. */
+function toPlanes(rgb: Uint8Array, width: number, height: number): Uint8Array {
+  const size = width * height;
+  const planes = new Uint8Array(3 * size);
+  for (let at = 0; at < size; at++) {
+    planes[at] = rgb[3 * at] ?? 0;
+    planes[size + at] = rgb[3 * at + 1] ?? 0;
+    planes[2 * size + at] = rgb[3 * at + 2] ?? 0;
+  }
+  return planes;
+}
+
+/** Keeps the sound's noise apart from the picture's, which starts at the seed itself. */
+const SOUND_SEED_OFFSET = 0x50_0d;
+
+interface SoundInput {
+  /** Text states of the prompt, then of the negative prompt. */
+  readonly states: Float32Array;
+  readonly scratchPath: string;
+}
+
+/** Writes the clip's stereo sound bed to a WAV file in the scratch folder; returns its path. */
+async function makeSound(
+  model: MotionModel,
+  request: ClipRequest,
+  { states, scratchPath }: SoundInput,
+): Promise<string> {
+  const sampleRateHz = model.settings.shapes.sampleRateHz;
+  const samples = request.seconds * sampleRateHz;
+  const noise = gaussianNoise(request.seed + SOUND_SEED_OFFSET, 2 * samples);
+  const outputs = await model.clip.run("sound", {
+    encoder_hidden_states: float32(states.slice(0, states.length / 2), [1, 8, 48]),
+    noise: float32(noise, [1, 2, samples]),
+  });
+  const path = join(scratchPath, "sound.wav");
+  await writeWav(path, floatsOf(outputs, "waveform"), {
+    channels: 2,
+    sampleRateHz,
+  });
+  return path;
 }

@@ -5,10 +5,11 @@ import {
   type Span,
   type SpanRules,
 } from "../speech-recognition/speech-spans.js";
-import { createVoiceDetector, VOICE_WINDOW } from "../speech-recognition/voice-activity.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm-file.js";
 import type { VoiceDetection } from "../speech-recognition/listener.js";
+import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
+import type { Feed } from "../../runtime/ort/graphs.js";
 
 /** What Whisper hears at once: 30 s. */
 export const WINDOW_SAMPLES = 30 * SPEECH_RATE_HZ;
@@ -23,6 +24,10 @@ export interface VoiceRegions {
   readonly signal: AbortSignal;
 }
 
+/** Samples of one judgement, 32 ms at 16 kHz, and those before it that newer models want to see. */
+const VOICE_WINDOW = 512;
+const CONTEXT = 64;
+const SAMPLE_RATE = int64(BigInt64Array.of(16_000n), []);
 /** Judged at a time: about 4 s. */
 const BLOCK_SAMPLES = 128 * VOICE_WINDOW;
 
@@ -64,5 +69,54 @@ function spanRules({
     paddingSamples: samples(paddingMs),
     shortestSamples: samples(250),
     longestSamples: WINDOW_SAMPLES,
+  };
+}
+
+/** Silero's voice activity detector over one recording, window after window. */
+interface VoiceDetector {
+  /** Probability that the next 512 samples at 16 kHz hold speech. */
+  judge(samples: Float32Array): Promise<number>;
+  close(): void;
+}
+
+let lastKey = 0;
+
+/**
+ * Reads both published forms: `state` [2, 1, 128] with 64 samples of context, and the older `h` and `c`
+ * [2, 1, 64] without. The state stays in the session thread.
+ */
+export function createVoiceDetector(thread: SessionThread, role: string): VoiceDetector {
+  const inputs = thread.info[role]?.inputs ?? [];
+  const isOld = inputs.some(({ name }) => name === "h");
+  const states: Record<string, string> = isOld ? { h: "hn", c: "cn" } : { state: "stateN" };
+  const width = isOld ? 64 : 128;
+  const context = isOld ? 0 : CONTEXT;
+  const key = `voice-${++lastKey}`;
+  const names = Object.keys(states).map((name) => `${key}.${name}`);
+  const probability = thread.info[role]?.outputs[0]?.name ?? "output";
+  const keep = Object.fromEntries(
+    Object.entries(states).map(([input, output]) => [output, `${key}.${input}`]),
+  );
+  const heard = new Float32Array(context + VOICE_WINDOW);
+  let hasState = false;
+  const stateOf = (name: string): Feed =>
+    hasState ? { kept: `${key}.${name}` } : float32(new Float32Array(2 * width), [2, 1, width]);
+  return {
+    async judge(samples) {
+      heard.copyWithin(0, VOICE_WINDOW);
+      heard.fill(0, context);
+      heard.set(samples.subarray(0, VOICE_WINDOW), context);
+      const feeds = {
+        ...Object.fromEntries(Object.keys(states).map((name) => [name, stateOf(name)])),
+        input: float32(heard.slice(), [1, heard.length]),
+        sr: SAMPLE_RATE,
+      };
+      const outputs = await thread.run(role, feeds, { keep, fetch: [probability] });
+      hasState = true;
+      return floatsOf(outputs, probability)[0] ?? 0;
+    },
+    close() {
+      if (hasState) thread.drop(names);
+    },
   };
 }

@@ -1,24 +1,26 @@
-import { segmentWindow, type SpokenSegment } from "./spoken-segments.js";
 import type { Span } from "../speech-recognition/speech-spans.js";
-import { timeWords } from "./time-words.js";
 import {
   detectLanguage,
   isSilent,
+  startTokens,
   transcribeWindow,
+  type WindowTask,
   type WindowText,
 } from "./transcribe-window.js";
 import type { WhisperDecoder } from "./whisper-decoder.js";
 import { type WhisperModel, whisperText } from "./whisper-model.js";
-import { HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
+import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm-file.js";
 import { WINDOW_SAMPLES } from "./sound-regions.js";
-import { readWindow } from "./sound-window.js";
 import type {
   HeardWindow,
   TokenLogprob,
   TranscriptSegment,
   TranscriptWord,
 } from "../speech-recognition/listener.js";
+import type { WhisperTokens } from "./whisper-settings.js";
+import { alignTokens } from "./attention-alignment.js";
+import { groupWords } from "./spoken-words.js";
 
 export interface SoundTask {
   readonly model: WhisperModel;
@@ -177,4 +179,124 @@ function logprobsOf(
 /** Seconds to the millisecond. */
 function toSeconds(sample: number): number {
   return Math.round((sample / SPEECH_RATE_HZ) * 1_000) / 1_000;
+}
+
+/**
+ * The 30 s from sample `from` on, silent beyond the region's end, with what surrounds them as the
+ * features need it: at the sound's beginning its mirror image, elsewhere what is there.
+ */
+export async function readWindow(pcm: PcmFile, region: Span, from: number): Promise<Float32Array> {
+  const start = from - FRAME_REACH;
+  // Whisper drops the last frame, which is centred on the window's end.
+  const samples = await pcm.read(start, from + WINDOW_SAMPLES + FRAME_REACH - HOP_SAMPLES);
+  samples.fill(0, Math.min(samples.length, region.end - start));
+  if (from !== 0) return samples;
+  for (let at = 1; at <= FRAME_REACH; at++)
+    samples[FRAME_REACH - at] = samples[FRAME_REACH + at] ?? 0;
+  return samples;
+}
+
+/** Consecutive tokens of a window with the times around them, in steps of 0.02 s from its start. */
+interface SpokenSegment {
+  readonly start: number;
+  readonly end: number;
+  /** Text and times. */
+  readonly tokens: readonly number[];
+  /** Place of the first token in the window. */
+  readonly offset: number;
+}
+
+interface SegmentedWindow {
+  readonly segments: readonly SpokenSegment[];
+  /** Up to where the window is settled, in steps of 0.02 s: the next one starts there. */
+  readonly settled: number;
+}
+
+/**
+ * Cuts a window's tokens at pairs of times. What follows the last pair was cut off by the window's end
+ * and is left to the next window, except where the window ends with a single time or has no pair.
+ * `length` is that of the window's sound, in steps of 0.02 s.
+ */
+export function segmentWindow(
+  tokens: readonly number[],
+  { firstTimestamp }: Pick<WhisperTokens, "firstTimestamp">,
+  length: number,
+): SegmentedWindow {
+  const isTime = (id: number | undefined) => id !== undefined && id >= firstTimestamp;
+  const cuts = tokens.flatMap((id, at) =>
+    at > 0 && isTime(id) && isTime(tokens[at - 1]) ? [at] : [],
+  );
+  const endsComplete = isTime(tokens.at(-1)) && !isTime(tokens.at(-2));
+  const timeOf = (id: number | undefined) => Math.max(0, (id ?? 0) - firstTimestamp);
+  if (cuts.length === 0) {
+    const start = timeOf(tokens[0]);
+    const end = timeOf(tokens.at(-1));
+    const whole = { start, end: end > start ? end : length, tokens, offset: 0 };
+    return { segments: [whole], settled: length };
+  }
+  if (endsComplete) cuts.push(tokens.length);
+  const segments = cuts.map((cut, index): SpokenSegment => {
+    const offset = cuts[index - 1] ?? 0;
+    const own = tokens.slice(offset, cut);
+    return { start: timeOf(own[0]), end: timeOf(own.at(-1)), tokens: own, offset };
+  });
+  return {
+    segments,
+    settled: endsComplete ? length : Math.min(segments.at(-1)?.end ?? length, length),
+  };
+}
+
+/** A word with its times in seconds from the window's start. */
+interface TimedWord {
+  readonly word: string;
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+const FRAMES_A_SECOND = 50;
+const PAUSE_AFTER = /[.。!！?？,，、;；:：…]["'”’)\]]*$/u;
+/** A word of usual length lasts no longer than this, seconds; twice that is suspicious. */
+const MAX_USUAL_SECONDS = 0.7;
+
+/** Times of the words of a window, by where the decoder looks while it reads the whole text again. */
+async function timeWords(
+  { model, decoder, language }: Pick<WindowTask, "model" | "decoder" | "language">,
+  { tokens }: Pick<WindowText, "tokens">,
+  soundSeconds: number,
+): Promise<TimedWord[]> {
+  const { endOfText } = model.settings.tokens;
+  const said = tokens.filter((id) => id < endOfText);
+  if (said.length === 0) return [];
+  const start = startTokens(model, { language, withTimestamps: false });
+  const layers = await decoder.attend([...start, ...said, endOfText]);
+  // The row that reads a token is where the next one is heard: it starts one row early.
+  const first = start.length - 1;
+  const frames = alignTokens({
+    layers,
+    heads: model.settings.alignmentHeads,
+    first,
+    end: first + said.length + 1,
+    frames: Math.round(soundSeconds * FRAMES_A_SECOND),
+  });
+  const secondsAt = (token: number) => (frames[token] ?? 0) / FRAMES_A_SECOND;
+  const words = groupWords(said, (ids) => whisperText(model, ids), language).map((word) => ({
+    word: word.text.trim(),
+    startSeconds: secondsAt(word.first),
+    endSeconds: secondsAt(word.end),
+  }));
+  return shortenPauses(words.filter(({ word }) => word !== ""));
+}
+
+/** A pause is no part of the word beside it: it follows punctuation, else it came before the word. */
+function shortenPauses(words: readonly TimedWord[]): TimedWord[] {
+  const lengths = words.map((it) => it.endSeconds - it.startSeconds).filter((it) => it > 0);
+  const sorted = lengths.toSorted((a, b) => a - b);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const longest = 2 * Math.min(MAX_USUAL_SECONDS, median);
+  return words.map((word) => {
+    if (word.endSeconds - word.startSeconds <= longest) return word;
+    return PAUSE_AFTER.test(word.word)
+      ? { ...word, endSeconds: word.startSeconds + longest }
+      : { ...word, startSeconds: word.endSeconds - longest };
+  });
 }

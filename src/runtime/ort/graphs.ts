@@ -1,7 +1,6 @@
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { createDeviceReader, type DeviceReader, outputPlaces } from "./device-tensors.js";
 import { findKeptGraph, type KeptGraph } from "./graph-cache.js";
-import { createKeptTensors } from "./kept-tensors.js";
 import {
   castTensor,
   type GraphInfo,
@@ -10,6 +9,7 @@ import {
   type Tensors,
   type TensorType,
 } from "../tensors/tensor.js";
+import { freeMemory } from "./free-memory.js";
 
 export interface GraphsSetup {
   /** Role → path of the graph. */
@@ -243,4 +243,49 @@ const OURS: readonly string[] = [
 
 function isOurs(type: string): type is TensorType {
   return OURS.includes(type);
+}
+
+/** Tensors by the names under which runs find them. */
+interface KeptTensors {
+  /** Throws where none is kept under the name. */
+  take(name: string): OrtTensor;
+  /** Keeps a tensor in place of what was there. */
+  put(name: string, tensor: OrtTensor): void;
+  readonly drop: (names: Iterable<string>) => void;
+  /** Drops tensors that nobody else holds, and frees their memory on the host at once. */
+  readonly free: (names: Iterable<string>) => void;
+  dropAll(): void;
+}
+
+function createKeptTensors(): KeptTensors {
+  const kept = new Map<string, OrtTensor>();
+  const drop = (names: Iterable<string>) => {
+    for (const name of names) {
+      kept.get(name)?.dispose();
+      kept.delete(name);
+    }
+  };
+  return {
+    take(name) {
+      const tensor = kept.get(name);
+      if (tensor === undefined) throw new Error(`no tensor is kept as ${name}`);
+      return tensor;
+    },
+    put(name, tensor) {
+      kept.get(name)?.dispose();
+      kept.set(name, tensor);
+    },
+    drop,
+    free(names) {
+      for (const name of names) {
+        const tensor = kept.get(name);
+        const data = tensor?.location === "cpu" ? tensor.data : undefined;
+        drop([name]);
+        if (ArrayBuffer.isView(data)) freeMemory(data);
+      }
+    },
+    dropAll() {
+      drop([...kept.keys()]);
+    },
+  };
 }

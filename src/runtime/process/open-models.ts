@@ -1,10 +1,13 @@
-/** The models of an inference process, loaded within its memory budget. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Modality, Pipeline, PipelineSetup } from "../../core/modality.js";
 import { createFileChecker, type FileChecker, openCacheFolder } from "../packages/checked-files.js";
 import { useGraphCache } from "../ort/graph-cache-folder.js";
 import { inParallel } from "../../core/async/in-parallel.js";
 import {
   loadModelPackage,
+  modelInfo,
   type ModelPackage,
   statedFiles,
   workingBytes,
@@ -15,7 +18,9 @@ import {
   type ResidentModel,
   type ResidentModels,
 } from "./resident-models.js";
-import { runExample } from "../packages/run-example.js";
+import { admitAlone } from "../packages/admit-alone.js";
+
+/** The models of an inference process, loaded within its memory budget. */
 
 export type FindModality = (name: string) => Modality | undefined;
 type AnyPipeline = Pipeline<unknown, unknown>;
@@ -176,4 +181,24 @@ async function createChecked(
     throw thrown;
   }
   return await creating;
+}
+
+/** Runs the modality's own example through a loaded pipeline and throws its files away. Rejects where it fails. */
+async function runExample(
+  model: ModelPackage,
+  modality: Modality,
+  pipeline: Pipeline<unknown, unknown>,
+): Promise<void> {
+  const info = await modelInfo(model);
+  const body = modality.example(info);
+  const { request, readInput } = await admitAlone({ body, modality, info });
+  const scratchPath = await mkdtemp(join(tmpdir(), "framemill-canary-"));
+  try {
+    const { signal } = new AbortController();
+    for await (const event of pipeline.run(request, { signal, scratchPath, readInput }))
+      if (event.type === "output") return;
+    throw new Error("it ended without an output");
+  } finally {
+    await rm(scratchPath, { recursive: true, force: true });
+  }
 }

@@ -1,13 +1,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readFile } from "node:fs/promises";
+import { totalmem } from "node:os";
 import { JobError, toJobError } from "../../core/errors.js";
 import type { Artifact } from "../../core/artifact.js";
 import type { PipelineEvent } from "../../core/events.js";
 import { fromFailure, toFailure } from "../../core/job.js";
 import { EventQueue } from "../../core/async/event-queue.js";
 import type { InferenceHost, InferenceJob } from "./host.js";
-import { memoryAllowance, residentBytes, watchMemory } from "./memory-watch.js";
 import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
 
 /** Pause before a new process, so that one that dies at once does not spin. */
@@ -341,4 +342,41 @@ function killGroup(child: ChildProcess): void {
   } catch {
     child.kill("SIGKILL");
   }
+}
+
+/** Of the container's memory, or the machine's: beyond it the kernel would choose whom to kill. */
+const SHARE = 0.9;
+const INTERVAL_MS = 1_000;
+const PAGE_BYTES = 4_096;
+
+/** Bytes that this process and its inference process may hold together. */
+function memoryAllowance(): number {
+  const limit = process.constrainedMemory();
+  return SHARE * (limit > 0 && limit < totalmem() ? limit : totalmem());
+}
+
+interface MemoryWatchOptions {
+  readonly processId: number;
+  readonly allowance: number;
+  /** Called once, with the bytes that were held. */
+  readonly onExceeded: (bytes: number) => void;
+}
+
+/** Looks at the resident memory of a process and of this one every second; only Linux tells it. */
+function watchMemory({ processId, allowance, onExceeded }: MemoryWatchOptions): () => void {
+  const look = async (): Promise<void> => {
+    const bytes = process.memoryUsage.rss() + (await residentBytes(processId));
+    if (bytes <= allowance) return;
+    clearInterval(timer);
+    onExceeded(bytes);
+  };
+  const timer = setInterval(() => void look(), INTERVAL_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Resident bytes of a process; 0 where it has gone or the system does not say. */
+async function residentBytes(processId: number): Promise<number> {
+  const statm = await readFile(`/proc/${processId}/statm`, "utf8").catch(() => "");
+  return Number(statm.split(" ")[1] ?? 0) * PAGE_BYTES;
 }

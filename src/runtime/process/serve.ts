@@ -1,19 +1,22 @@
-/** The inference process's side of `process.ts`: loads the models, then runs jobs as they come. */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
 import type { Artifact } from "../../core/artifact.js";
 import type { PipelineEvent } from "../../core/events.js";
 import { JobError, toJobError } from "../../core/errors.js";
-import { fromFailure, toFailure, type Job } from "../../core/job.js";
+import { fromFailure, type Job, toFailure } from "../../core/job.js";
 import type { Modality, Pipeline } from "../../core/modality.js";
 import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../../core/tracing.js";
-import { deviceName } from "../ort/device-name.js";
 import { createDevicePlaces, type DevicePlaces } from "../ort/device-places.js";
 import { type FindModality, openModels, type OpenModels } from "./open-models.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
 import { endSpareThread, threadsStarted } from "../ort/session.js";
 import { takePlace } from "../ort/take-place.js";
-import { traceRun } from "../ort/trace-run.js";
+import { createStageWatch } from "../../core/stages.js";
+
+/** The inference process's side of `process.ts`: loads the models, then runs jobs as they come. */
 
 /** What jobs are run with. */
 interface Served extends Pick<OpenModels, "models"> {
@@ -177,4 +180,61 @@ async function runJob({ job, served, tracer }: JobRun, context: Context): Promis
 function send(reply: InferenceReply, onSent: () => void = () => {}): void {
   // A parent that went away is noticed by `disconnect`; nothing is owed to it here.
   if (process.connected) process.send?.(reply, undefined, undefined, onSent);
+}
+
+/** The spans of one job in the inference process: the whole, and each stage. */
+interface RunTrace {
+  /** The model is there, and the pipeline starts. */
+  begin(): void;
+  follow(event: PipelineEvent): void;
+  fail(code: string): void;
+  end(): void;
+}
+
+/** Until the pipeline tells of a stage, it prepares. */
+const FIRST_STAGE = "preparing";
+
+function traceRun(tracer: Tracer, { id, model, modality, traceparent }: Job): RunTrace {
+  const attributes = { "framemill.job.id": id, "framemill.model": model };
+  const run = tracer.start(`generate ${modality}`, { parent: traceparent, attributes });
+  const { traceparent: parent } = run;
+  const stages = createStageWatch(({ stage, startedAtMs, endedAtMs, reports }) =>
+    tracer
+      .start(stage, { parent, startedAtMs, attributes: { "framemill.stage.steps": reports } })
+      .end(endedAtMs),
+  );
+  let hasAnswered = false;
+  stages.enter("loading the model");
+  return {
+    begin: () => stages.enter(FIRST_STAGE),
+    follow(event) {
+      if (event.type === "progress") stages.enter(event.stage);
+      else if (event.type === "chunk" && !hasAnswered) {
+        hasAnswered = true;
+        run.note("first chunk");
+      }
+    },
+    fail: (code) => run.fail(code),
+    end() {
+      stages.end();
+      run.end();
+    },
+  };
+}
+
+const NVIDIA = "/proc/driver/nvidia/gpus";
+
+/** What providers compute on, for people: the name of the first GPU, or of the processor. */
+async function deviceName(providers: readonly string[]): Promise<string> {
+  const [first = "cpu"] = providers;
+  if (first === "cpu") return cpus()[0]?.model.trim() ?? "cpu";
+  return (await nvidiaName()) ?? first;
+}
+
+/** `Model:` of /proc/driver/nvidia/gpus/<address>/information. */
+async function nvidiaName(): Promise<string | undefined> {
+  const [address] = await readdir(NVIDIA).catch(() => []);
+  if (address === undefined) return undefined;
+  const text = await readFile(join(NVIDIA, address, "information"), "utf8").catch(() => "");
+  return /^Model:\s*(.+)$/m.exec(text)?.[1]?.trim();
 }

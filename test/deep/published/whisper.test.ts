@@ -6,7 +6,7 @@ import type { ModelPackage } from "#framemill/runtime/packages/model-package.js"
 import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
 import { floatsOf, float32 } from "#framemill/runtime/tensors/tensor.js";
 import { createLogMel } from "#framemill/media/mel.js";
-import { readWindow } from "#framemill/models/whisper/sound-window.js";
+import { readWindow } from "#framemill/models/whisper/transcribe-sound.js";
 import { addedModel } from "../../support/added-model.js";
 import { deviation, readFloatsNpy } from "../../support/npy.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { addModel } from "#framemill/models/add-model.js";
 import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
 import { createLogMel } from "#framemill/media/mel.js";
-import { readWindow } from "#framemill/models/whisper/sound-window.js";
+import { readWindow } from "#framemill/models/whisper/transcribe-sound.js";
 import { melBinOf, melody, PITCHES_HZ, tone, wavOf } from "../../support/melody.js";
 import { deviation } from "../../support/npy.js";
 import { createRandom } from "../../support/onnx.js";

@@ -1,7 +1,6 @@
 import { halfSizeRgb } from "#framemill/media/frame-picture.js";
 import { sharp } from "#framemill/media/safe-sharp.js";
-import { joinTiles, sheetFrames, sheetTile } from "#framemill/media/spritesheet.js";
-import { thumbnailWebp } from "#framemill/media/thumbnail.js";
+import { joinTiles, sheetFrames, sheetTile, thumbnailWebp } from "#framemill/media/spritesheet.js";
 import { describe, expect, it } from "vitest";
 
 /** BT.709 limited range, from the matrix of ITU-R BT.709-6: black, white, the primaries. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { openModelFolder } from "#framemill/runtime/packages/model-folder.js";
 import { recognise } from "#framemill/models/registry.js";
-import { findLicence } from "#framemill/runtime/packages/licence.js";
+import { findLicence } from "#framemill/models/add-model.js";
 import { CHAT_FILES, type Content, createModelFolders } from "../../support/model-folders.js";
 
 const folders = createModelFolders();

@@ -1,15 +1,14 @@
 import type { SchedulerConfig } from "./config.js";
-import { createCogVideoXDdim, createDdim } from "./ddim.js";
-import { createDdpm } from "./ddpm.js";
 import { createDpmMultistep } from "./dpm-multistep.js";
-import { createEuler, createEulerAncestral } from "./euler.js";
 import { createFlowMatchEuler, createFlowMatchLcm } from "./flow-match.js";
-import { createLcm } from "./lcm.js";
-import { createLms } from "./lms.js";
 import { createPndm } from "./pndm.js";
-import type { Scheduler, SchedulerOptions } from "./scheduler.js";
-import { createTcd } from "./tcd.js";
+import { historyMemory, type Scheduler, type SchedulerOptions } from "./scheduler.js";
 import { createUniPc } from "./unipc.js";
+import { alphaBars, withZeroTerminalSnr } from "./noise-schedule.js";
+import { clipped, levelOfAlphaBar, predict } from "./prediction.js";
+import { distilledTimesteps, roundToEven, spreadTimesteps } from "./spacing.js";
+import { type Term, weightedSum } from "./weighted-sum.js";
+import { cleanAtSigma, eulerLevels, initialSigma, scaleToUnit } from "./sigma-levels.js";
 
 type CreateScheduler = (config: SchedulerConfig, options: SchedulerOptions) => Scheduler;
 
@@ -39,4 +38,221 @@ export function createScheduler(config: SchedulerConfig, options: SchedulerOptio
     throw new Error(`the scheduler ${name} is not known: it must be one of ${known}`);
   }
   return create(config, options);
+}
+
+/** Song et al. 2021, "Denoising Diffusion Implicit Models", equation 12 without added noise. */
+function createDdim(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  return ddimOver(alphaBars(config), config, steps);
+}
+
+/** DDIM over CogVideoX's levels: signal to noise divided by `snr_shift_scale`, then none at the end. */
+function createCogVideoXDdim(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  const shift = config.snr_shift_scale;
+  const bars = alphaBars({ ...config, rescale_betas_zero_snr: false });
+  const shifted = bars.map((bar) => bar / (shift + (1 - shift) * bar));
+  const rescaled = config.rescale_betas_zero_snr ? withZeroTerminalSnr(shifted) : shifted;
+  return ddimOver(rescaled, config, steps);
+}
+
+function ddimOver(bars: readonly number[], config: SchedulerConfig, steps: number): Scheduler {
+  const timesteps = spreadTimesteps(config, steps, "leading").map(roundToEven);
+  const stride = Math.floor(config.num_train_timesteps / steps);
+  const lastBar = (config.set_alpha_to_one ?? true) ? 1 : (bars[0] ?? 1);
+  return {
+    timesteps,
+    initialNoiseSigma: 1,
+    scaleInput: (sample) => sample,
+    step(output, index, sample) {
+      const timestep = timesteps[index] ?? 0;
+      const next = levelOfAlphaBar(bars[timestep - stride] ?? lastBar);
+      const level = levelOfAlphaBar(bars[timestep] ?? 1);
+      const predicted = predict(config.prediction_type, level, output, sample);
+      const { clean, noise } = clipped(predicted, config, true);
+      return { clean, sample: weightedSum([next.signal, clean], [next.noise, noise]) };
+    },
+  };
+}
+
+const VARIANCES = ["fixed_small", "fixed_small_log", "fixed_large", "fixed_large_log"];
+
+/** Ho et al. 2020, "Denoising Diffusion Probabilistic Models", equations 6 and 7. */
+function createDdpm(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  const varianceType = config.variance_type ?? "fixed_small";
+  if (!VARIANCES.includes(varianceType))
+    throw new Error(
+      `DDPMScheduler's variance_type must be one of ${VARIANCES.join(", ")}, got ${varianceType}`,
+    );
+  const bars = alphaBars(config);
+  const timesteps = spreadTimesteps(config, steps, "leading").map(roundToEven);
+  return {
+    timesteps,
+    initialNoiseSigma: 1,
+    scaleInput: (sample) => sample,
+    step(output, index, sample, noise) {
+      const timestep = timesteps[index] ?? 0;
+      const bar = bars[timestep] ?? 1;
+      const nextBar = bars[timesteps[index + 1] ?? -1] ?? 1;
+      const beta = 1 - bar / nextBar;
+      const predicted = predict(config.prediction_type, levelOfAlphaBar(bar), output, sample);
+      const { clean } = clipped(predicted, config, true);
+      const mean = weightedSum(
+        [(Math.sqrt(nextBar) * beta) / (1 - bar), clean],
+        [(Math.sqrt(bar / nextBar) * (1 - nextBar)) / (1 - bar), sample],
+      );
+      if (timestep === 0) return { clean, sample: mean };
+      const small = Math.max(((1 - nextBar) / (1 - bar)) * beta, 1e-20);
+      const variance = varianceType.startsWith("fixed_small") ? small : beta;
+      const drawn = noise(sample.length);
+      return { clean, sample: weightedSum([1, mean], [Math.sqrt(variance), drawn]) };
+    },
+  };
+}
+
+/** Karras et al. 2022, algorithm 2 without churn: Euler's method in the noise level. */
+function createEuler(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  const levels = eulerLevels(config, steps);
+  const { sigmas, timesteps } = levels;
+  return {
+    timesteps,
+    initialNoiseSigma: initialSigma(config, levels),
+    scaleInput: (sample, index) => scaleToUnit(sample, sigmas[index] ?? 0),
+    step(output, index, sample) {
+      const sigma = sigmas[index] ?? 0;
+      const clean = cleanAtSigma(config, sigma, output, sample);
+      const kept = (sigmas[index + 1] ?? 0) / sigma;
+      return { clean, sample: weightedSum([kept, sample], [1 - kept, clean]) };
+    },
+  };
+}
+
+/**
+ * Euler steps that go down further than the next level and come back up with new noise, as k-diffusion
+ * (Crowson 2022) introduced them.
+ */
+function createEulerAncestral(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  const levels = eulerLevels(config, steps);
+  const { sigmas, timesteps } = levels;
+  return {
+    timesteps,
+    initialNoiseSigma: initialSigma(config, levels),
+    scaleInput: (sample, index) => scaleToUnit(sample, sigmas[index] ?? 0),
+    step(output, index, sample, noise) {
+      const sigma = sigmas[index] ?? 0;
+      const next = sigmas[index + 1] ?? 0;
+      const up = Math.sqrt((next ** 2 * (sigma ** 2 - next ** 2)) / sigma ** 2);
+      const clean = cleanAtSigma(config, sigma, output, sample);
+      const kept = Math.sqrt(next ** 2 - up ** 2) / sigma;
+      const drawn = noise(sample.length);
+      return { clean, sample: weightedSum([kept, sample], [1 - kept, clean], [up, drawn]) };
+    },
+  };
+}
+
+const SIGMA_DATA = 0.5;
+
+/**
+ * Luo et al. 2023, "Latent Consistency Models": each step jumps to clean latents through the boundary
+ * condition of consistency models (Song et al. 2023, appendix C) and noise is added anew.
+ */
+function createLcm(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  const bars = alphaBars(config);
+  const timesteps = distilledTimesteps(config, steps);
+  return {
+    timesteps,
+    initialNoiseSigma: 1,
+    scaleInput: (sample) => sample,
+    step(output, index, sample, noise) {
+      const timestep = timesteps[index] ?? 0;
+      const level = levelOfAlphaBar(bars[timestep] ?? 1);
+      const predicted = predict(config.prediction_type, level, output, sample);
+      const scaled = timestep * config.timestep_scaling;
+      const spread = scaled ** 2 + SIGMA_DATA ** 2;
+      const clean = weightedSum(
+        [scaled / Math.sqrt(spread), clipped(predicted, config, false).clean],
+        [SIGMA_DATA ** 2 / spread, sample],
+      );
+      const nextTimestep = timesteps[index + 1];
+      if (nextTimestep === undefined) return { clean, sample: clean };
+      const next = levelOfAlphaBar(bars[nextTimestep] ?? 1);
+      const drawn = noise(sample.length);
+      return { clean, sample: weightedSum([next.signal, clean], [next.noise, drawn]) };
+    },
+  };
+}
+
+const ORDER = 4;
+
+/** Linear multistep in the noise level (k-diffusion, Crowson 2022): Adams–Bashforth on uneven levels. */
+function createLms(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  const levels = eulerLevels(config, steps);
+  const { sigmas, timesteps } = levels;
+  const slopes: Float32Array[] = [];
+  return {
+    timesteps,
+    initialNoiseSigma: initialSigma(config, levels),
+    memory: historyMemory(slopes, ORDER),
+    scaleInput: (sample, index) => scaleToUnit(sample, sigmas[index] ?? 0),
+    step(output, index, sample) {
+      const sigma = sigmas[index] ?? 0;
+      const clean = cleanAtSigma(config, sigma, output, sample);
+      slopes.unshift(weightedSum([1 / sigma, sample], [-1 / sigma, clean]));
+      slopes.length = Math.min(slopes.length, ORDER);
+      const nodes = slopes.map((_, age) => sigmas[index - age] ?? 0);
+      const next = sigmas[index + 1] ?? 0;
+      const terms = slopes.map((slope, age): Term => [lagrangeArea(nodes, age, next), slope]);
+      return { clean, sample: weightedSum([1, sample], ...terms) };
+    },
+  };
+}
+
+/** Abscissa of the three-point Gauss–Legendre rule on [-1, 1], exact for polynomials of degree 5. */
+const GAUSS = Math.sqrt(3 / 5);
+
+/** Integral of the Lagrange polynomial of `nodes[which]`, from the first node to `end`. */
+function lagrangeArea(nodes: readonly number[], which: number, end: number): number {
+  const [start = 0] = nodes;
+  const middle = (start + end) / 2;
+  const half = (end - start) / 2;
+  const at = (point: number) => lagrange(nodes, which, middle + half * point);
+  return (half * (5 * at(-GAUSS) + 8 * at(0) + 5 * at(GAUSS))) / 9;
+}
+
+function lagrange(nodes: readonly number[], which: number, point: number): number {
+  const own = nodes[which] ?? 0;
+  return nodes.reduce(
+    (product, node, index) =>
+      index === which ? product : (product * (point - node)) / (own - node),
+    1,
+  );
+}
+
+/** Share of noise in a step: the reference's default, 0 = none, 1 = all anew. */
+const ETA = 0.3;
+
+/**
+ * Zheng et al. 2024, "Trajectory Consistency Distillation", algorithm 4: jump to a level below the next
+ * one, then add noise up to it.
+ */
+function createTcd(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+  const bars = alphaBars(config);
+  const timesteps = distilledTimesteps(config, steps);
+  return {
+    timesteps,
+    initialNoiseSigma: 1,
+    scaleInput: (sample) => sample,
+    step(output, index, sample, noise) {
+      const nextTimestep = timesteps[index + 1] ?? 0;
+      const nextBar = bars[nextTimestep] ?? 1;
+      const belowBar = bars[Math.floor((1 - ETA) * nextTimestep)] ?? 1;
+      const level = levelOfAlphaBar(bars[timesteps[index] ?? 0] ?? 1);
+      const below = levelOfAlphaBar(belowBar);
+      const predicted = predict(config.prediction_type, level, output, sample);
+      const { clean, noise: direction } = clipped(predicted, config, false);
+      const jumped = weightedSum([below.signal, clean], [below.noise, direction]);
+      if (index === timesteps.length - 1) return { clean, sample: jumped };
+      const up = levelOfAlphaBar(nextBar / belowBar);
+      const drawn = noise(sample.length);
+      return { clean, sample: weightedSum([up.signal, jumped], [up.noise, drawn]) };
+    },
+  };
 }

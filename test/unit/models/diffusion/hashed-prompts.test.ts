@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Feeds } from "#framemill/runtime/ort/graphs.js";
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
 import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
-import { findFamily } from "#framemill/models/image-families.js";
+import { findFamily } from "#framemill/models/image-model.js";
 import { openHashedPrompts } from "#framemill/models/diffusion/hashed-prompts.js";
 import { modelManifest } from "../../../support/model-manifest.js";
 

@@ -5,7 +5,7 @@ import {
   type DelayPattern,
   frameAt,
   planWindows,
-} from "#framemill/models/musicgen/delay-pattern.js";
+} from "#framemill/models/musicgen/make-codes.js";
 
 const PAD = -1;
 

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { philox, randomStream } from "#framemill/models/sampling/random.js";
 import { type SamplingSettings, TokenSampler } from "#framemill/models/sampling/token-sampler.js";
 import { argmax, LargestLogits } from "#framemill/models/sampling/largest-logits.js";
-import { createLikelyTokens } from "#framemill/models/decoder/logprobs.js";
-import { editLogits, maskLogits } from "#framemill/models/decoder/sampling-edits.js";
+import { createLikelyTokens, editLogits, maskLogits } from "#framemill/models/decoder/choice.js";
 
 const OPEN: SamplingSettings = { temperature: 1, topP: 1, topK: 0, minP: 0 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createNoise } from "#framemill/models/score/noise.js";
+import { createNoise } from "#framemill/models/score/play-notes.js";
 
 const size = { windowSamples: 1_000, contextSamples: 254 };
 

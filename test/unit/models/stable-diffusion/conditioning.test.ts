@@ -3,7 +3,7 @@ import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
 import { guidanceEmbedding } from "#framemill/models/stable-diffusion/stable-diffusion.js";
 import { sizeCondition } from "#framemill/models/diffusion/matrices.js";
 import { stableDiffusion3 } from "#framemill/models/stable-diffusion/stable-diffusion-3.js";
-import { findFamily } from "#framemill/models/image-families.js";
+import { findFamily } from "#framemill/models/image-model.js";
 import { positions } from "#framemill/models/flux/family.js";
 import { packSquares, unpackSquares } from "#framemill/models/diffusion/packing.js";
 import { partialSteps } from "#framemill/modalities/image/pipeline.js";

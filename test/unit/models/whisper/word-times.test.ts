@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { alignTokens } from "#framemill/models/whisper/attention-alignment.js";
-import { warpRows } from "#framemill/models/whisper/dynamic-time-warping.js";
+import { alignTokens, warpRows } from "#framemill/models/whisper/attention-alignment.js";
 import { groupWords } from "#framemill/models/whisper/spoken-words.js";
 
 describe("words", () => {
