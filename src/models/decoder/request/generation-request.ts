@@ -87,6 +87,7 @@ export type GenerationRequest = z.infer<typeof generationRequest>;
 /** JSON has no infinity and writes null: an impossible token's. */
 const logprob = z
   .custom<number | null>((value) => value === null || typeof value === "number")
+  .meta({ type: ["number", "null"] })
   .transform((value) => value ?? -Infinity);
 
 const tokenLogprob = z.object({
