@@ -22,8 +22,8 @@ import {
 } from "../rpc/index.js";
 import type { ArtifactStore } from "../storage/index.js";
 import {
-  type Changes,
-  createChanges,
+  type JobNotifications,
+  createJobNotifications,
   createFencing,
   createKeys,
   createOutbox,
@@ -47,14 +47,14 @@ import {
   addReplyRoutes,
   createContentCheck,
   createEstimates,
-  createExchanges,
+  createLiveStreams,
   createJobId,
   createLookAtJob,
   createReportHandlers,
   createSentReader,
   createSubmitJob,
   type Estimates,
-  type Exchanges,
+  type LiveStreams,
   type RepliesOptions,
   type ReportHandlers,
   type RoutesOptions,
@@ -160,7 +160,7 @@ async function startParts(
   closers.add(paces.close);
   const secret = await readSharedSecret(database, FENCING_SECRET, randomBytes);
   const fencing = createFencing({ secret, acceptUnsealed: config.acceptUnsigned });
-  const exchanges = createExchanges({
+  const streams = createLiveStreams({
     findLease: async (lease) => await findOwnLease(kysely, lease),
     now,
   });
@@ -169,7 +169,7 @@ async function startParts(
     createReportHandlers({
       database,
       store,
-      exchanges,
+      streams,
       sent,
       fencing,
       wakeOutbox: () => outbox.wake(),
@@ -180,8 +180,8 @@ async function startParts(
   );
   const { handlers } = workers;
   const keys = createKeys({ database, defaults: projectDefaults(config), randomBytes });
-  const changes = await createChanges(database);
-  closers.add(changes.close);
+  const notifications = await createJobNotifications(database);
+  closers.add(notifications.close);
   const reportServer = await openReportServer(options, { handlers, tracer });
   const reportTo = config.grpcAdvertise ?? `${advertised(config.host)}:${reportServer.port}`;
   const outbox = createOutbox({ database, broker, reportTo, concurrencyOf, log });
@@ -208,15 +208,15 @@ async function startParts(
   closers.add(watch.stop);
   const partStates = watch.states;
   const metrics = createMetrics(database, estimates, partStates);
-  const told = await openMetrics(config, metrics, log);
-  if (told !== undefined) closers.add(() => told.close());
+  const metricsServer = await openMetrics(config, metrics, log);
+  if (metricsServer !== undefined) closers.add(() => metricsServer.close());
   const parts = { keys, database, handlers };
   const cancelAtWorker = (jobId: string) => reportServer.cancel(jobId);
   const findOwnObstacle = () => (options.hasOwnWorker ? workers.findObstacle() : undefined);
   const app = await createApp(options, parts, {
-    changes,
+    notifications,
     outbox,
-    exchanges,
+    streams,
     estimates,
     metrics,
     partStates,
@@ -235,7 +235,7 @@ async function startParts(
     port,
     grpcPort: reportServer.port,
     scalerPort: scaler?.port,
-    metricsPort: told?.port,
+    metricsPort: metricsServer?.port,
   };
   const grpcAddress = `${reachable(host)}:${reportServer.port}`;
   return { ...parts, baseUrl, origin, ...ports, grpcAddress };
@@ -262,9 +262,9 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 interface Shared {
   readonly metrics: Metrics;
   readonly partStates: () => PartStates;
-  readonly changes: Changes;
+  readonly notifications: JobNotifications;
   readonly outbox: Outbox;
-  readonly exchanges: Exchanges;
+  readonly streams: LiveStreams;
   readonly estimates: Estimates;
   readonly cancelAtWorker: (jobId: string) => void;
   readonly findOwnObstacle: () => string | undefined;
@@ -329,7 +329,7 @@ async function createRoutes(
   database: Database,
   shared: Omit<Shared, "metrics" | "partStates"> & { readonly limits: Limits },
 ): Promise<Omit<RoutesOptions, "closing" | "longBodies" | "now">> {
-  const { changes, outbox, estimates } = shared;
+  const { notifications, outbox, estimates } = shared;
   const links = await createFileLinks({ database, randomBytes, clock: Date.now });
   const prices = await readPriceTable(config.pricesFile);
   const judge = listModalities().find((modality) => modality.judge !== undefined);
@@ -350,7 +350,7 @@ async function createRoutes(
   return {
     database,
     store,
-    changes,
+    notifications,
     look: createLookAtJob(database),
     watches: createWatchLimit(config.watchesPerProject),
     estimates,

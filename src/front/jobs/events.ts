@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { serverSentEvent } from "../../core/answer.js";
 import { isEndState, type JobState } from "../../core/job.js";
-import type { Changes, JobRecord, Database } from "../ledger/index.js";
+import type { JobNotifications, JobRecord, Database } from "../ledger/index.js";
 import { JobError } from "../../core/errors.js";
 import { groupCommit } from "../../core/async/group-commit.js";
 
@@ -22,9 +22,12 @@ export interface EventsOptions {
 }
 
 /** Server-sent events: the object now, at each change, and at its end. */
-export async function* jobEvents(changes: Changes, options: EventsOptions): AsyncGenerator<string> {
+export async function* jobEvents(
+  notifications: JobNotifications,
+  options: EventsOptions,
+): AsyncGenerator<string> {
   const { jobId, signal, now, look, read, render } = options;
-  const watch = changes.watch(jobId);
+  const watch = notifications.watch(jobId);
   let shown = "";
   let sentAtMs = now();
   try {
@@ -85,10 +88,13 @@ export function parseWait(value: unknown): number {
 }
 
 /** The job when it has ended, or as it is when the time is up. */
-export async function waitForEnd(changes: Changes, options: WaitOptions): Promise<JobRecord> {
+export async function waitForEnd(
+  notifications: JobNotifications,
+  options: WaitOptions,
+): Promise<JobRecord> {
   const { jobId, waitMs, signal, now, look, read } = options;
   const endMs = now() + waitMs;
-  const watch = changes.watch(jobId);
+  const watch = notifications.watch(jobId);
   try {
     for (;;) {
       const job = await look(jobId);

@@ -9,9 +9,9 @@ const STALE = { outcome: "stale", cancel: false } as const;
 type Taken = Pick<HeartbeatResult, "outcome" | "cancel">;
 
 /** Requests of this replica that wait for their answers, and what workers have sent of them. */
-export interface Exchanges {
+export interface LiveStreams {
   /** Begins to collect a job's chunks; the caller closes it. */
-  open(jobId: string): OpenExchange;
+  open(jobId: string): LiveStream;
   /** What a report of a waiting job does; undefined for any other job. */
   take(report: ProgressReport): Promise<Taken> | undefined;
   /** A waiting job's lease is this one, for so long from now: its reports are believed without a look. */
@@ -22,7 +22,7 @@ export interface Exchanges {
   complete(job: AnsweredJob): void;
 }
 
-export interface OpenExchange {
+export interface LiveStream {
   /** Chunks in order, for one reader; ends after `end`, throws after `fail`. */
   readonly chunks: AsyncIterable<Chunk>;
   /** Aborts when more lies unread than is kept; what lay there is dropped. */
@@ -43,18 +43,18 @@ export interface OpenExchange {
 /** Unread bytes of an answer, JSON as its text; a caller who is this slow is let go. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
-export interface ExchangesOptions {
+export interface LiveStreamsOptions {
   /** Milliseconds for which the lease still holds; undefined where the job is not its own. */
   readonly findLease: (lease: LeaseRef) => Promise<number | undefined>;
   /** Milliseconds of a clock that only goes forward. */
   readonly now: () => number;
 }
 
-export function createExchanges(options: ExchangesOptions): Exchanges {
-  const waiting = new Map<string, ChunkQueue>();
+export function createLiveStreams(options: LiveStreamsOptions): LiveStreams {
+  const waiting = new Map<string, ChunkStream>();
   return {
     open(jobId) {
-      const queue = new ChunkQueue(options);
+      const queue = new ChunkStream(options);
       waiting.set(jobId, queue);
       return {
         chunks: queue,
@@ -83,7 +83,7 @@ interface Unread {
   readonly byteLength: number;
 }
 
-class ChunkQueue implements AsyncIterable<Chunk> {
+class ChunkStream implements AsyncIterable<Chunk> {
   readonly overrun = new AbortController();
   delivered: Units = {};
   #unread: Unread[] = [];
@@ -93,14 +93,14 @@ class ChunkQueue implements AsyncIterable<Chunk> {
   #token = 0;
   /** What is known of the job's lease. */
   #lease = { token: 0, untilMs: 0 };
-  readonly #options: ExchangesOptions;
+  readonly #options: LiveStreamsOptions;
   #ended = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
   complete: (job: AnsweredJob) => void = () => {};
   readonly completed = new Promise<AnsweredJob>((resolve) => (this.complete = resolve));
 
-  constructor(options: ExchangesOptions) {
+  constructor(options: LiveStreamsOptions) {
     this.#options = options;
   }
 

@@ -9,7 +9,7 @@ import { atMost, nanoPriceOf, type Quote, type Units } from "../../core/usage.js
 import type { ArtifactStore } from "../../storage/index.js";
 import {
   type AnsweredJob,
-  type Changes,
+  type JobNotifications,
   type Database,
   type DeliveredCharge,
   findJob,
@@ -24,7 +24,7 @@ import {
   toRequestError,
 } from "../http/index.js";
 import { KEEP_ALIVE, KEEP_ALIVE_MS, POLL_MS } from "./events.js";
-import type { Exchanges, OpenExchange } from "./live-streams.js";
+import type { LiveStreams, LiveStream } from "./live-streams.js";
 import { getArtifact, readOutput } from "./content.js";
 import type { Submission } from "./new-job.js";
 import type { SubmitJob } from "./submit-job.js";
@@ -32,8 +32,8 @@ import type { SubmitJob } from "./submit-job.js";
 export interface RepliesOptions {
   readonly database: Database;
   readonly store: ArtifactStore;
-  readonly changes: Changes;
-  readonly exchanges: Exchanges;
+  readonly notifications: JobNotifications;
+  readonly streams: LiveStreams;
   readonly links: FileLinks;
   readonly limits: Limits;
   readonly submitJob: SubmitJob;
@@ -57,9 +57,9 @@ export async function startReply(
   { origin, signal }: { readonly origin: string; readonly signal: AbortSignal },
 ): Promise<RunningReply> {
   const { id, path } = submission;
-  const open = options.exchanges.open(id);
+  const open = options.streams.open(id);
   // Both stand before the job does: a worker may end it before the database has answered here.
-  const watch = options.changes.watch(id);
+  const watch = options.notifications.watch(id);
   try {
     const job = await options.submitJob(submission);
     if (job.id !== id) throw repeated(job.id);
@@ -134,7 +134,7 @@ export async function sendReply(
 interface Following {
   readonly submission: Submission;
   readonly signal: AbortSignal;
-  readonly open: OpenExchange;
+  readonly open: LiveStream;
   readonly watch: Watch;
 }
 
@@ -203,8 +203,9 @@ async function followEnd(
   const scope = { projectId: caller.project.id, modality: modality.name };
   try {
     for (;;) {
-      const told = await Promise.race([open.completed, watch.next(POLL_MS, signal)]);
-      const record = told ?? (await findJob(database.kysely, scope, id).catch(undefinedInOutage));
+      const completed = await Promise.race([open.completed, watch.next(POLL_MS, signal)]);
+      const record =
+        completed ?? (await findJob(database.kysely, scope, id).catch(undefinedInOutage));
       if (record !== undefined && isEndState(record.state)) {
         if (record.state === "failed") throw failureOf(record);
         open.end();

@@ -43,7 +43,7 @@ import { groupCommit } from "../../core/async/group-commit.js";
 import type { Chunk } from "../../core/events.js";
 import type { Schema } from "../../core/modality.js";
 import { findModalityOfJob } from "../../modalities/registry.js";
-import type { Exchanges } from "./live-streams.js";
+import type { LiveStreams } from "./live-streams.js";
 import { readOutput } from "./content.js";
 
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
@@ -63,7 +63,7 @@ export interface ReportsOptions {
   readonly database: Database;
   readonly store: ArtifactStore;
   /** Answers that callers of this replica wait for. */
-  readonly exchanges: Exchanges;
+  readonly streams: LiveStreams;
   readonly fencing: Fencing;
   /** Room in the queue, or a job that is to go there. */
   readonly wakeOutbox: () => void;
@@ -82,7 +82,7 @@ const MOST_TOGETHER = 32;
 export function createReportHandlers({
   database,
   store,
-  exchanges,
+  streams,
   fencing,
   wakeOutbox,
   noteRun,
@@ -102,7 +102,7 @@ export function createReportHandlers({
       if (claim === undefined) return await refuseClaim(database, jobId);
       const { attempt, prices, checkpoint, reportTo } = claim;
       quotes.set(jobId, claim);
-      exchanges.hold({ jobId, token: claim.token }, LEASE_MS);
+      streams.hold({ jobId, token: claim.token }, LEASE_MS);
       const token = fencing.seal(jobId, claim.token);
       const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
       return { outcome: "leased", lease, checkpoint, ...(reportTo !== null && { reportTo }) };
@@ -110,7 +110,7 @@ export function createReportHandlers({
     async heartbeat(lease: LeaseRef): Promise<HeartbeatResult> {
       const renewed = await renewLease(db, lease);
       if (renewed !== undefined) {
-        exchanges.hold(lease, LEASE_MS);
+        streams.hold(lease, LEASE_MS);
         return { ...HELD, leaseMs: LEASE_MS, ...renewed };
       }
       return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
@@ -119,7 +119,7 @@ export function createReportHandlers({
       const report = await sent.readPieces(unread);
       // What follows such a piece would be charged, and no caller could have it.
       if (report === undefined) return await failMalformed(database, unread);
-      const taken = await exchanges.take(report);
+      const taken = await streams.take(report);
       if (taken !== undefined) return taken;
       // A short job's first words often come after its end, on a stream of their own.
       if (completed.has(report.jobId)) return ENDED;
@@ -136,13 +136,13 @@ export function createReportHandlers({
       if (missing !== undefined && (await findOwnLease(db, report)) !== undefined)
         throw artifactsError(`${missing.id} of ${missing.byteLength} bytes is not in the store`);
       await sent.checkOutput(report);
-      const isAwaited = exchanges.awaits(report.jobId);
+      const isAwaited = streams.awaits(report.jobId);
       const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
       const done = await charge({ report, amountNanoUsd, isAwaited });
       if (done === null) return await refuseCompletion({ database, store }, report, folders);
       quotes.delete(report.jobId);
       completed.set(report.jobId, true);
-      exchanges.complete(done);
+      streams.complete(done);
       noteRun(done);
       return RECORDED;
     },

@@ -9,7 +9,7 @@ import type { Modality, ModelInfo, JobView } from "../../core/modality.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import {
   cancelJob,
-  type Changes,
+  type JobNotifications,
   type Database,
   deleteJob,
   findJob,
@@ -41,7 +41,7 @@ import { readSubmission, type SubmitJob } from "./submit-job.js";
 export interface RoutesOptions {
   readonly database: Database;
   readonly store: ArtifactStore;
-  readonly changes: Changes;
+  readonly notifications: JobNotifications;
   readonly look: LookAtJob;
   readonly watches: WatchLimit;
   readonly estimates: Estimates;
@@ -222,21 +222,21 @@ async function read(resource: Resource, exchange: JobExchange & { readonly wait:
   const readJob = () => getJob(resource, request, jobId);
   const job = await readJob();
   if (waitMs === 0 || isEndState(job.state)) return await resource.render(job);
-  const { changes, now, look, watches, closing } = resource;
+  const { notifications, now, look, watches, closing } = resource;
   const signal = abortOnClose(reply, closing);
   watches.take(scopeOf(resource, request).projectId, signal);
   const waiting = { jobId, waitMs, signal, now, look, read: readJob };
-  return await resource.render(await waitForEnd(changes, waiting));
+  return await resource.render(await waitForEnd(notifications, waiting));
 }
 
 async function follow(resource: Resource, { id, request, reply }: JobExchange): Promise<unknown> {
-  const { modality, estimates, changes, closing, now, database, look, watches } = resource;
+  const { modality, estimates, notifications, closing, now, database, look, watches } = resource;
   const scope = scopeOf(resource, request);
   await getJob(resource, request, id);
   await estimates.refresh();
   const signal = abortOnClose(reply, closing);
   watches.take(scope.projectId, signal);
-  const events = jobEvents(changes, {
+  const events = jobEvents(notifications, {
     jobId: id,
     signal,
     now,

@@ -18,7 +18,7 @@ export {
   recordAction,
   type RecordedAction,
 } from "./audit.js";
-export { type Changes, createChanges, type Watch } from "./job-notifications.js";
+export { type JobNotifications, createJobNotifications, type Watch } from "./job-notifications.js";
 export {
   type Claimer,
   claimJobs,

@@ -1,7 +1,7 @@
 import type { Database } from "./database/database.js";
 
 /** Tells when a job may have changed, on whichever replica it did. */
-export interface Changes {
+export interface JobNotifications {
   readonly watch: (jobId: string) => Watch;
   readonly close: () => Promise<void>;
 }
@@ -17,7 +17,7 @@ const JOBS_CHANNEL = "framemill_jobs";
 
 type Listener = () => void;
 
-export async function createChanges(database: Database): Promise<Changes> {
+export async function createJobNotifications(database: Database): Promise<JobNotifications> {
   const listeners = new Map<string, Set<Listener>>();
   const stop = await database.listen(JOBS_CHANNEL, (jobId) => {
     for (const listener of listeners.get(jobId) ?? []) listener();

@@ -99,11 +99,11 @@ export async function migrate(kysely: Kysely<unknown>, options: MigrateOptions):
 
 /** Asked for again and again: whoever waited within a statement would hold up indexes that are being made. */
 async function waitForTurn(db: Kysely<unknown>, say: MigrateOptions["say"]): Promise<void> {
-  for (let told = false; ; told = true) {
+  for (let isAnnounced = false; ; isAnnounced = true) {
     const { rows } = await sql<{ mine: boolean }>`
       SELECT pg_try_advisory_lock(${MIGRATOR}::bigint) AS mine`.execute(db);
     if (rows[0]?.mine === true) return;
-    if (!told) say("another migrator is at work: waiting for it");
+    if (!isAnnounced) say("another migrator is at work: waiting for it");
     await sleep(POLL_MS);
   }
 }

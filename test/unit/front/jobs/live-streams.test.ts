@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Chunk } from "#framemill/core/events.js";
-import { createExchanges } from "#framemill/front/jobs/live-streams.js";
+import { createLiveStreams } from "#framemill/front/jobs/live-streams.js";
 
 const JOB = "chatcmpl-1";
 const json = (value: unknown): Chunk => ({ type: "json", value });
@@ -24,19 +24,19 @@ function start() {
     ledger.asked.push(token);
     return token === ledger.token ? LEASE_MS : undefined;
   };
-  const exchanges = createExchanges({ findLease, now: () => clock.nowMs });
-  const open = exchanges.open(JOB);
+  const streams = createLiveStreams({ findLease, now: () => clock.nowMs });
+  const open = streams.open(JOB);
   const reader = open.chunks[Symbol.asyncIterator]();
   const next = async () => {
     const { done, value } = await reader.next();
     return done === true ? "end" : (value as { readonly value?: unknown }).value;
   };
   const take = (token: number, ...values: unknown[]) =>
-    exchanges.take(report(token, ...values.map(json)));
-  return { exchanges, open, next, take, ledger, clock };
+    streams.take(report(token, ...values.map(json)));
+  return { streams, open, next, take, ledger, clock };
 }
 
-describe("exchanges", () => {
+describe("live streams", () => {
   it("gives chunks in order, those that came before the end included", async () => {
     const { open, next, take } = start();
     const waiting = next();
@@ -48,8 +48,8 @@ describe("exchanges", () => {
   });
 
   it("ignores jobs that no caller waits for", () => {
-    const { exchanges, open, take } = start();
-    expect(exchanges.take({ ...report(1), jobId: "chatcmpl-2" })).toBeUndefined();
+    const { streams, open, take } = start();
+    expect(streams.take({ ...report(1), jobId: "chatcmpl-2" })).toBeUndefined();
     open.close();
     expect(take(1, "a")).toBeUndefined();
   });
@@ -95,11 +95,11 @@ describe("exchanges", () => {
   });
 
   it("streams any amount to a reader who keeps up", async () => {
-    const { exchanges, open } = start();
+    const { streams, open } = start();
     const chunk: Chunk = { type: "bytes", bytes: new Uint8Array(1024 * 1024) };
     const reader = open.chunks[Symbol.asyncIterator]();
     for (let index = 0; index < 40; index += 1) {
-      expect(await exchanges.take(report(1, chunk))).toEqual(HELD);
+      expect(await streams.take(report(1, chunk))).toEqual(HELD);
       await reader.next();
     }
     expect(open.overrun.aborted).toBe(false);
@@ -115,11 +115,11 @@ describe("exchanges", () => {
   });
 
   it("trusts a lease that was taken or renewed here, and asks again once it has lapsed", async () => {
-    const { exchanges, take, ledger, clock } = start();
-    exchanges.hold({ jobId: JOB, token: 1 }, LEASE_MS);
+    const { streams, take, ledger, clock } = start();
+    streams.hold({ jobId: JOB, token: 1 }, LEASE_MS);
     clock.nowMs = LEASE_MS - 1;
     expect(await take(1, "a")).toEqual(HELD);
-    exchanges.hold({ jobId: JOB, token: 1 }, LEASE_MS);
+    streams.hold({ jobId: JOB, token: 1 }, LEASE_MS);
     clock.nowMs += LEASE_MS - 1;
     expect(await take(1, "b")).toEqual(HELD);
     expect(ledger.asked).toEqual([]);
@@ -130,9 +130,9 @@ describe("exchanges", () => {
   });
 
   it("refuses chunks of an attempt once another has the lease, even while that one is silent", async () => {
-    const { exchanges, take, ledger } = start();
+    const { streams, take, ledger } = start();
     expect(await take(1, "a")).toEqual(HELD);
-    exchanges.hold({ jobId: JOB, token: 2 }, LEASE_MS);
+    streams.hold({ jobId: JOB, token: 2 }, LEASE_MS);
     expect(await take(1, "late")).toEqual(STALE);
     expect(ledger.asked).toEqual([1]);
   });
