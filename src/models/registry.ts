@@ -14,10 +14,10 @@ import { imageClassifier } from "./image-classifier/layout.js";
 import type { ImageModel } from "./image-model.js";
 import { kokoro } from "./kokoro/layout.js";
 import { model2vec } from "./model2vec/layout.js";
-import type { Composer } from "./music/composer.js";
+import type { MusicModel } from "./music/music-model.js";
 import { musicgen } from "./musicgen/layout.js";
 import { piper } from "./piper/layout.js";
-import type { Listener } from "./speech-recognition/listener.js";
+import type { TranscriptionModel } from "./speech-recognition/transcription-model.js";
 import type { SpeechModel } from "./speech/speech-model.js";
 import type { VideoModel } from "./video/family.js";
 import { hfVits } from "./vits/layout.js";
@@ -29,10 +29,10 @@ interface OpenModels {
   readonly chat: TextEngine;
   readonly embeddings: TextEmbedder;
   readonly image: ImageModel;
-  readonly music: Composer;
+  readonly music: MusicModel;
   readonly rerank: TextClassifier;
   readonly speech: SpeechModel;
-  readonly transcription: Listener;
+  readonly transcription: TranscriptionModel;
   readonly video: VideoModel;
 }
 

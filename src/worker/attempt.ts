@@ -55,7 +55,7 @@ export function startAttempt({ delivery, deps }: AttemptOptions): Attempt {
   };
   const { directives, preempted, jobTimeoutMs } = deps;
   const { job } = delivery;
-  let letGo = () => {};
+  let release = () => {};
   const waits = new Set<JobError>();
   let waitsSince = 0;
   const overdue = () => {
@@ -94,13 +94,13 @@ export function startAttempt({ delivery, deps }: AttemptOptions): Attempt {
       };
       const keeper = keepLease({ ...deps, lease, hasCaller, onCallerLost, onExpired: stop });
       const endListening = directives.listen(lease, stop);
-      letGo = () => {
+      release = () => {
         keeper.stop();
         endListening();
       };
     },
     end() {
-      letGo();
+      release();
       clearTimeout(timer);
       clearTimeout(leaving);
       preempted.removeEventListener("abort", onPreempted);

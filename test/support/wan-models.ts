@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { GraphRun, PipelineSetup } from "#framemill/core/modality.js";
 import { addModel } from "#framemill/models/add-model.js";
-import type { Course } from "#framemill/models/wan/course.js";
+import type { Schedule } from "#framemill/models/wan/schedule.js";
 import { denoise } from "#framemill/models/wan/denoise.js";
 import type { LatentDims } from "#framemill/models/wan/denoiser.js";
 import type { PromptStates } from "#framemill/models/wan/encode-prompt.js";
@@ -62,14 +62,14 @@ export function createWanModels() {
 
 interface Walk {
   readonly model: Pick<WanModel, "denoisers">;
-  readonly course: Course;
+  readonly schedule: Schedule;
   readonly dims: LatentDims;
   readonly prompts: readonly [PromptStates, ...PromptStates[]];
   readonly seed: number;
   readonly onStep?: () => void;
 }
 
-/** The latents at the end of a course. */
+/** The latents after the last step. */
 export async function walk({ onStep = () => {}, ...given }: Walk): Promise<Float32Array> {
   const steps = denoise({ ...given, signal: new AbortController().signal });
   let next = await steps.next();

@@ -5,7 +5,7 @@ import { openModel } from "../../models/registry.js";
 import { normalised } from "../../models/encoder/pooling.js";
 import type { TextEmbedder } from "../../models/encoder/text-embedder.js";
 import type { TokenSequence } from "../../models/tokenizer/token-template.js";
-import { takeTurns } from "../../runtime/batching/turns.js";
+import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import {
   checkCharacters,
@@ -49,9 +49,9 @@ async function tokenise(
 ): Promise<TokenSequence[]> {
   const sequences: TokenSequence[] = [];
   let total = 0;
-  const nextTurn = takeTurns(signal);
+  const pause = yieldToEventLoop(signal);
   for (const [index, input] of inputs.entries()) {
-    await nextTurn();
+    await pause();
     const sequence = sequenceOf(embedder, input, index);
     total += sequence.length;
     checkTotal(total);

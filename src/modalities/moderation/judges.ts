@@ -6,7 +6,7 @@ import {
   toPlanes,
 } from "../../models/image-classifier/open.js";
 import { openTextClassifier } from "../../models/encoder/text-classifier.js";
-import { takeTurns } from "../../runtime/batching/turns.js";
+import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { fitPicture } from "../../media/fit-picture.js";
 import type { Category } from "./categories.js";
@@ -21,7 +21,7 @@ export interface Verdict {
 }
 
 /** Judges texts (strings) or pictures (PNG bytes), with the jobs that run beside. */
-export interface PartJudge<Input> {
+export interface ModerationModel<Input> {
   readonly covered: readonly Category[];
   judge(inputs: readonly Input[], signal: AbortSignal): Promise<Verdict[]>;
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export async function openTextJudge(
   model: ModelPackage,
   setup: PipelineSetup,
   shapes: ModerationShapes,
-): Promise<PartJudge<string>> {
+): Promise<ModerationModel<string>> {
   const classifier = await openTextClassifier(model, setup);
   const { tokens, maxTokens, labels, config } = classifier;
   const { template, contentOf } = tokens;
@@ -41,11 +41,11 @@ export async function openTextJudge(
   return {
     covered: scorer.covered,
     async judge(texts, signal) {
-      const nextTurn = takeTurns(signal);
+      const pause = yieldToEventLoop(signal);
       const windows: { readonly text: number; readonly content: Int32Array }[] = [];
       for (const [text, whole] of texts.entries()) {
         for (const piece of cutPieces(whole)) {
-          await nextTurn();
+          await pause();
           windows.push(...cutWindows(contentOf(piece), room).map((content) => ({ text, content })));
         }
       }
@@ -83,16 +83,16 @@ export async function openWordJudge(
   model: ModelPackage,
   setup: PipelineSetup,
   shapes: ModerationShapes,
-): Promise<PartJudge<string>> {
+): Promise<ModerationModel<string>> {
   const map = mapLabels(WORD_LABELS, shapes.labels);
   const bag = await openBagOfWords(model, setup);
   return {
     covered: coveredBy(map),
     async judge(texts, signal) {
-      const nextTurn = takeTurns(signal);
+      const pause = yieldToEventLoop(signal);
       const counts: WordCounts[] = [];
       for (const text of texts) {
-        await nextTurn();
+        await pause();
         counts.push(bag.count(text));
       }
       const rows = await bag.run(counts, signal);
@@ -110,7 +110,7 @@ export async function openPictureJudge(
   model: ModelPackage,
   setup: PipelineSetup,
   shapes: ModerationShapes,
-): Promise<PartJudge<Uint8Array>> {
+): Promise<ModerationModel<Uint8Array>> {
   const classifier = await openPictureClassifier(model, setup);
   const { labels, config, settings, size } = classifier;
   const scorer = createLabelScorer(labels, shapes, config);

@@ -5,7 +5,7 @@ import { loadModelPackage, type ModelPackage } from "../../runtime/packages/mode
 import { CATEGORIES } from "./categories.js";
 import { readModerationShapes, thresholdsOf } from "./judge-settings.js";
 import {
-  type PartJudge,
+  type ModerationModel,
   openPictureJudge,
   openTextJudge,
   openWordJudge,
@@ -17,8 +17,8 @@ import type { InputType, ModerationOutput, ModerationPart, ModerationRequest } f
 /** What a package can judge. */
 interface Judges {
   readonly id: string;
-  readonly text?: PartJudge<string>;
-  readonly image?: PartJudge<Uint8Array>;
+  readonly text?: ModerationModel<string>;
+  readonly image?: ModerationModel<Uint8Array>;
   readonly thresholds: readonly number[];
 }
 

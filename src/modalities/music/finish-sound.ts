@@ -1,4 +1,4 @@
-import type { Sound } from "../../models/music/composer.js";
+import type { Sound } from "../../models/music/music-model.js";
 
 /** 1 dB below full scale, so that lossy encoders do not clip (audiocraft `peak_clip_headroom_db`). */
 const CEILING = 10 ** (-1 / 20);

@@ -3,7 +3,7 @@ import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
-import type { Composer, PieceProgress, Sound } from "../../models/music/composer.js";
+import type { MusicModel, PieceProgress, Sound } from "../../models/music/music-model.js";
 import { writeAudioFile } from "../../media/audio-encoder.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { openModel } from "../../models/registry.js";
@@ -16,7 +16,7 @@ const ENCODING_FRACTION = 0.97;
 const CHECKING_FRACTION = 0.99;
 
 interface PieceTask {
-  readonly composer: Composer;
+  readonly model: MusicModel;
   readonly setup: PipelineSetup;
   readonly request: MusicRequest;
   readonly context: PipelineContext;
@@ -26,21 +26,21 @@ interface PieceTask {
 export async function createMusicPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<MusicRequest, MusicOutput>> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
-  const composer = await openModel("music", model, setup);
+  const found = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await openModel("music", found, setup);
   return {
-    run: (request, context) => makePiece({ composer, setup, request, context }),
-    close: () => composer.close(),
+    run: (request, context) => makePiece({ model, setup, request, context }),
+    close: () => model.close(),
   };
 }
 
 async function* makePiece(task: PieceTask): AsyncGenerator<PipelineEvent<MusicOutput>> {
-  const { composer, request, context } = task;
+  const { model, request, context } = task;
   let sound: Sound | undefined;
   yield { type: "progress", stage: STAGES.codes, fraction: 0 };
-  for await (const event of composer.compose(request, context.signal)) {
+  for await (const event of model.compose(request, context.signal)) {
     if (event.type === "sound") sound = event.sound;
-    else yield toProgress(event, composer);
+    else yield toProgress(event, model);
   }
   if (sound === undefined) throw new JobError("invalid_output", "the model made no sound");
   yield* writePiece(task, finishSound(sound));
@@ -49,8 +49,8 @@ async function* makePiece(task: PieceTask): AsyncGenerator<PipelineEvent<MusicOu
   yield { type: "output", output: { audioSeconds } };
 }
 
-/** The shares of a composer's stages turn them into one true progress. */
-function toProgress({ part, fraction }: PieceProgress, { stepsFraction }: Composer) {
+/** The shares of a model's stages turn them into one true progress. */
+function toProgress({ part, fraction }: PieceProgress, { stepsFraction }: MusicModel) {
   const steps = stepsFraction * ENCODING_FRACTION;
   const [from, to] = part === "codes" ? [0, steps] : [steps, ENCODING_FRACTION];
   return {

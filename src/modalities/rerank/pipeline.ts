@@ -5,7 +5,10 @@ import { fitPair } from "../../models/tokenizer/sequence-tokenizer.js";
 import type { TextClassifier } from "../../models/encoder/text-classifier.js";
 import { openModel } from "../../models/registry.js";
 import type { TokenSequence } from "../../models/tokenizer/token-template.js";
-import { MOST_CHARACTERS_PER_TOKEN, takeTurns } from "../../runtime/batching/turns.js";
+import {
+  MOST_CHARACTERS_PER_TOKEN,
+  yieldToEventLoop,
+} from "../../runtime/batching/yield-to-event-loop.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { type RerankOutput, type RerankRequest, textOf } from "./request.js";
 import { chunksOf } from "./search-units.js";
@@ -62,9 +65,9 @@ async function tokenise(
   const question = read(query);
   const pairs: TokenSequence[] = [];
   let chunks = 0;
-  const nextTurn = takeTurns(signal);
+  const pause = yieldToEventLoop(signal);
   for (const document of documents) {
-    await nextTurn();
+    await pause();
     const content = read(textOf(document)).subarray(0, maxTokensPerDocument);
     const [first, second] = fitPair(question.length, content.length, room);
     pairs.push(template.pair(question.subarray(0, first), content.subarray(0, second)));

@@ -3,7 +3,7 @@ import type { Exchange } from "../../core/modality.js";
 import { formatSrt, formatVtt } from "./captions.js";
 import { languageName } from "./languages.js";
 import type { TranscriptionRequest } from "./request.js";
-import type { TokenLogprob } from "../../models/speech-recognition/listener.js";
+import type { TokenLogprob } from "../../models/speech-recognition/transcription-model.js";
 import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
 
 export type TranscriptionExchange = Exchange<

@@ -1,4 +1,4 @@
-import type { TranscriptSegment } from "../../models/speech-recognition/listener.js";
+import type { TranscriptSegment } from "../../models/speech-recognition/transcription-model.js";
 
 type Cue = Pick<TranscriptSegment, "startSeconds" | "endSeconds" | "text">;
 

@@ -9,7 +9,10 @@ import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import { openPcm, type PcmFile } from "../../media/pcm-file.js";
 import { billedSeconds } from "./answer.js";
 import { openModel } from "../../models/registry.js";
-import type { HeardWindow, Listener } from "../../models/speech-recognition/listener.js";
+import type {
+  TranscribedWindow,
+  TranscriptionModel,
+} from "../../models/speech-recognition/transcription-model.js";
 import { MAX_SECONDS, type TranscriptionRequest } from "./request.js";
 import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
 
@@ -19,18 +22,18 @@ type Event = PipelineEvent<TranscriptionOutput>;
 
 interface Recogniser {
   readonly setup: PipelineSetup;
-  readonly listener: Listener;
+  readonly model: TranscriptionModel;
 }
 
 /** Sound file → samples → windows of speech → features → a model's words, window by window. */
 export async function createTranscriptionPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<TranscriptionRequest, TranscriptionOutput>> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
-  const recogniser = { setup, listener: await openModel("transcription", model, setup) };
+  const found = await loadModelPackage(setup.modelPath, setup.providers);
+  const recogniser = { setup, model: await openModel("transcription", found, setup) };
   return {
     run: (request, context) => transcribe(recogniser, request, context),
-    close: () => recogniser.listener.close(),
+    close: () => recogniser.model.close(),
   };
 }
 
@@ -39,28 +42,28 @@ async function* transcribe(
   request: TranscriptionRequest,
   context: PipelineContext,
 ): AsyncGenerator<Event> {
-  const { listener, setup } = recogniser;
-  checkAgainstModel(request, listener);
+  const { model, setup } = recogniser;
+  checkAgainstModel(request, model);
   yield { type: "progress", stage: "decoding", fraction: 0 };
   const path = join(context.scratchPath, "sound.pcm");
   await decodeAudio(await context.readInput(request.audio), {
     path,
     sampleRateHz: SPEECH_RATE_HZ,
-    maxSeconds: listener.maxSeconds ?? MAX_SECONDS,
+    maxSeconds: model.maxSeconds ?? MAX_SECONDS,
     signal: context.signal,
     param: "file",
     ffmpegPath: setup.ffmpegPath,
   });
   const pcm = await openPcm(path);
   try {
-    yield* transcribeSamples(listener, request, { signal: context.signal, pcm });
+    yield* transcribeSamples(model, request, { signal: context.signal, pcm });
   } finally {
     await pcm.close();
   }
 }
 
-function checkAgainstModel(request: TranscriptionRequest, listener: Listener): void {
-  const { languages, modelId, whyNoWordTimes } = listener;
+function checkAgainstModel(request: TranscriptionRequest, model: TranscriptionModel): void {
+  const { languages, modelId, whyNoWordTimes } = model;
   if (request.language !== null && !languages.includes(request.language)) {
     const message = `language must be one of ${languages.join(", ")} for ${modelId}, got "${request.language}"`;
     throw new JobError("invalid_value", message, { param: "language" });
@@ -71,12 +74,12 @@ function checkAgainstModel(request: TranscriptionRequest, listener: Listener): v
 }
 
 async function* transcribeSamples(
-  listener: Listener,
+  model: TranscriptionModel,
   request: TranscriptionRequest,
   sound: { readonly pcm: PcmFile; readonly signal: AbortSignal },
 ): AsyncGenerator<Event> {
   const { pcm } = sound;
-  const heard: HeardWindow[] = [];
+  const heard: TranscribedWindow[] = [];
   const { language, prompt, temperature, voiceDetection } = request;
   const asked = {
     language,
@@ -86,7 +89,7 @@ async function* transcribeSamples(
     withTimestamps: hasSegments(request),
     withWords: request.granularities.includes("word"),
   };
-  for await (const window of listener.listen({ ...sound, ...asked })) {
+  for await (const window of model.transcribe({ ...sound, ...asked })) {
     const seconds = Math.min(window.settledSample, pcm.sampleCount) / SPEECH_RATE_HZ;
     const units = { audioSeconds: billedSeconds(seconds) };
     if (request.stream) yield* deltasOf(window, heard.every(isEmpty), { request, units });
@@ -99,13 +102,13 @@ async function* transcribeSamples(
   yield { type: "output", output: { durationSeconds, transcript: toTranscript(heard, request) } };
 }
 
-function isEmpty({ segments }: HeardWindow): boolean {
+function isEmpty({ segments }: TranscribedWindow): boolean {
   return segments.length === 0;
 }
 
 /** One chunk a window; a window's text is settled, so nothing is ever taken back. */
 function* deltasOf(
-  { segments, logprobs }: HeardWindow,
+  { segments, logprobs }: TranscribedWindow,
   isFirst: boolean,
   { request, units }: { readonly request: TranscriptionRequest; readonly units: Units },
 ): Generator<Event> {
@@ -121,7 +124,10 @@ function hasSegments({ format }: TranscriptionRequest): boolean {
   return format !== "json" && format !== "text";
 }
 
-function toTranscript(heard: readonly HeardWindow[], request: TranscriptionRequest): Transcript {
+function toTranscript(
+  heard: readonly TranscribedWindow[],
+  request: TranscriptionRequest,
+): Transcript {
   const { language, logprobs } = request;
   const segments = heard.flatMap((window) => window.segments);
   return {

@@ -4,7 +4,7 @@ import type { UploadedFile } from "../../core/modality.js";
 import { booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
 import { artifact } from "../shared/stored.js";
 import { findLanguage } from "./languages.js";
-import type { VoiceDetection } from "../../models/speech-recognition/listener.js";
+import type { VoiceDetection } from "../../models/speech-recognition/transcription-model.js";
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 /** Longest sound where the model sets no bound, seconds. */

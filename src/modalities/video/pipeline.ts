@@ -45,9 +45,9 @@ async function* denoiseWithProgress(
   const start = decodeCheckpoint(checkpoint, clip.checkpointKind);
   const done = start?.step ?? 0;
   if (done < steps) yield { type: "progress", stage: "steps", fraction: share(done) };
-  const course = clip.denoise(start);
-  let next = await course.next();
-  for (; next.done !== true; next = await course.next()) {
+  const denoising = clip.denoise(start);
+  let next = await denoising.next();
+  for (; next.done !== true; next = await denoising.next()) {
     yield { type: "progress", stage: "steps", fraction: share(next.value.step) };
     if (preempted?.aborted === true) yield* leave(scratchPath, clip.checkpointKind, next.value);
   }

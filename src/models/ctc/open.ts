@@ -2,14 +2,14 @@ import type { PipelineSetup } from "../../core/modality.js";
 import { openCtcModel } from "./ctc-model.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { createLogMel } from "../../media/mel.js";
-import type { Listener } from "../speech-recognition/listener.js";
+import type { TranscriptionModel } from "../speech-recognition/transcription-model.js";
 import { transcribePhones } from "./transcribe-phones.js";
 
 /** A model that spells phones, read with its lexicon and language model. */
 export async function openCtc(
   model: ModelPackage,
   { threads, onRun }: PipelineSetup,
-): Promise<Listener> {
+): Promise<TranscriptionModel> {
   const opened = await openCtcModel(model, { threads, ...(onRun && { onRun }) });
   const logMel = createLogMel(opened.settings.melBins);
   return {
@@ -17,7 +17,7 @@ export async function openCtc(
     languages: [opened.settings.language],
     whyNoWordTimes: undefined,
     maxSeconds: model.limits.maxSeconds,
-    listen: ({ voiceDetection, ...sound }) =>
+    transcribe: ({ voiceDetection, ...sound }) =>
       transcribePhones({ ...sound, model: opened, logMel, detection: voiceDetection ?? {} }),
     close: () => opened.close(),
   };

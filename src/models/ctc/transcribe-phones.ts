@@ -6,11 +6,11 @@ import { createSpanFinder, type Span, type SpanRules } from "../speech-recogniti
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm-file.js";
 import type {
-  HeardWindow,
+  TranscribedWindow,
   TranscriptSegment,
   TranscriptWord,
   VoiceDetection,
-} from "../speech-recognition/listener.js";
+} from "../speech-recognition/transcription-model.js";
 
 export interface PhoneTask {
   readonly model: CtcModel;
@@ -38,7 +38,7 @@ interface Window {
  * Listens window by window: the model's own silence cuts each into stretches of speech, which are read
  * one by one; one that the window's end cuts off is left to the next window.
  */
-export async function* transcribePhones(task: PhoneTask): AsyncGenerator<HeardWindow> {
+export async function* transcribePhones(task: PhoneTask): AsyncGenerator<TranscribedWindow> {
   const { settings } = task.model;
   const stepSamples = settings.framesPerStep * HOP_SAMPLES;
   const windowSteps = Math.floor((settings.windowSeconds * SPEECH_RATE_HZ) / stepSamples);
@@ -128,7 +128,7 @@ function readSpans(
   task: PhoneTask,
   window: Window,
   { spans, before, settledSample }: Stretches,
-): HeardWindow {
+): TranscribedWindow {
   const { model } = task;
   const read = spans.flatMap((span, index) => {
     const spelling = cut(window.heard.spelling, span);

@@ -5,7 +5,7 @@ import { readEncoderConfig, readPoolingSettings } from "../encoder/encoder-setti
 import { normalised } from "../encoder/pooling.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import type { TextEmbedder } from "../encoder/text-embedder.js";
-import { takeTurns } from "../../runtime/batching/turns.js";
+import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
 import { cacheWords } from "../tokenizer/word-cache.js";
 
 /** A Model2Vec table: a vector and a weight for every token. */
@@ -52,9 +52,9 @@ export async function openStaticEmbedder(model: ModelPackage): Promise<TextEmbed
     sequenceOfIds: (ids) => sequenceOf(Int32Array.from(ids)),
     async embed(sequences, signal) {
       const rows: Float32Array[] = [];
-      const nextTurn = takeTurns(signal);
+      const pause = yieldToEventLoop(signal);
       for (const { ids } of sequences) {
-        await nextTurn();
+        await pause();
         rows.push(vectorOf(ids));
       }
       return rows;

@@ -2,13 +2,13 @@ import { JobError } from "../../core/errors.js";
 import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import { hashNgrams } from "../tokenizer/tokenizer.js";
 import type { DenoiseState } from "../video/checkpoint.js";
-import { type CourseInput, type DenoiseCourse, planCourse } from "./denoise-course.js";
+import { type ScheduleInput, type DenoiseSchedule, planSchedule } from "./denoise-schedule.js";
 import type { MotionModel } from "./motion-model.js";
 import type { ClipRequest } from "../video/family.js";
 import { eulerStep, guide } from "../diffusion/flow-euler.js";
 import type { StepBatch } from "../../runtime/batching/step-batch.js";
 
-export interface DenoiseInput extends CourseInput {
+export interface DenoiseInput extends ScheduleInput {
   readonly signal: AbortSignal;
   /** Where an earlier attempt stopped. */
   readonly start?: DenoiseState | undefined;
@@ -36,13 +36,13 @@ export async function* denoise({
   start,
   ...input
 }: DenoiseInput): AsyncGenerator<DenoiseState, Float32Array> {
-  const course = planCourse(input);
+  const schedule = planSchedule(input);
   const { graph, batch } = input.model.denoising;
-  const advance = graph === "denoiser" ? takeStep : takeStretch;
-  let state = start ?? { step: 0, sample: course.noise };
-  while (state.step < course.guidances.length) {
+  const advance = graph === "denoiser" ? takeStep : takeSteps;
+  let state = start ?? { step: 0, sample: schedule.noise };
+  while (state.step < schedule.guidances.length) {
     signal.throwIfAborted();
-    state = await advance(batch, course, state);
+    state = await advance(batch, schedule, state);
     yield state;
   }
   if (!state.sample.every(Number.isFinite)) {
@@ -54,10 +54,10 @@ export async function* denoise({
 /** One step: a run of the denoiser for both branches of guidance, the arithmetic here. */
 async function takeStep(
   batch: StepBatch,
-  course: DenoiseCourse,
+  schedule: DenoiseSchedule,
   { step, sample: before }: DenoiseState,
 ): Promise<DenoiseState> {
-  const { dims, context, sigmas, guidances } = course;
+  const { dims, context, sigmas, guidances } = schedule;
   const [sigma = 0, next = 0] = sigmas.slice(step);
   const sample = Float32Array.from(before);
   const both = new Float32Array(2 * sample.length);
@@ -70,7 +70,7 @@ async function takeStep(
   });
   if (velocity === undefined) throw new TypeError("the denoiser has no output velocity");
   eulerStep(sample, guide(velocity.data, guidances[step] ?? 1), next - sigma);
-  pullToPicture(course, sample, next);
+  pullToPicture(schedule, sample, next);
   return { step: step + 1, sample };
 }
 
@@ -79,7 +79,7 @@ async function takeStep(
  * and motion of the subject suit the picture.
  */
 function pullToPicture(
-  { picture, noise, model }: DenoiseCourse,
+  { picture, noise, model }: DenoiseSchedule,
   sample: Float32Array,
   sigma: number,
 ): void {
@@ -91,24 +91,24 @@ function pullToPicture(
 }
 
 /** Some steps at once, in a run of the sampler, which does their arithmetic too. */
-async function takeStretch(
+async function takeSteps(
   batch: StepBatch,
-  course: DenoiseCourse,
+  schedule: DenoiseSchedule,
   { step, sample }: DenoiseState,
 ): Promise<DenoiseState> {
-  const [tokens, channels] = course.dims;
+  const [tokens, channels] = schedule.dims;
   const clip = (data: Float32Array) => ({ data, dims: [1, tokens, channels] });
   const row = (values: readonly number[]) => {
     return { data: Float32Array.from(values), dims: [1, values.length] };
   };
   const { denoised, steps } = await batch.run({
     latents: clip(sample),
-    ...statesOf(course),
-    sigmas: row(fromStep(course.sigmas, step)),
-    guidances: row(fromStep(course.guidances, step)),
-    left: { data: Float32Array.of(course.guidances.length - step), dims: [1] },
-    noise: clip(course.noise),
-    ...pullOf(course),
+    ...statesOf(schedule),
+    sigmas: row(fromStep(schedule.sigmas, step)),
+    guidances: row(fromStep(schedule.guidances, step)),
+    left: { data: Float32Array.of(schedule.guidances.length - step), dims: [1] },
+    noise: clip(schedule.noise),
+    ...pullOf(schedule),
   });
   if (denoised === undefined) throw new TypeError("the sampler has no output denoised");
   return { step: step + (steps?.data[0] ?? 0), sample: Float32Array.from(denoised.data) };
@@ -119,7 +119,7 @@ function fromStep(values: readonly number[], step: number): number[] {
   return values.map((_, at) => values[step + at] ?? 0);
 }
 
-function statesOf({ context }: DenoiseCourse) {
+function statesOf({ context }: DenoiseSchedule) {
   const half = context.length / 2;
   return {
     states: { data: context.subarray(0, half), dims: [1, 8, 48] },
@@ -128,7 +128,7 @@ function statesOf({ context }: DenoiseCourse) {
 }
 
 /** The picture's tokens among zeros, and by which share each token of the latents moves there. */
-function pullOf({ model, picture, noise, dims: [tokens, channels] }: DenoiseCourse) {
+function pullOf({ model, picture, noise, dims: [tokens, channels] }: DenoiseSchedule) {
   const anchor = new Float32Array(noise.length);
   anchor.set(picture ?? [], 0);
   const { pull } = model.settings.shapes.imageConditioning;

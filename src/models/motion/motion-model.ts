@@ -4,7 +4,7 @@ import type { PipelineSetup } from "../../core/modality.js";
 import { createStepBatch, type StepBatch } from "../../runtime/batching/step-batch.js";
 import { createMutex, type Mutex } from "../../core/async/mutex.js";
 import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../diffusion/step-chain.js";
-import { createStretchBatch } from "../diffusion/stretch-batch.js";
+import { createMultiStepBatch } from "../diffusion/multi-step-batch.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { type KeepingThread, openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import type { Tensors } from "../../runtime/tensors/tensor.js";
@@ -119,5 +119,5 @@ function createBatch(graph: Denoising["graph"], clip: SessionThread): StepBatch 
   const alone = (feeds: Tensors) => clip.run(graph, feeds);
   if (graph === "denoiser") return createStepBatch({ run: alone, maxRows: 2 * MAX_DENOISED });
   const run = graph === STEP_ROLE ? chainSteps(clip) : alone;
-  return createStretchBatch({ run, maxRows: MAX_DENOISED, nowMs: () => performance.now() });
+  return createMultiStepBatch({ run, maxRows: MAX_DENOISED, nowMs: () => performance.now() });
 }

@@ -5,7 +5,7 @@ import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/famil
 import { decodeCanvas, planesOf } from "./canvas.js";
 import { decodeScene, decodeWindows } from "./decode-frames.js";
 import { denoise, encodePrompts } from "./denoise.js";
-import { latentLength } from "./denoise-course.js";
+import { latentLength } from "./denoise-schedule.js";
 import { type MotionModel, openMotionModel } from "./motion-model.js";
 import { float32, floatsOf, uint8 } from "../../runtime/tensors/tensor.js";
 import { coverRgb } from "../../media/image.js";

@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
-import type { Codes, PieceProgress, Sound } from "../music/composer.js";
+import type { Codes, PieceProgress, Sound } from "../music/music-model.js";
 import type { MusicgenSettings } from "./settings.js";
 
 export interface DecodePlan {

@@ -1,7 +1,7 @@
 import type { SessionThread } from "../../runtime/ort/session.js";
 import type { CodeSampler } from "./code-sampler.js";
 import { createColumnDecoder, type TextStates } from "./decoder.js";
-import type { Codes, PieceProgress } from "../music/composer.js";
+import type { Codes, PieceProgress } from "../music/music-model.js";
 import type { MusicgenSettings } from "./settings.js";
 
 export interface CodesPlan {

@@ -11,11 +11,11 @@ import { decodeCodes } from "./codec.js";
 import { createCodeSampler } from "./code-sampler.js";
 import type { TextStates } from "./decoder.js";
 import { makeCodes } from "./make-codes.js";
-import type { Composer, ComposerRequest, PieceEvent, Sound } from "../music/composer.js";
+import type { MusicModel, PieceRequest, PieceEvent, Sound } from "../music/music-model.js";
 import { type MusicgenSettings, parseMusicgenSettings } from "./settings.js";
 
 /** An opened MusicGen package (arXiv 2306.05284) in the layout of Optimum's exporter. */
-export interface Musicgen extends Composer {
+export interface Musicgen extends MusicModel {
   readonly settings: MusicgenSettings;
 }
 
@@ -60,7 +60,7 @@ interface Piece {
   readonly sessions: SessionThread;
   readonly settings: MusicgenSettings;
   readonly tokenizer: TextTokenizer;
-  readonly request: ComposerRequest;
+  readonly request: PieceRequest;
   readonly signal: AbortSignal;
 }
 

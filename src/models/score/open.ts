@@ -1,6 +1,6 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
-import type { Composer, ComposerRequest, PieceEvent } from "../music/composer.js";
+import type { MusicModel, PieceRequest, PieceEvent } from "../music/music-model.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import { randomStream } from "../sampling/random.js";
 import { master } from "./master.js";
@@ -19,7 +19,7 @@ const PLAYING_FRACTION = 0.6;
 export async function openScore(
   model: ModelPackage,
   { threads, onRun }: Pick<PipelineSetup, "threads" | "onRun">,
-): Promise<Composer> {
+): Promise<MusicModel> {
   const settings = parseScoreSettings(model);
   const graphs = graphPaths(model, ROLES);
   const { providers } = model.execution;
@@ -34,7 +34,7 @@ export async function openScore(
 interface Piece {
   readonly sessions: SessionThread;
   readonly settings: ScoreSettings;
-  readonly request: ComposerRequest;
+  readonly request: PieceRequest;
   readonly signal: AbortSignal;
 }
 

@@ -3,14 +3,14 @@ import { guide } from "../diffusion/flow-euler.js";
 import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
 import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
 import type { DenoiseState } from "../video/checkpoint.js";
-import type { Course } from "./course.js";
+import type { Schedule } from "./schedule.js";
 import type { LatentDims } from "./denoiser.js";
 import type { PromptStates } from "./encode-prompt.js";
 import type { WanModel } from "./wan-model.js";
 
 export interface DenoiseInput {
   readonly model: Pick<WanModel, "denoisers">;
-  readonly course: Course;
+  readonly schedule: Schedule;
   readonly dims: LatentDims;
   /** The prompt, then what to move away from; that one is missing where no step has guidance. */
   readonly prompts: readonly [PromptStates, ...PromptStates[]];
@@ -22,10 +22,10 @@ export interface DenoiseInput {
 
 /** Latents [channels, frames, rows, columns] from the seed's noise, yielding where it stands after each step. */
 export async function* denoise(input: DenoiseInput): AsyncGenerator<DenoiseState, Float32Array> {
-  const { course, signal, seed } = input;
-  const { scheduler } = course;
+  const { schedule, signal, seed } = input;
+  const { scheduler } = schedule;
   let state = resume(scheduler, input.start) ?? begin(scheduler, input);
-  while (state.step < course.steps.length) {
+  while (state.step < schedule.steps.length) {
     signal.throwIfAborted();
     const { step: index, sample } = state;
     const output = await ask(input, state);
@@ -55,15 +55,15 @@ function resume(scheduler: Scheduler, start?: DenoiseState): DenoiseState | unde
 
 /** What the step's denoiser says of the latents, guided where the step has guidance. */
 async function ask(
-  { model, course, dims, prompts }: DenoiseInput,
+  { model, schedule, dims, prompts }: DenoiseInput,
   { step, sample }: DenoiseState,
 ): Promise<Float32Array> {
-  const { denoiser: which, guidance } = course.steps[step] ?? { denoiser: 0, guidance: 1 };
+  const { denoiser: which, guidance } = schedule.steps[step] ?? { denoiser: 0, guidance: 1 };
   const denoiser = model.denoisers[which] ?? model.denoisers[0];
   const isGuided = guidance > 1;
   const answers = await denoiser({
-    sample: course.scheduler.scaleInput(sample, step),
-    timestep: course.scheduler.timesteps[step] ?? 0,
+    sample: schedule.scheduler.scaleInput(sample, step),
+    timestep: schedule.scheduler.timesteps[step] ?? 0,
     dims,
     prompts: isGuided ? prompts : prompts.slice(0, 1),
   });

@@ -2,7 +2,7 @@ import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { evenCover } from "../../media/rgb-frames.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, VideoModel } from "../video/family.js";
-import { latentDims, planCourse } from "./course.js";
+import { latentDims, planSchedule } from "./schedule.js";
 import { decodeWindows } from "./decode-windows.js";
 import { denoise } from "./denoise.js";
 import type { PromptStates } from "./encode-prompt.js";
@@ -29,7 +29,7 @@ async function openClip(
 ): Promise<Clip> {
   const { settings } = model;
   const { native, frameRate } = settings.shapes;
-  const course = planCourse(model);
+  const schedule = planSchedule(model);
   const dims = latentDims(settings, request);
   const prompts = await encodePrompts(model, request);
   const [height, width] = native;
@@ -39,11 +39,11 @@ async function openClip(
     format,
     checkpointKind: {
       modelId: model.id,
-      steps: course.steps.length,
+      steps: schedule.steps.length,
       length: dims.reduce((product, size) => product * size, 1),
     },
     denoise: (start) =>
-      denoise({ model, course, dims, prompts, seed: request.seed, signal, start }),
+      denoise({ model, schedule, dims, prompts, seed: request.seed, signal, start }),
     paint: async (sample) => (onLaunched) =>
       decodeWindows(model, { sample, dims, format, signal, onLaunched }),
   };

@@ -9,7 +9,7 @@ import {
 } from "../../runtime/packages/model-package.js";
 import { openSessions } from "../../runtime/ort/session.js";
 import { loadTextTokenizer } from "../tokenizer/text-tokenizer.js";
-import { planCourse } from "./course.js";
+import { planSchedule } from "./schedule.js";
 import { createDenoiser, type Denoiser } from "./denoiser.js";
 import { openDecoder, type WanDecoder } from "./decoder.js";
 import { createPromptEncoder, type EncodePrompt } from "./encode-prompt.js";
@@ -34,7 +34,7 @@ export async function openWanModel(model: ModelPackage, setup: PipelineSetup): P
   const settings = await readSettings(model);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
   // A scheduler that is not known stops the start, not the first request.
-  planCourse({ settings, scheduler });
+  planSchedule({ settings, scheduler });
   const tokenizer = await loadTextTokenizer(tokenizerFiles(model));
   const roles = ["denoiser", "denoiser-2"].filter((role) => model.files[role] !== undefined);
   const { providers } = model.execution;

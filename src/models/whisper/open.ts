@@ -5,7 +5,11 @@ import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import { createWhisperDecoder } from "./whisper-decoder.js";
 import { openWhisperModel, type WhisperModel } from "./whisper-model.js";
 import { createLogMel, type LogMel } from "../../media/mel.js";
-import type { HeardWindow, ListenedSound, Listener } from "../speech-recognition/listener.js";
+import type {
+  TranscribedWindow,
+  TranscriptionInput,
+  TranscriptionModel,
+} from "../speech-recognition/transcription-model.js";
 import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./sound-regions.js";
 import { type SoundTask, transcribeSound } from "./transcribe-sound.js";
 
@@ -25,7 +29,7 @@ interface Whisper {
 export async function openWhisper(
   model: ModelPackage,
   { threads, onRun }: PipelineSetup,
-): Promise<Listener> {
+): Promise<TranscriptionModel> {
   const opened = await openWhisperModel(model, { threads, ...(onRun && { onRun }) });
   const voice = model.files[VOICE_ROLE]
     ? await openSessions(
@@ -40,14 +44,17 @@ export async function openWhisper(
     languages: languages.size === 0 ? ["en"] : [...languages.keys()],
     whyNoWordTimes: opened.crossAttentions.length > 0 ? undefined : NO_CROSS_ATTENTIONS,
     maxSeconds: model.limits.maxSeconds,
-    listen: (sound) => listen(whisper, sound),
+    transcribe: (sound) => transcribe(whisper, sound),
     async close() {
       await Promise.all([opened.close(), voice?.close()]);
     },
   };
 }
 
-async function* listen(whisper: Whisper, sound: ListenedSound): AsyncGenerator<HeardWindow> {
+async function* transcribe(
+  whisper: Whisper,
+  sound: TranscriptionInput,
+): AsyncGenerator<TranscribedWindow> {
   const decoder = createWhisperDecoder(whisper.model);
   try {
     yield* transcribeSound({ ...soundTask(whisper, sound), decoder });
@@ -58,7 +65,7 @@ async function* listen(whisper: Whisper, sound: ListenedSound): AsyncGenerator<H
 
 function soundTask(
   { model, voice, logMel }: Whisper,
-  sound: ListenedSound,
+  sound: TranscriptionInput,
 ): Omit<SoundTask, "decoder"> {
   const { pcm, prompt, temperature, withWords, signal } = sound;
   const isLong = pcm.sampleCount > WINDOW_SAMPLES;

@@ -7,7 +7,7 @@ import {
 } from "../speech-recognition/speech-spans.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm-file.js";
-import type { VoiceDetection } from "../speech-recognition/listener.js";
+import type { VoiceDetection } from "../speech-recognition/transcription-model.js";
 import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import type { Feed } from "../../runtime/ort/graphs.js";
 

@@ -13,11 +13,11 @@ import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../med
 import type { PcmFile } from "../../media/pcm-file.js";
 import { WINDOW_SAMPLES } from "./sound-regions.js";
 import type {
-  HeardWindow,
+  TranscribedWindow,
   TokenLogprob,
   TranscriptSegment,
   TranscriptWord,
-} from "../speech-recognition/listener.js";
+} from "../speech-recognition/transcription-model.js";
 import type { WhisperTokens } from "./whisper-settings.js";
 import { alignTokens } from "./attention-alignment.js";
 import { groupWords } from "./spoken-words.js";
@@ -56,7 +56,7 @@ interface Context {
  * Listens window by window: each starts where the last complete piece of the one before ended, and
  * knows what was said so far in its region (Radford et al. 2022, 3.8).
  */
-export async function* transcribeSound(task: SoundTask): AsyncGenerator<HeardWindow> {
+export async function* transcribeSound(task: SoundTask): AsyncGenerator<TranscribedWindow> {
   const previous = promptTokens(task);
   const context: Context = { language: task.language, previous };
   for await (const region of task.regions) {
@@ -86,7 +86,11 @@ interface Place {
   readonly from: number;
 }
 
-async function hearWindow(task: SoundTask, context: Context, place: Place): Promise<HeardWindow> {
+async function hearWindow(
+  task: SoundTask,
+  context: Context,
+  place: Place,
+): Promise<TranscribedWindow> {
   const { model, decoder, pcm, logMel } = task;
   const { region, from } = place;
   const length = Math.min(region.end - from, WINDOW_SAMPLES);

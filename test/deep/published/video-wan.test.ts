@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
 import { addModel } from "#framemill/models/add-model.js";
 import { probeMedia } from "#framemill/media/probe.js";
-import { planCourse } from "#framemill/models/wan/course.js";
+import { planSchedule } from "#framemill/models/wan/schedule.js";
 import { denoise } from "#framemill/models/wan/denoise.js";
 import { openWanModel, type WanModel } from "#framemill/models/wan/wan-model.js";
 import { deviation, readFloatsNpy, reportDeviation } from "../../support/npy.js";
@@ -75,7 +75,7 @@ describeWithModels("Wan 2.1 as the reference runs it", () => {
     const { signal } = new AbortController();
     const steps = denoise({
       model,
-      course: planCourse({ ...model, scheduler }),
+      schedule: planSchedule({ ...model, scheduler }),
       dims: DIMS,
       prompts: [await model.encodePrompt("dance monkey"), await model.encodePrompt("blurry")],
       seed: 0,

@@ -14,7 +14,7 @@ import {
 } from "#framemill/runtime/packages/model-package.js";
 import { createColumnDecoder } from "#framemill/models/musicgen/decoder.js";
 import { openMusicgen } from "#framemill/models/musicgen/open.js";
-import type { Sound } from "#framemill/models/music/composer.js";
+import type { Sound } from "#framemill/models/music/music-model.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
 import { openSessions } from "#framemill/runtime/ort/session.js";
 import { float32, int64Of } from "#framemill/runtime/tensors/tensor.js";

@@ -9,7 +9,7 @@ import { gaussianNoise } from "#framemill/models/sampling/noise.js";
 import { writeSamplerGraph } from "#framemill/models/diffusion/sampler-graph.js";
 import { externaliseWeights } from "#framemill/runtime/packages/externalise.js";
 import { chainSteps, STEP_ROLE } from "#framemill/models/diffusion/step-chain.js";
-import { createStretchBatch } from "#framemill/models/diffusion/stretch-batch.js";
+import { createMultiStepBatch } from "#framemill/models/diffusion/multi-step-batch.js";
 import { fusePackage } from "#framemill/models/diffusion/fuse-package.js";
 import { updateManifest } from "#framemill/runtime/packages/manifest-file.js";
 import { loadModelPackage, verifyModelPackage } from "#framemill/runtime/packages/model-package.js";
@@ -22,7 +22,7 @@ import {
   encodeCheckpoint,
 } from "#framemill/models/video/checkpoint.js";
 import { denoise, encodePrompts } from "#framemill/models/motion/denoise.js";
-import { latentLength } from "#framemill/models/motion/denoise-course.js";
+import { latentLength } from "#framemill/models/motion/denoise-schedule.js";
 import { type MotionModel, openMotionModel } from "#framemill/models/motion/motion-model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
 import { writeOnnx } from "../../support/onnx.js";
@@ -66,7 +66,7 @@ function clip(prompt: string, seed: number): VideoRequest {
 const boat = clip("a red boat on the ocean", 1);
 const fox = clip("a fox in the snow", 7);
 
-interface Course {
+interface Schedule {
   readonly model: MotionModel;
   readonly request: VideoRequest;
   readonly picture?: Float32Array;
@@ -76,7 +76,7 @@ interface Course {
 }
 
 /** The latents, and after which steps the pipeline had a say. */
-async function latents({ model, request, picture, onState = () => {}, ...rest }: Course) {
+async function latents({ model, request, picture, onState = () => {}, ...rest }: Schedule) {
   const { signal = new AbortController().signal, start } = rest;
   const context = await encodePrompts(model, request);
   const given = { model, request, context, picture: picture ?? null, signal, start };
@@ -126,7 +126,7 @@ describe("a package whose denoiser was fused with its loop", () => {
       // By this clock every run takes 75 ms.
       let callsMs = 0;
       const nowMs = () => (callsMs += 75);
-      const batch = createStretchBatch({ run: chainSteps(sessions), maxRows: 8, nowMs });
+      const batch = createMultiStepBatch({ run: chainSteps(sessions), maxRows: 8, nowMs });
       const model: MotionModel = { ...fused, denoising: { graph: STEP_ROLE, batch } };
       const found = await latents({ model, request: boat });
       expect(found.borders).toEqual([1, 4, 10]);

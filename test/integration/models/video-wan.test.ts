@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNoiseSource } from "#framemill/models/sampling/noise.js";
-import { planCourse } from "#framemill/models/wan/course.js";
+import { planSchedule } from "#framemill/models/wan/schedule.js";
 import { decodeWindows } from "#framemill/models/wan/decode-windows.js";
 import type { WanModel } from "#framemill/models/wan/wan-model.js";
 import { reading } from "../../support/graph-readings.js";
@@ -92,7 +92,7 @@ describe("a clip's latents", () => {
 
   async function latents(asked: WanModel): Promise<Float32Array> {
     const prompts = [await asked.encodePrompt(PROMPT), await asked.encodePrompt(NEGATIVE)] as const;
-    return walk({ model: asked, course: planCourse(asked), dims: DIMS, prompts, seed: SEED });
+    return walk({ model: asked, schedule: planSchedule(asked), dims: DIMS, prompts, seed: SEED });
   }
 
   test("of UniPC end where a straight way leads", async () => {
@@ -159,7 +159,14 @@ describe("a clip's latents", () => {
       },
     ];
     const make = (seed: number, onStep = () => {}) =>
-      walk({ model: { denoisers }, course: planCourse(asked), dims: DIMS, prompts, seed, onStep });
+      walk({
+        model: { denoisers },
+        schedule: planSchedule(asked),
+        dims: DIMS,
+        prompts,
+        seed,
+        onStep,
+      });
     const alone = [await make(1), await make(2)];
     expect(rows).toEqual([1, 1, 1, 1, 1, 1]);
     models.runs.length = 0;

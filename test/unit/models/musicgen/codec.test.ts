@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { decodeCodes } from "#framemill/models/musicgen/codec.js";
-import type { PieceProgress, Sound } from "#framemill/models/music/composer.js";
+import type { PieceProgress, Sound } from "#framemill/models/music/music-model.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
 import { float32 } from "#framemill/runtime/tensors/tensor.js";

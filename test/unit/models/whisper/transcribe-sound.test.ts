@@ -1,4 +1,4 @@
-import type { HeardWindow } from "#framemill/models/speech-recognition/listener.js";
+import type { TranscribedWindow } from "#framemill/models/speech-recognition/transcription-model.js";
 import { describe, expect, test } from "vitest";
 import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
 import type { WhisperModel } from "#framemill/models/whisper/whisper-model.js";
@@ -69,9 +69,9 @@ async function hear(
   decoder: WhisperDecoder,
   seconds: number,
   task: Partial<SoundTask> = {},
-): Promise<HeardWindow[]> {
+): Promise<TranscribedWindow[]> {
   const sampleCount = seconds * SPEECH_RATE_HZ;
-  const windows: HeardWindow[] = [];
+  const windows: TranscribedWindow[] = [];
   const sound = transcribeSound({
     model,
     decoder,
@@ -95,7 +95,7 @@ async function hear(
   return windows;
 }
 
-const spans = (windows: readonly HeardWindow[]) =>
+const spans = (windows: readonly TranscribedWindow[]) =>
   windows.flatMap(({ segments }) =>
     segments.map((it) => [it.startSeconds, it.endSeconds, it.text] as const),
   );

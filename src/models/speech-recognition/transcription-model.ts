@@ -1,7 +1,7 @@
 import type { PcmFile } from "../../media/pcm-file.js";
 
 /** A model that recognises speech, whatever its family. */
-export interface Listener {
+export interface TranscriptionModel {
   readonly modelId: string;
   /** ISO 639 codes that a caller may name. */
   readonly languages: readonly string[];
@@ -9,12 +9,12 @@ export interface Listener {
   readonly whyNoWordTimes: string | undefined;
   readonly maxSeconds: number | undefined;
   /** Windows in order; each is settled. */
-  listen(sound: ListenedSound): AsyncIterable<HeardWindow>;
+  transcribe(sound: TranscriptionInput): AsyncIterable<TranscribedWindow>;
   close(): Promise<void>;
 }
 
 /** A sound, and what is asked of it. */
-export interface ListenedSound {
+export interface TranscriptionInput {
   readonly pcm: PcmFile;
   /** ISO 639 code; null to detect it. */
   readonly language: string | null;
@@ -39,7 +39,7 @@ export interface VoiceDetection {
 }
 
 /** What one window of sound says. */
-export interface HeardWindow {
+export interface TranscribedWindow {
   readonly segments: readonly TranscriptSegment[];
   readonly words: readonly TranscriptWord[];
   readonly logprobs: readonly TokenLogprob[];

@@ -7,25 +7,25 @@ import type { LatentDims } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
 
 /** Of which denoiser a step asks, and how strongly the prompt pulls there. */
-export interface CourseStep {
+export interface ScheduledStep {
   readonly denoiser: number;
   readonly guidance: number;
 }
 
-/** The way of one clip from noise to latents; one clip, one course. */
-export interface Course {
+/** The steps of one clip from noise to latents; each clip has a schedule of its own. */
+export interface Schedule {
   readonly scheduler: Scheduler;
   /** One for each timestep of the scheduler. */
-  readonly steps: readonly CourseStep[];
+  readonly steps: readonly ScheduledStep[];
 }
 
-export interface CourseSetup {
+export interface ScheduleSetup {
   readonly settings: WanSettings;
   readonly scheduler: SchedulerConfig;
 }
 
 /** Throws a sentence that names a scheduler that is not known, or cannot take a list of timesteps. */
-export function planCourse({ settings, scheduler: config }: CourseSetup): Course {
+export function planSchedule({ settings, scheduler: config }: ScheduleSetup): Schedule {
   const { steps, timesteps, guidance, guidanceBoundary } = settings.sampler;
   if (timesteps !== undefined && !config.className.startsWith("FlowMatch"))
     throw new Error(
@@ -34,7 +34,7 @@ export function planCourse({ settings, scheduler: config }: CourseSetup): Course
   const sigmas = timesteps && fewStepSigmas(timesteps);
   const scheduler = createScheduler(config, { steps, ...(sigmas && { sigmas }) });
   const boundary = (guidanceBoundary ?? 0) * config.num_train_timesteps;
-  const plan = scheduler.timesteps.map((timestep): CourseStep => {
+  const plan = scheduler.timesteps.map((timestep): ScheduledStep => {
     return timestep >= boundary
       ? { denoiser: 0, guidance: guidance[0] }
       : { denoiser: 1, guidance: guidance[1] };

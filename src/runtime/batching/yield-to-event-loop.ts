@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 const TURN_MS = 5;
 
 /** A pause for a loop over many texts: it lets other jobs work, and throws once the job is aborted. */
-export function takeTurns(signal: AbortSignal): () => Promise<void> {
+export function yieldToEventLoop(signal: AbortSignal): () => Promise<void> {
   let endsAt = performance.now() + TURN_MS;
   return async () => {
     if (performance.now() > endsAt) {

@@ -2,7 +2,7 @@ import { float32, floatsOf, type Tensors } from "../../runtime/tensors/tensor.js
 import { columnsOf } from "./columns.js";
 import { createStepBatch, type StepBatch } from "../../runtime/batching/step-batch.js";
 
-export interface StretchBatchOptions {
+export interface MultiStepBatchOptions {
   /** Runs the sampler (`sampler-graph.ts`). */
   readonly run: (feeds: Tensors) => Promise<Tensors>;
   /** Clips of one run at most. */
@@ -20,9 +20,9 @@ const MOST_MS = 250;
  * and `guidances` [1, steps] begin at its next step and are filled up to one length for all; `left` [1]
  * says how many of them are steps. Outputs are `denoised`, and in `steps` [1] how many were taken.
  */
-export function createStretchBatch({ run, maxRows, nowMs }: StretchBatchOptions): StepBatch {
+export function createMultiStepBatch({ run, maxRows, nowMs }: MultiStepBatchOptions): StepBatch {
   const msPerStep = new Map<string, number>();
-  const runStretch = async (feeds: Tensors): Promise<Tensors> => {
+  const runSteps = async (feeds: Tensors): Promise<Tensors> => {
     const shape = String(feeds["latents"]?.dims);
     const left = Math.min(...floatsOf(feeds, "left"));
     const fitting = Math.floor(MOST_MS / (msPerStep.get(shape) ?? Infinity));
@@ -34,7 +34,7 @@ export function createStretchBatch({ run, maxRows, nowMs }: StretchBatchOptions)
     const rows = denoised.dims[0] ?? 0;
     return { denoised, steps: float32(new Float32Array(rows).fill(steps), [rows]) };
   };
-  return createStepBatch({ run: runStretch, maxRows });
+  return createStepBatch({ run: runSteps, maxRows });
 }
 
 function shorten(feeds: Tensors, steps: number): Tensors {

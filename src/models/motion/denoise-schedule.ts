@@ -3,8 +3,8 @@ import { gaussianNoise } from "../sampling/noise.js";
 import type { MotionModel } from "./motion-model.js";
 import type { ClipRequest } from "../video/family.js";
 
-/** What the denoising of one clip is told, and does not change from step to step. */
-export interface DenoiseCourse {
+/** What does not change from step to step of the denoising of one clip. */
+export interface DenoiseSchedule {
   readonly model: MotionModel;
   /** Text states [2, 8, 48]: of the prompt, then of the negative prompt. */
   readonly context: Float32Array;
@@ -20,11 +20,11 @@ export interface DenoiseCourse {
   readonly guidances: readonly number[];
 }
 
-export interface CourseInput extends Pick<DenoiseCourse, "model" | "context" | "picture"> {
+export interface ScheduleInput extends Pick<DenoiseSchedule, "model" | "context" | "picture"> {
   readonly request: ClipRequest;
 }
 
-export function planCourse({ request, ...given }: CourseInput): DenoiseCourse {
+export function planSchedule({ request, ...given }: ScheduleInput): DenoiseSchedule {
   const { sampler, shapes } = given.model.settings;
   const length = latentLength(given.model, request);
   const guidances = Array.from({ length: sampler.steps }, (_, step) => {

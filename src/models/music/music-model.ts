@@ -22,15 +22,15 @@ export interface PieceProgress {
 export type PieceEvent = PieceProgress | { readonly type: "sound"; readonly sound: Sound };
 
 /** A model that makes a piece of music, whatever its kind. */
-export interface Composer {
+export interface MusicModel {
   /** Progress, then once the sound, as long as asked for; same seed, same samples. */
-  compose(request: ComposerRequest, signal: AbortSignal): AsyncIterable<PieceEvent>;
+  compose(request: PieceRequest, signal: AbortSignal): AsyncIterable<PieceEvent>;
   close(): Promise<void>;
   /** Share of the work before encoding that the steps are; making their sound is the rest. */
   readonly stepsFraction: number;
 }
 
-export interface ComposerRequest {
+export interface PieceRequest {
   readonly prompt: string;
   readonly seconds: number;
   readonly seed: number;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Rows } from "#framemill/runtime/batching/step-batch.js";
-import { createStretchBatch } from "#framemill/models/diffusion/stretch-batch.js";
+import { createMultiStepBatch } from "#framemill/models/diffusion/multi-step-batch.js";
 import { float32, floatsOf, type Tensors } from "#framemill/runtime/tensors/tensor.js";
 
 /** Adds the guidances of the steps that a run takes; each step takes so long. */
@@ -18,7 +18,7 @@ function recorded(msPerStep: number) {
     clockMs += msPerStep * steps;
     return { denoised: float32(sums, [rows, 1]) };
   };
-  return { taken, batch: createStretchBatch({ run, maxRows: 8, nowMs: () => clockMs }) };
+  return { taken, batch: createMultiStepBatch({ run, maxRows: 8, nowMs: () => clockMs }) };
 }
 
 const STEPS = 10;
