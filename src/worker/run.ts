@@ -2,6 +2,7 @@ import type { Artifact } from "../core/artifact.js";
 import type { PipelineEvent } from "../core/events.js";
 import { toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
+import { isPolled } from "../core/modality.js";
 import type { Delivery } from "../queue/index.js";
 import type { Attempt } from "./attempt.js";
 import { whenStoreIsThere } from "./store-outages.js";
@@ -36,8 +37,8 @@ export function startRun({ delivery, scratchPath, attempt, deps }: RunOptions): 
   const begin = (job: Job, checkpoint?: Uint8Array): AsyncIterable<PipelineEvent> =>
     traceEvents({ job, checkpoint, scratchPath, attempt }, deps);
   const { job, redelivered } = delivery;
-  const isReplied = findModality(job.modality)?.endpoint.delivery === "reply";
-  if (!isReplied || redelivered || job.requestFile !== undefined)
+  const modality = findModality(job.modality);
+  if (modality === undefined || isPolled(modality) || redelivered || job.requestFile !== undefined)
     return { scratchPath, events: begin, end: async () => {} };
   const events = begin(job)[Symbol.asyncIterator]();
   const first = events.next();

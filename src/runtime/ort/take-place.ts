@@ -1,10 +1,10 @@
 import { type PipelineEvent, WAITING } from "../../core/events.js";
-import type { Endpoint, PipelineContext } from "../../core/modality.js";
+import type { PipelineContext } from "../../core/modality.js";
 import type { DevicePlaces, PolledPlace } from "./device-places.js";
 
 export interface Taking {
   readonly places: DevicePlaces;
-  readonly delivery: Endpoint["delivery"];
+  readonly isPolled: boolean;
   readonly context: Pick<PipelineContext, "signal" | "preempted">;
 }
 
@@ -14,9 +14,9 @@ export interface Taking {
  */
 export async function* takePlace(
   events: AsyncIterable<PipelineEvent>,
-  { places, delivery, context }: Taking,
+  { places, isPolled, context }: Taking,
 ): AsyncGenerator<PipelineEvent> {
-  if (delivery === "reply") {
+  if (!isPolled) {
     const leave = places.enterReplied();
     try {
       yield* events;

@@ -7,7 +7,7 @@ import type { Artifact } from "../../core/artifact.js";
 import type { PipelineEvent } from "../../core/events.js";
 import { JobError, toJobError } from "../../core/errors.js";
 import { fromFailure, type Job, toFailure } from "../../core/job.js";
-import type { Modality, Pipeline } from "../../core/modality.js";
+import { isPolled, type Pipeline } from "../../core/modality.js";
 import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../../core/tracing.js";
 import { createDevicePlaces, type DevicePlaces } from "../ort/device-places.js";
 import { type FindModality, openModels, type OpenModels } from "./open-models.js";
@@ -21,11 +21,10 @@ import { createStageWatch } from "../../core/stages.js";
 /** What jobs are run with. */
 interface Served extends Pick<OpenModels, "models"> {
   readonly places: DevicePlaces;
-  /** How a job takes its place; undefined for jobs of models that batch, which run beside all others. */
-  readonly deliveryOf: (job: Job) => Delivery | undefined;
+  /** Models that run a job at a time; jobs of those that batch run beside all others and take no place. */
+  readonly takesPlace: ReadonlySet<string>;
+  readonly findModality: FindModality;
 }
-
-type Delivery = Modality["endpoint"]["delivery"];
 
 /** How often a job that waits for its model says so: far below any STALL_MS, in milliseconds. */
 const SIGN_OF_LIFE_MS = 10_000;
@@ -110,12 +109,10 @@ async function setUp(request: Setup, findModality: FindModality): Promise<Served
     const { models, providers, packages } = opened;
     const single = packages.filter(({ execution }) => execution.concurrency === 1);
     const takesPlace = new Set(single.map(({ id }) => id));
-    const deliveryOf = ({ model, modality }: Job) =>
-      takesPlace.has(model) ? findModality(modality)?.endpoint.delivery : undefined;
     const loadMs = performance.now() - startedAt;
     send({ type: "ready", loadMs, providers, device: await deviceName(providers) });
     void endLoading();
-    return { models, places: createDevicePlaces(setup.slots ?? 1), deliveryOf };
+    return { models, places: createDevicePlaces(setup.slots ?? 1), takesPlace, findModality };
   } catch (thrown) {
     send({
       type: "setup-failed",
@@ -151,14 +148,15 @@ async function runJob({ job, served, tracer }: JobRun, context: Context): Promis
   try {
     if (served === undefined)
       throw new JobError("model_not_found", `this worker has no model ${job.model}`);
-    const { places, deliveryOf } = served;
+    const { places, takesPlace, findModality } = served;
     const run = async (pipeline: Pipeline<unknown, unknown>) => {
       clearInterval(sign);
       trace.begin();
       const events = pipeline.run(job.request, context);
-      const delivery = deliveryOf(job);
-      const inPlace =
-        delivery === undefined ? events : takePlace(events, { delivery, places, context });
+      const modality = takesPlace.has(job.model) ? findModality(job.modality) : undefined;
+      const inPlace = modality
+        ? takePlace(events, { isPolled: isPolled(modality), places, context })
+        : events;
       for await (const event of inPlace) tell(event);
     };
     await served.models.use(job.model, run, context.signal);

@@ -26,7 +26,7 @@ function polledJob(places: ReturnType<typeof createDevicePlaces>, steps: number)
   }
   const context = { signal: abort.signal, preempted: preempt.signal };
   const run = async () => {
-    for await (const event of takePlace(work(), { places, delivery: "poll", context }))
+    for await (const event of takePlace(work(), { places, isPolled: true, context }))
       events.push(event);
   };
   return { begun, events, abort, preempt, ended: run() };
