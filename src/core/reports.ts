@@ -24,6 +24,11 @@ export interface LeaseRef {
   readonly traceparent?: string | undefined;
 }
 
+/** Leases of one key are one attempt at one job. */
+export function leaseKey({ jobId, token }: LeaseRef): string {
+  return `${jobId}/${token}`;
+}
+
 export interface ClaimOptions {
   /** W3C trace context of the claim. */
   readonly traceparent?: string | undefined;

@@ -1,6 +1,6 @@
 import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { type Chunk, sizeOfChunk } from "../core/events.js";
-import type { LeaseRef, ProgressReport } from "../core/reports.js";
+import { leaseKey, type LeaseRef, type ProgressReport } from "../core/reports.js";
 import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse__Output } from "./gen/framemill/v1/ReportResponse.js";
 import { decodeReportResponse, encodeReportRequest, type SequencedReport } from "./messages.js";
@@ -61,7 +61,7 @@ export class ReportStream {
 
   /** Waits until all chunks of the attempt are acknowledged; false where `signal` aborts before. */
   async flush(lease: LeaseRef, signal: AbortSignal): Promise<boolean> {
-    const attempt = this.#attempts.get(keyOf(lease));
+    const attempt = this.#attempts.get(leaseKey(lease));
     if (attempt === undefined || isSettled(attempt)) return true;
     if (signal.aborted) return false;
     return await new Promise<boolean>((resolve) => {
@@ -76,9 +76,9 @@ export class ReportStream {
 
   /** The attempt ended: nothing of it needs to be sent any more. */
   forget(lease: LeaseRef): void {
-    const attempt = this.#attempts.get(keyOf(lease));
+    const attempt = this.#attempts.get(leaseKey(lease));
     for (const resolve of attempt?.settled ?? []) resolve();
-    this.#attempts.delete(keyOf(lease));
+    this.#attempts.delete(leaseKey(lease));
   }
 
   close(): void {
@@ -89,7 +89,7 @@ export class ReportStream {
   }
 
   #attempt({ jobId, token }: LeaseRef): Attempt {
-    const key = keyOf({ jobId, token });
+    const key = leaseKey({ jobId, token });
     const known = this.#attempts.get(key);
     if (known !== undefined) return known;
     const attempt: Attempt = {
@@ -162,17 +162,13 @@ export class ReportStream {
   #read(answer: ReportResponse__Output): void {
     this.#reopenMs = FIRST_REOPEN_MS;
     const { lease, sequence, outcome, cancel } = decodeReportResponse(answer);
-    const attempt = this.#attempts.get(keyOf(lease));
+    const attempt = this.#attempts.get(leaseKey(lease));
     if (attempt === undefined) return;
     attempt.unacknowledged = attempt.unacknowledged.filter((sent) => sent.sequence > sequence);
     if (isSettled(attempt)) for (const resolve of attempt.settled.splice(0)) resolve();
     if (cancel) this.#options.onDirective(lease, "cancel");
     else if (outcome === "stale") this.#options.onDirective(lease, "stale");
   }
-}
-
-function keyOf({ jobId, token }: LeaseRef): string {
-  return `${token}:${jobId}`;
 }
 
 function isSettled({ pending, unacknowledged }: Attempt): boolean {

@@ -1,5 +1,5 @@
 import { JobError } from "../core/errors.js";
-import type { LeaseRef } from "../core/reports.js";
+import { leaseKey, type LeaseRef } from "../core/reports.js";
 
 type Stop = (reason: JobError) => void;
 
@@ -19,15 +19,11 @@ export function createDirectives(): Directives {
         directive === "cancel"
           ? new JobError("cancelled", "the job was cancelled")
           : new JobError("lease_lost", "another attempt holds the job");
-      listeners.get(keyOf(lease))?.(reason);
+      listeners.get(leaseKey(lease))?.(reason);
     },
     listen(lease, stop) {
-      listeners.set(keyOf(lease), stop);
-      return () => void listeners.delete(keyOf(lease));
+      listeners.set(leaseKey(lease), stop);
+      return () => void listeners.delete(leaseKey(lease));
     },
   };
-}
-
-function keyOf({ jobId, token }: LeaseRef): string {
-  return `${jobId}/${token}`;
 }

@@ -1,11 +1,12 @@
 import { sql, type Kysely } from "kysely";
 import type { JobFailure, Lease } from "../../core/job.js";
-import type {
-  FailureReport,
-  LeaseRef,
-  ReleaseReport,
-  WorkerOrders,
-  CompletionReport,
+import {
+  type CompletionReport,
+  type FailureReport,
+  leaseKey,
+  type LeaseRef,
+  type ReleaseReport,
+  type WorkerOrders,
 } from "../../core/reports.js";
 import type { Units } from "../../core/usage.js";
 import type { Artifact } from "../../core/artifact.js";
@@ -347,13 +348,11 @@ export async function completeJobs(
   db: Kysely<Tables>,
   completions: readonly Completion[],
 ): Promise<(CompletedJob | null)[]> {
-  const unique = new Map(completions.map((completion) => [keyOf(completion), completion]));
+  const unique = new Map(
+    completions.map((completion) => [leaseKey(completion.report), completion]),
+  );
   const ended = await completeEach(db, [...unique.values()]);
-  return completions.map((completion) => ended.get(keyOf(completion)) ?? null);
-}
-
-function keyOf({ report: { jobId, token } }: Completion): string {
-  return `${jobId}/${token}`;
+  return completions.map((completion) => ended.get(leaseKey(completion.report)) ?? null);
 }
 
 /** Different attempts, at most one of which holds its job; those that did, by key. */
@@ -365,7 +364,7 @@ async function completeEach(
     jobIds: completions.map(({ report }) => report.jobId),
     reports: JSON.stringify(completions.map(toRow)),
   });
-  return new Map(rows.map(({ token, ...job }) => [`${job.id}/${token}`, job]));
+  return new Map(rows.map(({ token, ...job }) => [leaseKey({ jobId: job.id, token }), job]));
 }
 
 function toRow({ report, isAwaited, amountNanoUsd }: Completion) {
