@@ -34,7 +34,7 @@ const PLANTED = [
   ["down-only-in-models", "models/diffusion/planted-up.ts", "../flux/family.js"],
   ["strangers-in-runtime", "runtime/batching/planted.ts", "../process/host.js"],
   ["strangers-in-models", "models/whisper/planted.ts", "../ctc/open.js"],
-  ["door-of-front/ledger", "front/jobs/planted-past.ts", "../ledger/claims.js"],
+  ["door-of-front/ledger", "front/jobs/planted-past.ts", "../ledger/jobs.js"],
   [
     "door-of-models/whisper",
     "modalities/transcription/planted.ts",
