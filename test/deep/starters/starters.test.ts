@@ -46,7 +46,7 @@ test("every package of the repository states its numbers", () => {
 describe.each(starters)("$id", (model) => {
   test(
     "answers by its weights: in random order they give noise",
-    { timeout: 300_000 },
+    { timeout: 600_000 },
     async () => {
       const folder = await mkdtemp(join(tmpdir(), "framemill-noise-"));
       try {
