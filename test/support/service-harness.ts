@@ -8,7 +8,7 @@ import OpenAI from "openai";
 import type { Video } from "openai/resources/videos";
 
 const cli = fileURLToPath(new URL("../../dist/bin/framemill.js", import.meta.url));
-const START_MS = 60_000;
+const START_MS = 120_000;
 
 /** A video as the API shows it. */
 export type FinishedClip = Video & { readonly cost: { readonly final: number | null } };
