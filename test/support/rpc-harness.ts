@@ -121,4 +121,4 @@ export function holdClock() {
   };
 }
 
-const STEP_MS = 100;
+const STEP_MS = 50;

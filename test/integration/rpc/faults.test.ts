@@ -60,9 +60,8 @@ describe("faults of the network", () => {
     proxy.thaw();
     tell("after");
     await clock.hurryUntil(() => textOf(front.reports) === "before during after");
-    expect(await clock.hurry(reporter.complete(createCompletion()))).toEqual({
-      outcome: "recorded",
-    });
+    // Time stands still: a busy machine cannot be too slow for the deadline.
+    expect(await reporter.complete(createCompletion())).toEqual({ outcome: "recorded" });
   });
 
   test("a front is reached again after an outage; text is neither lost nor doubled", async () => {
