@@ -1,7 +1,7 @@
 // The dependency rule of docs/architecture.md, machine-checked by `npm run check`. Imports go down only.
 const LAYERS = [
   "core",
-  "runtime|media|queue|rpc|storage|tracing",
+  "runtime|media|queue|rpc|http|storage|tracing",
   "models",
   "modalities",
   "front|worker",

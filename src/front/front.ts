@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import { type Config, isLoopback } from "../config.js";
 import { type Closers, createClosers } from "../core/closers.js";
 import { JobError } from "../core/errors.js";
+import { type PagesServer, servePages } from "../http/serve-pages.js";
 import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
 import { listenAt } from "../core/ports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
@@ -77,14 +78,7 @@ import {
   watchParts,
   watchUnused,
 } from "./http/index.js";
-import {
-  createMetrics,
-  type Metrics,
-  type MetricsServer,
-  startMetricsServer,
-  startWebhooks,
-  watchWorkers,
-} from "./operations/index.js";
+import { createMetrics, type Metrics, startWebhooks, watchWorkers } from "./operations/index.js";
 
 /** Longest wait for the judgement of a prompt, in milliseconds. */
 const JUDGE_MS = 30_000;
@@ -426,8 +420,16 @@ async function openMetrics(
   { host, metricsPort: port }: Config,
   metrics: Metrics,
   log: Logger,
-): Promise<MetricsServer | undefined> {
-  return port === undefined ? undefined : await startMetricsServer({ host, port, metrics, log });
+): Promise<PagesServer | undefined> {
+  if (port === undefined) return undefined;
+  const { contentType, render } = metrics;
+  return await servePages({
+    host,
+    port,
+    setting: "METRICS_PORT",
+    pages: { "/metrics": async () => ({ contentType, body: await render() }) },
+    onError: (error) => log.warn({ err: error }, "metrics not rendered"),
+  });
 }
 
 function serverFiles({ tlsCertFile: certFile, tlsKeyFile: keyFile }: Config) {

@@ -1,12 +1,11 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Job } from "../core/job.js";
-import { WORKER_STATES } from "../core/reports.js";
+import { WORKER_STATES, type WorkerStatus } from "../core/reports.js";
 import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
 import { readDeviceMemory } from "../runtime/ort/device-memory.js";
 import type { InferenceHost } from "../runtime/process/host.js";
 import type { Obstacles } from "./fitness.js";
-import type { WorkerHealth } from "./health.js";
 
 type Kind = Pick<Job, "modality" | "model">;
 
@@ -22,7 +21,7 @@ export interface WorkerMetrics {
 }
 
 export interface WorkerMetricsOptions {
-  readonly state: () => WorkerHealth;
+  readonly state: () => WorkerStatus["state"];
   readonly obstacles: Obstacles;
   /** Jobs in flight. */
   readonly running: () => number;

@@ -2,15 +2,16 @@ import { setMaxListeners } from "node:events";
 import { type Closers, createClosers } from "../core/closers.js";
 import { reasonOf, toJobError } from "../core/errors.js";
 import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
-import type { ProgressStream, Reporter, WorkerOrders } from "../core/reports.js";
+import type { ListenAddress } from "../core/ports.js";
+import type { ProgressStream, Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
+import { type Page, servePages } from "../http/serve-pages.js";
 import type { InferenceHost } from "../runtime/process/host.js";
 import type { Broker, ConsumeOptions, Delivery, Subscription } from "../queue/index.js";
 import type { ArtifactStore } from "../storage/index.js";
 import type { Directives } from "./directives.js";
 import { executeJob } from "./execute-job.js";
 import { createFitness, type Obstacles } from "./fitness.js";
-import { type HealthOptions, startHealthServer, type WorkerHealth } from "./health.js";
 import { keepPresence } from "./presence.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
@@ -27,7 +28,7 @@ export interface WorkerOptions {
   readonly jobTimeoutMs: number;
   /** Longest drain after `stop()`, in milliseconds; what runs longer goes back to the queue. */
   readonly drainMs: number;
-  readonly health: Pick<HealthOptions, "host" | "port" | "orFree">;
+  readonly health: Omit<ListenAddress, "setting">;
   readonly broker: Broker;
   /** Any front over the ledger. */
   readonly reporter: Reporter;
@@ -49,7 +50,7 @@ export interface WorkerOptions {
 
 export interface Worker {
   readonly healthPort: number;
-  readonly state: WorkerHealth;
+  readonly state: WorkerStatus["state"];
   /** Takes no more jobs, finishes those it has within the drain time, and lets go of everything it opened. */
   stop(): Promise<void>;
 }
@@ -81,7 +82,7 @@ async function closeHanded({ inference, closeReporters }: WorkerOptions): Promis
 async function startParts(options: WorkerOptions, closers: Closers): Promise<Worker> {
   const { broker, models, slots, workerId, log } = options;
   let running = 0;
-  let phase: WorkerHealth = "starting";
+  let phase: WorkerStatus["state"] = "starting";
   const state = () => {
     if (phase !== "ready") return phase;
     if (Object.keys(fitness.obstacles).length > 0) return "unready";
@@ -192,17 +193,33 @@ function createPreempt(): AbortController {
   return preempt;
 }
 
-/** The port that says how the worker is, and what is counted there. */
+/** `/healthz` (the process lives), `/readyz` (it takes or runs jobs) and `/metrics`. */
 async function openHealth(
-  { health, inference }: WorkerOptions,
+  { health, inference, log }: WorkerOptions,
   observed: Omit<WorkerMetricsOptions, "inference">,
 ) {
   const metrics = createWorkerMetrics({ ...observed, inference });
-  const { state, obstacles } = observed;
+  const { registry } = metrics;
+  const pages = {
+    "/healthz": () => ({ body: "ok\n" }),
+    "/readyz": () => renderState(observed),
+    "/metrics": async () => ({
+      contentType: registry.contentType,
+      body: await registry.metrics(),
+    }),
+  };
+  const onError = (error: unknown) => log.warn({ reason: reasonOf(error) }, "metrics not rendered");
   return {
     metrics,
-    health: await startHealthServer({ ...health, state, obstacles, registry: metrics.registry }),
+    health: await servePages({ ...health, setting: "WORKER_PORT", pages, onError }),
   };
+}
+
+function renderState(observed: Pick<WorkerMetricsOptions, "state" | "obstacles">): Page {
+  const state = observed.state();
+  const reasons = Object.entries(observed.obstacles).map(([part, why]) => `${part}: ${why}\n`);
+  const isReady = state === "ready" || state === "busy";
+  return { status: isReady ? 200 : 503, body: `${state}\n${reasons.join("")}` };
 }
 
 /** With nowhere to write nothing is taken; without the store what ends in files is not. */

@@ -8,7 +8,7 @@ export {
   type UsageSummary,
 } from "./usage.js";
 export type { JobDetail, JobsQuery, JobSummary } from "./jobs.js";
-export { type MetricsServer, startMetricsServer, createMetrics, type Metrics } from "./metrics.js";
+export { createMetrics, type Metrics } from "./metrics.js";
 export { createOperations, type Operations } from "./operations.js";
 export { watchWorkers } from "./own-worker.js";
 export type { QueueSummary } from "./overview.js";
