@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { cp, mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hashFile } from "../../src/runtime/packages/checked-files.js";
-import { externalisePackage } from "../../src/runtime/packages/externalise-package.js";
+import { externalisePackage } from "../../src/runtime/packages/externalise.js";
 import { loadModelPackage, type ModelPackage } from "../../src/runtime/packages/model-package.js";
 import { bytesField, bytesHeader, numberField } from "../../src/runtime/onnx/protobuf-write.js";
 

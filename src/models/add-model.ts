@@ -21,7 +21,7 @@ import { parseForm } from "../runtime/onnx/graph-forms.js";
 import type { Recognised } from "../runtime/packages/layout.js";
 import { recognise } from "./registry.js";
 import { idOf, type ModelFolder, openModelFolder } from "../runtime/packages/model-folder.js";
-import { packageFiles } from "../runtime/packages/package-files.js";
+import { packageFiles } from "../runtime/packages/package-check.js";
 
 export interface AddModelOptions {
   /** Folder of the packages. */

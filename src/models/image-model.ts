@@ -11,9 +11,9 @@ import { createScheduler } from "./diffusion/schedulers/create-scheduler.js";
 import { graphPaths, type ModelPackage, readModelText } from "../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../runtime/ort/session.js";
 import type { FamilyTraits, ImageFamily } from "./diffusion/family.js";
-import { openHashedPrompts } from "./diffusion/hashed-prompts.js";
 import {
   ENCODER_ROLES,
+  openHashedPrompts,
   openPromptEncoders,
   type PromptEncoders,
 } from "./diffusion/prompt-encoders.js";

@@ -1,6 +1,10 @@
 import type { PipelineSetup } from "../core/modality.js";
-import type { Layout, LayoutWishes, Recognised } from "../runtime/packages/layout.js";
-import { readModelConfig } from "../runtime/packages/model-config.js";
+import {
+  type Layout,
+  type LayoutWishes,
+  readModelConfig,
+  type Recognised,
+} from "../runtime/packages/layout.js";
 import type { ModelFolder } from "../runtime/packages/model-folder.js";
 import type { ModelPackage } from "../runtime/packages/model-package.js";
 import { bagOfWords } from "./bag-of-words/layout.js";

@@ -1,4 +1,4 @@
-import type { TokenMask } from "#framemill/models/decoder/request/token-mask.js";
+import type { TokenMask } from "#framemill/models/decoder/request/request.js";
 
 /** Small and exact: a linear congruential generator (Numerical Recipes). */
 function createRandom(seed: number): () => number {

@@ -7,12 +7,12 @@ import {
   listModelPackages,
   loadModelPackage,
   type ModelPackage,
+  updateManifest,
   verifyModelPackage,
 } from "../../runtime/packages/model-package.js";
 import { runCanary, type RunnerParts, runnerParts, measurePackage } from "../package-runner.js";
 import { addModel, type AddModelOptions } from "../../models/add-model.js";
 import { untilInterrupted } from "../shutdown.js";
-import { updateManifest } from "../../runtime/packages/manifest-file.js";
 import { type HubRepository, parseRepository } from "../../runtime/packages/hub-repository.js";
 import { parseForm } from "../../runtime/onnx/graph-forms.js";
 import { type DownloadedModel, downloadModel } from "../../runtime/packages/model-download.js";
@@ -193,7 +193,7 @@ export async function measureModels(ids: readonly string[], config: Config): Pro
 
 /** Puts the weights of large graphs into files that are mapped; one line a package. */
 export async function externaliseModels(ids: readonly string[], config: Config): Promise<void> {
-  const { externalisePackage } = await import("../../runtime/packages/externalise-package.js");
+  const { externalisePackage } = await import("../../runtime/packages/externalise.js");
   for (const model of await chosenModels(ids, config.modelsDir)) {
     await verifyModelPackage(model);
     const roles = await externalisePackage(model);

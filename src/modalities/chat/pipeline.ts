@@ -11,8 +11,7 @@ import type {
   GenerationOutput,
   GenerationRequest,
 } from "../../models/decoder/request/generation-request.js";
-import type { TextEvent, TextJob } from "../../models/decoder/request/request.js";
-import type { MaskSpec } from "../../models/decoder/request/token-mask.js";
+import type { MaskSpec, TextEvent, TextJob } from "../../models/decoder/request/request.js";
 import { syntaxOf } from "../../models/decoder/tools/index.js";
 import { type AnswerWriter, createAnswerWriter } from "./answer-writer.js";
 

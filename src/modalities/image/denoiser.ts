@@ -1,11 +1,10 @@
-import { guide } from "../../models/diffusion/flow-euler.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
-import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
-import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensors/tensor.js";
 import type { Condition } from "../../models/diffusion/family.js";
-import type { ImageModel } from "../../models/image-model.js";
+import { guide } from "../../models/diffusion/flow-euler.js";
+import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
 import { stack } from "../../models/diffusion/matrices.js";
-import { packSquares, unpackSquares } from "../../models/diffusion/packing.js";
+import type { ImageModel } from "../../models/image-model.js";
+import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensors/tensor.js";
 
 export interface DenoiserInput {
   readonly model: ImageModel;
@@ -20,7 +19,7 @@ export interface DenoiserInput {
 }
 
 /** What the model says of latents [channels, rows, columns] at a timestep of the scheduler. */
-export type Denoise = (sample: Float32Array, timestep: number) => Promise<Float32Array>;
+type Denoise = (sample: Float32Array, timestep: number) => Promise<Float32Array>;
 
 type Branch = Readonly<Partial<Record<DenoiserRole, Tensor>>>;
 
@@ -109,4 +108,32 @@ function nameFeeds({ ports }: ImageModel, feeds: Branch): Record<string, Tensor>
     return [[port.name, { ...tensor, dims }] as const];
   });
   return Object.fromEntries(named);
+}
+
+type Grid = Omit<Planes, "values">;
+
+/** Planes [channels, rows, columns] as tokens [rows/2 × columns/2, channels × 4], a square of four each. */
+export function packSquares(planes: Float32Array, grid: Grid): Float32Array {
+  const tokens = new Float32Array(planes.length);
+  for (const [plane, token] of squareIndices(grid)) tokens[token] = planes[plane] ?? 0;
+  return tokens;
+}
+
+export function unpackSquares(tokens: Float32Array, grid: Grid): Float32Array {
+  const planes = new Float32Array(tokens.length);
+  for (const [plane, token] of squareIndices(grid)) planes[plane] = tokens[token] ?? 0;
+  return planes;
+}
+
+/** Index in the planes and in the tokens of each value; within a token channel, row, column. */
+function* squareIndices({ channels, height, width }: Grid): Generator<readonly [number, number]> {
+  let plane = 0;
+  for (let channel = 0; channel < channels; channel += 1)
+    for (let row = 0; row < height; row += 1)
+      for (let column = 0; column < width; column += 1) {
+        const square = (row >> 1) * (width / 2) + (column >> 1);
+        const within = channel * 4 + (row & 1) * 2 + (column & 1);
+        yield [plane, square * channels * 4 + within];
+        plane += 1;
+      }
 }

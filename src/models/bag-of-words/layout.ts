@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Layout } from "../../runtime/packages/layout.js";
-import { TEXT_CONCURRENCY } from "../../runtime/packages/model-config.js";
+import { type Layout, TEXT_CONCURRENCY } from "../../runtime/packages/layout.js";
 
 const vocabulary = z.object({ vocabulary: z.record(z.string(), z.int()) });
 

@@ -5,7 +5,7 @@ import { type ModelPackage, readModelText } from "../../runtime/packages/model-p
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
 import { createTextMarker, detectFormat, syntaxOf } from "./tools/index.js";
-import type { ToolCallFormat } from "./request/tool-call-spec.js";
+import type { ToolCallFormat } from "./request/request.js";
 
 export interface ChatPrompt {
   readonly text: string;

@@ -4,9 +4,8 @@ import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { Choice } from "./choice.js";
 import type { DecoderConfig } from "./decoder-config.js";
 import { randomStream } from "../sampling/random.js";
-import type { TextJob, TextUsage } from "./request/request.js";
+import type { MaskFactory, TextJob, TextUsage } from "./request/request.js";
 import type { TokenSampler } from "../sampling/token-sampler.js";
-import type { MaskFactory } from "./request/token-mask.js";
 
 /** One request in the engine: its prompt as ids and its answers. */
 export interface Generation {

@@ -3,18 +3,16 @@ import {
   EMBEDDING_OUTPUTS,
   known,
   type Layout,
+  type ModelConfig,
   present,
+  readModelConfig,
   requireFile,
   requireGraph,
   smallest,
   tokenizerFiles,
+  tokenLimit,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
-import {
-  type ModelConfig,
-  readModelConfig,
-  tokenLimit,
-} from "../../runtime/packages/model-config.js";
 
 /** Sequences that are decoded together. */
 const CONCURRENCY = 32;

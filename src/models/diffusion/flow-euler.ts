@@ -1,4 +1,4 @@
-import { shiftLevel } from "./schedulers/noise-schedule.js";
+import { shiftLevel } from "./schedulers/levels.js";
 
 /**
  * Noise levels of rectified flow, from 1 to 0, `steps + 1` of them, moved towards noise by `shift`

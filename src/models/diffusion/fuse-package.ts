@@ -3,8 +3,7 @@ import { join, posix } from "node:path";
 import { hashFile } from "../../runtime/packages/checked-files.js";
 import { writeSamplerGraph, writeStepGraph } from "./sampler-graph.js";
 import { STEP_ROLE } from "./step-chain.js";
-import { updateManifest } from "../../runtime/packages/manifest-file.js";
-import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { type ModelPackage, updateManifest } from "../../runtime/packages/model-package.js";
 
 const PIPELINE = "flow-video";
 const GRAPHS = [

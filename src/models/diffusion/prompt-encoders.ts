@@ -1,20 +1,24 @@
 import { join } from "node:path";
-import { findOutput } from "./graph-ports.js";
-import { promptTokens } from "./prompt-tokens.js";
-import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { float32, floatsOf, int64Of, type Tensor } from "../../runtime/tensors/tensor.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { float32, floatsOf, int64, int64Of, type Tensor } from "../../runtime/tensors/tensor.js";
 import {
   loadTextTokenizer,
   type TextTokenizer,
   type TokenizerFiles,
 } from "../tokenizer/text-tokenizer.js";
+import {
+  hashedNgramSettings,
+  type HashedNgramSettings,
+  hashNgrams,
+} from "../tokenizer/tokenizer.js";
+import { findOutput } from "./graph-ports.js";
 
 export const ENCODER_ROLES = ["text-encoder", "text-encoder-2", "text-encoder-3"] as const;
-export type EncoderRole = (typeof ENCODER_ROLES)[number];
+type EncoderRole = (typeof ENCODER_ROLES)[number];
 
 /** Outputs of a text encoder: `last` and `penultimate` states [1, tokens, features], `pooled` [1, features]. */
-export type EncoderOutput = "last" | "penultimate" | "pooled";
+type EncoderOutput = "last" | "penultimate" | "pooled";
 
 /** The text encoders of a package with their tokenizers. */
 export interface PromptEncoders {
@@ -34,7 +38,7 @@ export interface PromptEncoders {
   readonly contextFeatures: number;
 }
 
-export interface PromptEncodersSetup {
+interface PromptEncodersSetup {
   readonly model: ModelPackage;
   readonly sessions: SessionThread;
   readonly promptTokens: number;
@@ -120,4 +124,58 @@ function outputName(sessions: SessionThread, role: EncoderRole, output: EncoderO
   if (states.length < 2)
     throw new Error(`the graph ${role} has no outputs hidden_states.0 and so on`);
   return `hidden_states.${Math.max(...states) - 1}`;
+}
+
+const STATES = "last_hidden_state";
+
+/** The one text encoder of a package whose words are hashed; undefined where they are not. */
+export function openHashedPrompts({
+  model,
+  sessions,
+  contextFeatures,
+}: PromptEncodersSetup): PromptEncoders | undefined {
+  const parsed = hashedNgramSettings.safeParse(model.tokenizer);
+  if (!parsed.success) return undefined;
+  const settings = parsed.data;
+  const { words, idsPerWord } = settings;
+  const run = async (text: string) => {
+    const ids = int64(hashNgrams(text, settings), [1, words, idsPerWord]);
+    const outputs = await sessions.run("text-encoder", { input_ids: ids }, { fetch: [STATES] });
+    return float32(floatsOf(outputs, STATES), outputs[STATES]?.dims ?? []);
+  };
+  return {
+    promptTokens: words,
+    contextFeatures,
+    has: (role) => role === "text-encoder",
+    count: (text) => countWords(text, settings),
+    run: async (role, text, outputs) => {
+      if (role !== "text-encoder" || outputs.some((output) => output !== "last"))
+        throw new Error(`${model.path}: a text encoder of hashed words has last states only`);
+      const last = await run(text);
+      return { last, penultimate: last, pooled: last };
+    },
+  };
+}
+
+/** Words that are read of a text: each has at least one id. */
+function countWords(text: string, settings: HashedNgramSettings): number {
+  const ids = hashNgrams(text, settings);
+  const { words, idsPerWord } = settings;
+  return Array.from({ length: words }, (_, word) => ids[word * idsPerWord]).filter((id) => id)
+    .length;
+}
+
+/** One prompt as a text encoder of fixed length reads it. */
+interface PromptTokens {
+  /** `length` ids: cut to fit, special tokens kept, filled up with the padding token. */
+  readonly ids: readonly number[];
+  /** Ids before the padding. */
+  readonly used: number;
+}
+
+export function promptTokens(tokenizer: TextTokenizer, text: string, length: number): PromptTokens {
+  const { ids } = tokenizer.encode(text, { maxTokens: length });
+  const padding = tokenizer.special.pad ?? tokenizer.special.eos ?? 0;
+  const missing = Math.max(0, length - ids.length);
+  return { ids: [...ids, ...Array.from({ length: missing }, () => padding)], used: ids.length };
 }

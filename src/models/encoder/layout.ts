@@ -4,17 +4,15 @@ import {
   known,
   type Layout,
   type LayoutWishes,
-  present,
-  requireGraph,
-  tokenizerFiles,
-} from "../../runtime/packages/layout.js";
-import {
   type ModelConfig,
   modulesList,
+  present,
   readModelConfig,
+  requireGraph,
   TEXT_CONCURRENCY,
+  tokenizerFiles,
   tokenLimit,
-} from "../../runtime/packages/model-config.js";
+} from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 
 const sentenceConfig = z.object({ max_seq_length: z.number().nullish() });

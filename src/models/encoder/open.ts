@@ -1,6 +1,5 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { threadsFor } from "../../runtime/packages/graph-threads.js";
-import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { openSessionLanes } from "../../runtime/ort/session-lanes.js";
 import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";

@@ -1,5 +1,10 @@
-import { type Layout, requireFile, requireGraph } from "../../runtime/packages/layout.js";
-import { readModelConfig, TEXT_CONCURRENCY } from "../../runtime/packages/model-config.js";
+import {
+  type Layout,
+  readModelConfig,
+  requireFile,
+  requireGraph,
+  TEXT_CONCURRENCY,
+} from "../../runtime/packages/layout.js";
 
 /** Classifiers of pictures, which judge uploads: NSFW detectors and the like. */
 export const imageClassifier: Layout = {

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { threadsFor } from "../../runtime/packages/graph-threads.js";
-import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
 import { openSessions } from "../../runtime/ort/session.js";
 import { float32 } from "../../runtime/tensors/tensor.js";
 import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";

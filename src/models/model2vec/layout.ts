@@ -2,11 +2,12 @@ import { open } from "node:fs/promises";
 import { z } from "zod";
 import {
   type Layout,
+  modulesList,
   present,
   requireFile,
+  TEXT_CONCURRENCY,
   tokenizerFiles,
 } from "../../runtime/packages/layout.js";
-import { modulesList, TEXT_CONCURRENCY } from "../../runtime/packages/model-config.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 
 const staticConfig = z.object({ model_type: z.string().nullish(), hidden_dim: z.int().nullish() });

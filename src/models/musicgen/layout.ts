@@ -3,11 +3,11 @@ import {
   decoderFiles,
   type Layout,
   present,
+  readModelConfig,
   requireFile,
   requireGraph,
   tokenizerFiles,
 } from "../../runtime/packages/layout.js";
-import { readModelConfig } from "../../runtime/packages/model-config.js";
 
 const settings = z.object({
   audio_encoder: z.object({

@@ -3,10 +3,10 @@ import {
   known,
   type Layout,
   present,
+  readModelConfig,
   requireFile,
   requireGraph,
 } from "../../runtime/packages/layout.js";
-import { readModelConfig } from "../../runtime/packages/model-config.js";
 import { numberedVoices } from "../speech/speech-model.js";
 
 const vitsConfig = z.object({

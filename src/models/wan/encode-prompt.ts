@@ -1,5 +1,5 @@
 import { findOutput } from "../diffusion/graph-ports.js";
-import { promptTokens } from "../diffusion/prompt-tokens.js";
+import { promptTokens } from "../diffusion/prompt-encoders.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";

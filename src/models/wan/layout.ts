@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  component,
-  findClassName,
-  schedulerFile,
-  tokenizer,
-} from "../diffusion/diffusers-folder.js";
+import { component, findClassName, schedulerFile, tokenizer } from "../diffusion/layout.js";
 import { type Layout, present, requireGraph, smallest } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 

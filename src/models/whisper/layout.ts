@@ -3,11 +3,11 @@ import {
   decoderFiles,
   type Layout,
   present,
+  readModelConfig,
   requireFile,
   requireGraph,
   tokenizerFiles,
 } from "../../runtime/packages/layout.js";
-import { readModelConfig } from "../../runtime/packages/model-config.js";
 
 const preprocessor = z.object({
   sampling_rate: z.int().default(16_000),

@@ -1,11 +1,15 @@
 import { closeSync, openSync } from "node:fs";
-import { basename } from "node:path";
+import { rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { readOnnxOutline } from "../onnx/onnx-outline.js";
 import { type Cursor, readField, readMessage, withProtobufFile } from "../onnx/protobuf-file.js";
 import { bytesPieces, copyRange, type Piece, writePieces } from "../onnx/protobuf-pieces.js";
 import { bytesField, numberField } from "../onnx/protobuf-write.js";
+import { hashFile } from "./checked-files.js";
+import { type ModelManifest, type ModelPackage, updateManifest } from "./model-package.js";
 
 /** Smaller tensors stay in the graph: ONNX Runtime reads shapes and scalars while it optimises. */
-const LEAST_BYTES = 1_024;
+const MIN_TENSOR_BYTES = 1_024;
 /** Of a page: what is mapped begins at one. */
 const ALIGNMENT = 4_096;
 
@@ -16,7 +20,7 @@ interface MovedTensor {
   readonly offset: number;
 }
 
-export interface Externalised {
+interface Externalised {
   readonly tensors: number;
   /** Length of the file of weights, padding included. */
   readonly byteLength: number;
@@ -57,7 +61,7 @@ function planModel(cursor: Cursor, location: string) {
   let free = 0;
   const rewriteTensor = (end: number): Piece[] | undefined => {
     const raw = findRawData(cursor, end);
-    if (raw === undefined || raw.to - raw.from < LEAST_BYTES) return undefined;
+    if (raw === undefined || raw.to - raw.from < MIN_TENSOR_BYTES) return undefined;
     const offset = Math.ceil(free / ALIGNMENT) * ALIGNMENT;
     free = offset + raw.to - raw.from;
     moved.push({ from: raw.from, to: raw.to, offset });
@@ -125,4 +129,45 @@ function writeWeights(source: number, path: string, moved: readonly MovedTensor[
   } finally {
     closeSync(target);
   }
+}
+
+/** Weights of smaller graphs are read as quickly as mapped. */
+const MIN_GRAPH_BYTES = 8 * 2 ** 20;
+
+type Files = ModelManifest["files"];
+
+/**
+ * Puts the weights of a package's large graphs into files beside them, which are mapped instead of read;
+ * returns the roles of those graphs. model.json changes once the new files are whole, the old graphs go
+ * last. The package's files must have been verified.
+ */
+export async function externalisePackage(model: ModelPackage): Promise<readonly string[]> {
+  const files = { ...model.files };
+  const [roles, old]: [string[], string[]] = [[], []];
+  for (const [role, { path, byteLength }] of Object.entries(model.files)) {
+    if (!path.endsWith(".onnx") || byteLength < MIN_GRAPH_BYTES) continue;
+    if (readOnnxOutline(join(model.path, path)).externalTensors.length > 0) continue;
+    Object.assign(files, await externaliseGraph(model.path, role, path));
+    roles.push(role);
+    old.push(path);
+  }
+  if (roles.length === 0) return roles;
+  await updateManifest(model.path, { files });
+  const used = new Set(Object.values(files).map(({ path }) => path));
+  for (const path of old) if (!used.has(path)) await rm(join(model.path, path));
+  return roles;
+}
+
+async function externaliseGraph(folder: string, role: string, path: string): Promise<Files> {
+  const graph = path.replace(/\.onnx$/, ".external.onnx");
+  const weights = `${graph}.data`;
+  // What an earlier run did not finish.
+  for (const left of [graph, weights]) await rm(join(folder, left), { force: true });
+  externaliseWeights(join(folder, path), join(folder, graph), join(folder, weights));
+  const stated = async (name: string) => {
+    const full = join(folder, name);
+    const { size } = await stat(full);
+    return { path: name, sha256: await hashFile(full), byteLength: size };
+  };
+  return { [role]: await stated(graph), [`${role}-data`]: await stated(weights) };
 }

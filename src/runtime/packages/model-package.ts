@@ -1,9 +1,35 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { parseSettings } from "./parse-settings.js";
 import type { ModelInfo } from "../../core/modality.js";
 import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
+import { parseSettings } from "./parse-settings.js";
+
+/** Weights below which a run is over before a second thread has woken (measured on two cores). */
+const SMALL_BYTES = 16 * 1024 * 1024;
+
+/** Threads for graphs that are run for every token or every short text, by the size of their weights. */
+export function threadsFor({ files }: ModelPackage, role: string, threads: number): number {
+  const weights = Object.entries(files).filter(
+    ([name]) => name === role || name.startsWith(`${role}-data`),
+  );
+  const byteLength = weights.reduce((sum, [, file]) => sum + file.byteLength, 0);
+  return byteLength < SMALL_BYTES ? 1 : threads;
+}
+
+const object = z.record(z.string(), z.unknown());
+
+/** Writes fields of a package's model.json anew, all or nothing; the others stay as they are. */
+export async function updateManifest(
+  folder: string,
+  fields: Partial<Pick<ModelManifest, "files" | "memory">>,
+): Promise<void> {
+  const path = join(folder, "model.json");
+  const before = object.parse(JSON.parse(await readFile(path, "utf8")));
+  const draft = `${path}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify({ ...before, ...fields }, null, 2)}\n`);
+  await rename(draft, path);
+}
 
 const file = z.object({
   /** Inside the folder: external data beside a graph is found by name only. */

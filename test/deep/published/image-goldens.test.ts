@@ -15,7 +15,7 @@ import { encodePicture, rgbOfPlanes } from "#framemill/media/encode-picture.js";
 import { coverRgb } from "#framemill/media/image.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
 import { type ImageModel, openImageModel } from "#framemill/models/image-model.js";
-import { packSquares } from "#framemill/models/diffusion/packing.js";
+import { packSquares } from "#framemill/modalities/image/denoiser.js";
 import { planImages } from "#framemill/modalities/image/pipeline.js";
 import type { ImageRequest } from "#framemill/modalities/image/request.js";
 import { addedModel } from "../../support/added-model.js";

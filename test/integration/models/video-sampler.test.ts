@@ -11,7 +11,7 @@ import { externaliseWeights } from "#framemill/runtime/packages/externalise.js";
 import { chainSteps, STEP_ROLE } from "#framemill/models/diffusion/step-chain.js";
 import { createMultiStepBatch } from "#framemill/models/diffusion/multi-step-batch.js";
 import { fusePackage } from "#framemill/models/diffusion/fuse-package.js";
-import { updateManifest } from "#framemill/runtime/packages/manifest-file.js";
+import { updateManifest } from "#framemill/runtime/packages/model-package.js";
 import { loadModelPackage, verifyModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { readOnnxOutline } from "#framemill/runtime/onnx/onnx-outline.js";
 import { openSessions } from "#framemill/runtime/ort/session.js";

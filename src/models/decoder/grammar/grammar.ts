@@ -1,12 +1,12 @@
 import { LRUCache } from "lru-cache";
 import { JobError } from "../../../core/errors.js";
-import { AmbiguousGrammar, type Automaton, createAutomaton, DEAD } from "./grammar-automaton.js";
-import { grammarOfCalls } from "./grammar-calls.js";
-import { buildNetwork } from "./grammar-network.js";
-import type { Grammar } from "./grammar-rules.js";
-import { grammarOfSchema, JSON_OBJECT } from "./grammar-schema.js";
-import { createVocabulary, type Vocabulary } from "./grammar-vocabulary.js";
-import type { MaskFactory, MaskSpec, TokenMask } from "../request/token-mask.js";
+import { AmbiguousGrammar, type Automaton, createAutomaton, DEAD } from "./automaton.js";
+import { grammarOfCalls } from "./calls.js";
+import { buildNetwork } from "./network.js";
+import type { Grammar } from "./rules.js";
+import { grammarOfSchema, JSON_OBJECT } from "./schema.js";
+import { createVocabulary, type Vocabulary } from "./vocabulary.js";
+import type { MaskFactory, MaskSpec, TokenMask } from "../request/request.js";
 
 /** Of the grammars that are kept. */
 const MAX_KEPT_BYTES = 2 ** 27;

@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 import { Piscina } from "piscina";
 import { JobError } from "../../../core/errors.js";
 import { fromFailure, type JobFailure } from "../../../core/job.js";
-import { type CheckedSchema, findRefusal } from "./schema-refusal.js";
+import { type CheckedSchema, findRefusal } from "./schema.js";
 
 /** Shorter ones, and what of them is read within so many parts, take a millisecond or two. */
 const MAX_INLINE_CHARACTERS = 4_096;

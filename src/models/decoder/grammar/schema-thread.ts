@@ -1,7 +1,7 @@
 /** The thread side of `schema-check.ts`. */
 import { constants, setPriority } from "node:os";
 import type { JobFailure } from "../../../core/job.js";
-import { type CheckedSchema, findRefusal } from "./schema-refusal.js";
+import { type CheckedSchema, findRefusal } from "./schema.js";
 
 // On Linux a thread has a priority of its own; elsewhere this would be the process's.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);

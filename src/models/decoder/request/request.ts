@@ -1,9 +1,8 @@
-import type { OpenReply } from "../../../runtime/ort/thread-client.js";
 import type { JobFailure } from "../../../core/job.js";
 import type { GraphRun } from "../../../core/modality.js";
+import type { OpenReply } from "../../../runtime/ort/thread-client.js";
 import type { ModelPackage } from "../../../runtime/packages/model-package.js";
 import type { AddedToken } from "../../tokenizer/text-tokenizer.js";
-import type { MaskSpec } from "./token-mask.js";
 
 /** What to write and how to choose its tokens. Plain data: crosses to the engine's thread. */
 export interface TextJob {
@@ -129,4 +128,42 @@ export interface TextModelInfo {
   /** How rows of different lengths share a run, as the graph was found to take them. */
   readonly alignment: Alignment;
   readonly addedTokens: readonly AddedToken[];
+}
+
+/** What a constrained answer must be. Plain data: crosses to the engine's thread. */
+export type MaskSpec =
+  | { readonly kind: "json-object" }
+  | { readonly kind: "json-schema"; readonly schema: unknown }
+  | { readonly kind: "tool-calls"; readonly calls: ToolCallSpec };
+
+/** Follows one answer and says which tokens may come next. */
+export interface TokenMask {
+  /**
+   * Bit `id % 32` of word `id / 32` is set where the token `id` may come next; null allows all. Valid
+   * until the next call of `accept`.
+   */
+  allowed(): Int32Array | Uint32Array | null;
+  /** Tells which token was chosen; throws where it was not allowed. */
+  accept(tokenId: number): void;
+  /** The answer is whole and nothing but a stop token may follow. */
+  readonly isComplete: boolean;
+}
+
+export type MaskFactory = (spec: MaskSpec) => TokenMask;
+
+/** How a model writes its calls: by its template's own markers. */
+export type ToolCallFormat = "hermes" | "mistral" | "mistral-args" | "llama" | "phi";
+
+/** A function that may be called, with the JSON schema of its arguments. */
+export interface CallableFunction {
+  readonly name: string;
+  readonly parameters: unknown;
+}
+
+/** An answer that must be calls and nothing else. Plain data: crosses to the engine's thread. */
+export interface ToolCallSpec {
+  readonly format: ToolCallFormat;
+  readonly functions: readonly CallableFunction[];
+  /** Whether more than one call may follow another. */
+  readonly parallel: boolean;
 }

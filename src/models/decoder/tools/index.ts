@@ -1,3 +1,8 @@
 export { createTextMarker } from "./callers-texts.js";
-export { detectFormat, syntaxOf, type ToolCallSyntax } from "./tool-call-formats.js";
-export { createToolCallReader, type ToolCallReaderOptions } from "./tool-calls.js";
+export {
+  createToolCallReader,
+  detectFormat,
+  syntaxOf,
+  type ToolCallReaderOptions,
+  type ToolCallSyntax,
+} from "./tool-calls.js";

@@ -1,7 +1,7 @@
 import type { SchedulerConfig } from "./config.js";
-import { linspace, respacedSigmas, shiftLevel } from "./noise-schedule.js";
+import { linspace, respacedSigmas, shiftLevel } from "./levels.js";
 import type { Scheduler, SchedulerOptions } from "./scheduler.js";
-import { weightedSum } from "./weighted-sum.js";
+import { weightedSum } from "./prediction.js";
 
 /**
  * Rectified flow by Euler steps (Liu et al. 2022; Esser et al. 2024): straight from noise to data, or,

@@ -1,10 +1,9 @@
 import type { SchedulerConfig } from "./config.js";
-import { clamp, weightedSum } from "./weighted-sum.js";
 
 type PredictionType = SchedulerConfig["prediction_type"];
 
 /** What a model's output means: the clean latents and the noise that the sample is made of. */
-export interface Prediction {
+interface Prediction {
   readonly clean: Float32Array;
   readonly noise: Float32Array;
 }
@@ -76,4 +75,24 @@ export function clipped(
 ): Prediction {
   if (!(clip_sample ?? byDefault)) return prediction;
   return { ...prediction, clean: clamp(prediction.clean, clip_sample_range) };
+}
+
+/** A share of an array in a sum. */
+export type Term = readonly [weight: number, values: Float32Array];
+
+/** The sum of equally long arrays, each times its weight; added up in double precision. */
+export function weightedSum(...terms: readonly Term[]): Float32Array {
+  const length = terms[0]?.[1].length ?? 0;
+  const sums = new Float64Array(length);
+  for (const [weight, values] of terms) {
+    if (weight === 0) continue;
+    for (let index = 0; index < length; index += 1)
+      sums[index] = (sums[index] ?? 0) + weight * (values[index] ?? 0);
+  }
+  return Float32Array.from(sums);
+}
+
+/** Each value held within ± `range`. */
+function clamp(values: Float32Array, range: number): Float32Array {
+  return values.map((value) => Math.min(Math.max(value, -range), range));
 }

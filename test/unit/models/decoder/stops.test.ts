@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { StopMatcher } from "#framemill/models/decoder/stops.js";
+import { StopMatcher } from "#framemill/models/decoder/choice.js";
 
 /** Feeds the text in pieces; what was let out, and the stop. */
 function feed(stops: readonly string[], pieces: readonly string[]) {

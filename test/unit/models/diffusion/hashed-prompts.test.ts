@@ -3,7 +3,7 @@ import type { Feeds } from "#framemill/runtime/ort/graphs.js";
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
 import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
 import { findFamily } from "#framemill/models/image-model.js";
-import { openHashedPrompts } from "#framemill/models/diffusion/hashed-prompts.js";
+import { openHashedPrompts } from "#framemill/models/diffusion/prompt-encoders.js";
 import { modelManifest } from "../../../support/model-manifest.js";
 
 const tokenizer = { kind: "hashed-ngram", buckets: 8192, words: 4, idsPerWord: 10, gram: 4 };

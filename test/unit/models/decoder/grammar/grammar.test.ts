@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createMaskFactory } from "#framemill/models/decoder/grammar/grammar.js";
-import type { MaskSpec } from "#framemill/models/decoder/request/token-mask.js";
+import type { MaskSpec } from "#framemill/models/decoder/request/request.js";
 import {
   BYTE_VOCABULARY_SIZE,
   byteTokenizerJson,

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AnswerPart } from "#framemill/models/decoder/request/generation-request.js";
-import { detectFormat } from "#framemill/models/decoder/tools/tool-call-formats.js";
-import type { ToolCallFormat } from "#framemill/models/decoder/request/tool-call-spec.js";
+import { detectFormat } from "#framemill/models/decoder/tools/tool-calls.js";
+import type { ToolCallFormat } from "#framemill/models/decoder/request/request.js";
 import { createToolCallReader } from "#framemill/models/decoder/tools/tool-calls.js";
 
 /** Parts of an answer that arrives in these pieces, adjacent texts joined. */

@@ -1,3 +1,5 @@
+import type { CallableFunction, ToolCallSpec } from "../request/request.js";
+import { syntaxOf, type ToolCallSyntax } from "../tools/index.js";
 import {
   choice,
   EMPTY,
@@ -8,10 +10,8 @@ import {
   sequence,
   specialToken,
   text,
-} from "./grammar-rules.js";
-import { createSchemaReader, type Spent } from "./grammar-schema.js";
-import { syntaxOf, type ToolCallSyntax } from "../tools/index.js";
-import type { CallableFunction, ToolCallSpec } from "../request/tool-call-spec.js";
+} from "./rules.js";
+import { createSchemaReader, type Spent } from "./schema.js";
 
 const MAX_CALLS = 16;
 

@@ -1,4 +1,4 @@
-import { type CharacterRange, type Grammar, type Rule, utf8Ranges } from "./grammar-rules.js";
+import { type CharacterRange, type Grammar, type Rule, utf8Ranges } from "./rules.js";
 
 interface ByteEdge {
   readonly low: number;

@@ -1,4 +1,4 @@
-import type { Network } from "./grammar-network.js";
+import type { Network } from "./network.js";
 
 /** No text goes on this way. */
 export const DEAD = -1;

@@ -1,20 +1,17 @@
-import { JobError } from "../../../core/errors.js";
-import { jsonRules, VALUE } from "./grammar-json.js";
+import { JobError, toJobError } from "../../../core/errors.js";
+import type { JobFailure } from "../../../core/job.js";
+import { jsonRules, VALUE } from "./json.js";
+import { buildNetwork } from "./network.js";
+import { choice, type Grammar, optional, reference, type Rule, sequence, text } from "./rules.js";
 import {
-  choice,
-  type Grammar,
-  optional,
-  reference,
-  type Rule,
-  sequence,
-  text,
-} from "./grammar-rules.js";
-import { arrayRule } from "./grammar-schema-array.js";
-import { isSchema, type Schema } from "./grammar-schema-merge.js";
-import { objectRule } from "./grammar-schema-object.js";
-import { isBare, readReference, resolveParts } from "./grammar-schema-parts.js";
-import type { SchemaReader } from "./grammar-schema-reader.js";
-import { numberRule, stringRule } from "./grammar-schema-scalar.js";
+  isBare,
+  isSchema,
+  readReference,
+  resolveParts,
+  type Schema,
+  type SchemaReader,
+} from "./schema-parts.js";
+import { arrayRule, numberRule, objectRule, stringRule } from "./schema-types.js";
 
 /** Any object of JSON. */
 export const JSON_OBJECT: Grammar = {
@@ -191,4 +188,32 @@ function readAlternatives(
     return reader.read(isBare(base) ? option : { ...base, allOf: [option] }, at);
   });
   return choice(...rules);
+}
+
+/** A schema of a request, and the parameter that it came in. */
+export interface CheckedSchema {
+  readonly schema: unknown;
+  readonly param: string;
+}
+
+/**
+ * Why one of the schemas of a request could not be held to; null where all can. What takes longest is to
+ * lay out the places of a text: `follow` leaves that out where false.
+ */
+export function findRefusal(
+  schemas: readonly CheckedSchema[],
+  { spent = { parts: 0 }, follow }: { readonly spent?: Spent; readonly follow: boolean },
+): JobFailure | null {
+  for (const { schema, param } of schemas) {
+    try {
+      const grammar = grammarOfSchema(schema, param, spent);
+      if (follow) buildNetwork(grammar);
+    } catch (thrown) {
+      const { code, message } = toJobError(thrown);
+      return code === "invalid_value"
+        ? { code, message, param }
+        : { code: "invalid_value", message: `${param}: ${message}`, param };
+    }
+  }
+  return null;
 }

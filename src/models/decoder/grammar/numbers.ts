@@ -1,15 +1,6 @@
-import {
-  between,
-  characters,
-  choice,
-  EMPTY,
-  repeat,
-  type Rule,
-  sequence,
-  text,
-} from "./grammar-rules.js";
+import { between, characters, choice, EMPTY, repeat, type Rule, sequence, text } from "./rules.js";
 
-export interface NumberBounds {
+interface NumberBounds {
   readonly minimum: number | null;
   readonly maximum: number | null;
   /** Whether the bound itself is out. */

@@ -1,4 +1,4 @@
-import { PLAIN_CHARACTERS, STRING_CHARACTER } from "./grammar-json.js";
+import { PLAIN_CHARACTERS, STRING_CHARACTER } from "./json.js";
 import {
   between,
   type CharacterRange,
@@ -9,7 +9,7 @@ import {
   type Rule,
   sequence,
   text,
-} from "./grammar-rules.js";
+} from "./rules.js";
 
 /**
  * Last character of classes that name what they exclude: beyond it, readers of patterns disagree whether

@@ -10,7 +10,7 @@ import {
   type Rule,
   sequence,
   text,
-} from "./grammar-rules.js";
+} from "./rules.js";
 
 /** Rules of JSON itself (RFC 8259), within what every reader takes: no lone surrogates, no 1e999. */
 
