@@ -2,9 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PipelineSetup } from "../../src/core/modality.js";
-import { clipArguments } from "../../src/media/clip-arguments.js";
-import { openEncoder } from "../../src/media/encoder.js";
-import { chooseVideoEncoder } from "../../src/media/encoders.js";
+import { chooseVideoEncoder, clipArguments, openEncoder } from "../../src/media/encoder.js";
 import { runFfmpeg } from "../../src/media/ffmpeg.js";
 import { loadModelPackage } from "../../src/runtime/packages/model-package.js";
 import { openMotionModel } from "../../src/models/motion/motion-model.js";
@@ -76,7 +74,7 @@ async function encodeFile(
   { ffmpegPath }: PipelineSetup,
 ): Promise<void> {
   const encoder = await chooseVideoEncoder(ffmpegPath);
-  const args = clipArguments(format(), { path }, { encoder, threads: 0 });
+  const args = clipArguments(format(), { path }, { encoder });
   await runFfmpeg(
     args.map((arg) => (arg === "pipe:0" ? `file:${yuvPath}` : arg)),
     { ffmpegPath },

@@ -1,14 +1,7 @@
 import { open, rm } from "node:fs/promises";
 import { JobError } from "../core/errors.js";
-import {
-  type ClipFiles,
-  type ClipFormat,
-  type ClipSize,
-  clipArguments,
-  FRAME_RATE,
-} from "./clip-arguments.js";
-import { chooseVideoEncoder } from "./encoders.js";
-import { encodingError, throwIfCancelled } from "./ffmpeg.js";
+import { encodingError, runFfmpeg, throwIfCancelled } from "./ffmpeg.js";
+import { type ClipSize, frameByteLength } from "./i420.js";
 import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";
 
 export interface EncoderOptions extends Omit<ClipFormat, "frameRate">, ClipFiles {
@@ -16,8 +9,6 @@ export interface EncoderOptions extends Omit<ClipFormat, "frameRate">, ClipFiles
   readonly frameRate?: number;
   /** Of the clip; its frames are scaled to it. Their own where absent. */
   readonly size?: ClipSize;
-  /** Encoder threads; default: ffmpeg decides. */
-  readonly threads?: number;
   /** Kills ffmpeg when it aborts; `write` and `finish` then throw. */
   readonly signal?: AbortSignal;
   /** Default `ffmpeg` from the search path. */
@@ -44,16 +35,11 @@ export async function openEncoder(options: EncoderOptions): Promise<Encoder> {
   const ffmpegPath = options.ffmpegPath ?? "ffmpeg";
   const encoder = await chooseVideoEncoder(ffmpegPath);
   throwIfCancelled(options.signal);
-  const { threads = 0, size = format } = options;
+  const { size = format } = options;
   const isScaled = size.width !== format.width || size.height !== format.height;
-  const encoding = { encoder, threads, ...(isScaled && { size: checkedSize(size) }) };
+  const encoding = { encoder, ...(isScaled && { size: checkedSize(size) }) };
   const args = clipArguments(format, options, encoding);
   return new FfmpegEncoder(startProcessGroup(ffmpegPath, args), format, options);
-}
-
-/** Bytes of one I420 frame. */
-export function frameByteLength(width: number, height: number): number {
-  return (width * height * 3) / 2;
 }
 
 class FfmpegEncoder implements Encoder {
@@ -150,5 +136,132 @@ async function syncFile(path: string): Promise<void> {
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+/** Frames a second of a clip whose model does not say otherwise. */
+export const FRAME_RATE = 24;
+
+/** Sample rate of the sound track, Hz. */
+const SOUND_RATE_HZ = 48_000;
+
+export interface ClipFormat extends ClipSize {
+  /** Frames a second. */
+  readonly frameRate: number;
+  readonly frameCount: number;
+}
+
+export interface ClipFiles {
+  /** MP4 to write. */
+  readonly path: string;
+  /** WAV to mix in: any rate, mono or stereo; padded or cut to the clip's length. */
+  readonly soundPath?: string;
+}
+
+export interface ClipEncoding {
+  readonly encoder: VideoEncoder;
+  /** Of the clip, where its frames are to be scaled. */
+  readonly size?: ClipSize | undefined;
+}
+
+/** ffmpeg's argument list: I420 frames on standard input (and a WAV) to a fast-start MP4. */
+export function clipArguments(
+  format: ClipFormat,
+  files: ClipFiles,
+  encoding: ClipEncoding,
+): string[] {
+  const { encoder, size } = encoding;
+  const sound = files.soundPath === undefined ? undefined : soundArguments(format, files.soundPath);
+  return [
+    ["-v", "error", "-nostdin", "-y"],
+    ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", `${format.width}x${format.height}`],
+    // A reader thread that holds one second: the writer goes on while the encoder is busy.
+    ["-framerate", String(format.frameRate), "-thread_queue_size", String(format.frameRate)],
+    ["-i", "pipe:0"],
+    sound?.input ?? [],
+    sound?.output ?? [],
+    ["-c:v", encoder.name],
+    size === undefined ? [] : scaleArguments(size),
+    ["-map", "0:v:0"],
+    sound === undefined ? [] : ["-map", "1:a:0"],
+    ["-map_metadata", "-1", ...encoder.options],
+    ["-pix_fmt", "yuv420p", "-threads", "0"],
+    ["-color_range", "tv", "-colorspace", "bt709"],
+    ["-color_primaries", "bt709", "-color_trc", "bt709"],
+    ["-movflags", "+faststart", "-f", "mp4", `file:${files.path}`],
+  ].flat();
+}
+
+/** Stretched where the shapes differ by a pixel: the clip's pixels are square. */
+function scaleArguments({ width, height }: ClipSize): string[] {
+  return ["-filter:v", `scale=${width}:${height}:flags=bicubic,setsar=1`];
+}
+
+function soundArguments({ frameCount, frameRate }: ClipFormat, soundPath: string) {
+  const samples = Math.round((frameCount * SOUND_RATE_HZ) / frameRate);
+  const filters = [
+    `aresample=${SOUND_RATE_HZ}`,
+    `apad=whole_len=${samples}`,
+    `atrim=end_sample=${samples}`,
+  ];
+  return {
+    input: ["-f", "wav", "-i", `file:${soundPath}`],
+    output: ["-c:a", "aac", "-b:a", "192k", "-ac", "2", "-filter:a", filters.join(",")],
+  };
+}
+
+/** An H.264 encoder of ffmpeg and the settings it runs with. */
+export interface VideoEncoder {
+  readonly name: "h264_nvenc" | "libx264";
+  readonly options: readonly string[];
+}
+
+/** Key frame every 48 frames, mostly two seconds: players can seek, and the file hardly grows. */
+const GROUP_OF_PICTURES = ["-g", "48"];
+
+const NVENC: VideoEncoder = {
+  name: "h264_nvenc",
+  options: ["-preset", "p4", "-rc", "vbr", "-cq", "21", "-b:v", "0", ...GROUP_OF_PICTURES],
+};
+
+const X264: VideoEncoder = {
+  name: "libx264",
+  options: ["-preset", "veryfast", "-crf", "20", ...GROUP_OF_PICTURES],
+};
+
+const chosen = new Map<string, Promise<VideoEncoder>>();
+
+/**
+ * NVENC where it really encodes, else libx264. H100, H200 and A100 list `h264_nvenc` but have no
+ * encoder, so a few frames are encoded once a process; call it early to take the probe off the first job.
+ */
+export function chooseVideoEncoder(ffmpegPath: string): Promise<VideoEncoder> {
+  const known = chosen.get(ffmpegPath);
+  if (known !== undefined) return known;
+  const choice = opens(NVENC, ffmpegPath).then((works) => (works ? NVENC : X264));
+  chosen.set(ffmpegPath, choice);
+  return choice;
+}
+
+async function opens(encoder: VideoEncoder, ffmpegPath: string): Promise<boolean> {
+  const source = ["-f", "lavfi", "-i", "color=c=gray:s=640x360:r=24", "-frames:v", "8"];
+  const target = [
+    "-c:v",
+    encoder.name,
+    ...encoder.options,
+    "-pix_fmt",
+    "yuv420p",
+    "-f",
+    "null",
+    "-",
+  ];
+  try {
+    await runFfmpeg(["-v", "error", "-nostdin", ...source, ...target], {
+      ffmpegPath,
+      timeoutMs: 10_000,
+    });
+    return true;
+  } catch {
+    return false;
   }
 }

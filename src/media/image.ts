@@ -1,5 +1,14 @@
+import sharp from "sharp";
 import { type FailureCode, JobError } from "../core/errors.js";
-import { sharp } from "./safe-sharp.js";
+
+// Loaders decide what bytes may become: all blocked (SVG, PDF, HEIF, ImageMagick, ...) but these three.
+sharp.block({ operation: ["VipsForeignLoad"] });
+sharp.unblock({ operation: ["VipsForeignLoadPng", "VipsForeignLoadJpeg", "VipsForeignLoadWebp"] });
+// Every picture is seen once: a cache would only hold memory.
+sharp.cache(false);
+
+/** sharp that opens PNG, JPEG, WebP and raw pixels, nothing else. Import it from here only. */
+export { sharp };
 
 /** Most pixels of an uploaded picture, told from its header before anything is decoded. */
 const MAX_PIXELS = 40_000_000;
@@ -22,7 +31,8 @@ export interface ValidImage {
   readonly bytes: Uint8Array;
 }
 
-interface ImageHeader {
+/** Pixels. */
+interface Size {
   readonly width: number;
   readonly height: number;
 }
@@ -110,7 +120,7 @@ export function mediaTypeOf(
 }
 
 /** Upright size, from the header alone. */
-async function readHeader(bytes: Uint8Array, param: string): Promise<ImageHeader> {
+async function readHeader(bytes: Uint8Array, param: string): Promise<Size> {
   try {
     const { autoOrient } = await sharp(bytes, {
       limitInputPixels: false,
@@ -122,7 +132,7 @@ async function readHeader(bytes: Uint8Array, param: string): Promise<ImageHeader
   }
 }
 
-function checkSize({ width, height }: ImageHeader, param: string): void {
+function checkSize({ width, height }: Size, param: string): void {
   const refuse = (code: FailureCode, limit: string, got: string): never => {
     throw new JobError(code, `${param} must have ${limit}, got ${got}`, { param });
   };
@@ -150,4 +160,102 @@ function parseError(cause: unknown, param: string): JobError {
     param,
     cause,
   });
+}
+
+/** What a picture classifier wants of a picture's size. */
+export interface PictureFit {
+  /** Stretched to this size, or scaled until the shorter side has it; kept where null. */
+  readonly resize:
+    | { readonly width: number; readonly height: number }
+    | { readonly shortestEdge: number }
+    | null;
+  /** [width, height] of the result, cut from the middle. */
+  readonly size: readonly [number, number];
+  readonly filter: "nearest" | "lanczos" | "bilinear" | "bicubic";
+}
+
+const KERNELS = {
+  nearest: "nearest",
+  lanczos: "lanczos3",
+  bilinear: "linear",
+  bicubic: "cubic",
+} as const;
+
+/** RGB [height, width, 3], uint8, of a picture that `readImage` wrote; black where it is too small. */
+export async function fitPicture(
+  bytes: Uint8Array,
+  { resize, size: [width, height], filter }: PictureFit,
+): Promise<Uint8Array> {
+  const picture = sharp(bytes).flatten({ background: "#ffffff" }).toColourspace("srgb");
+  if (resize !== null) {
+    const kernel = KERNELS[filter];
+    if ("width" in resize) picture.resize({ ...resize, fit: "fill", kernel });
+    else {
+      const { shortestEdge: edge } = resize;
+      picture.resize({ width: edge, height: edge, fit: "outside", kernel });
+    }
+  }
+  const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true });
+  return cutMiddle(data, info, { width, height });
+}
+
+/** RGB of the middle part; what the picture lacks is black. */
+function cutMiddle(rgb: Uint8Array, from: Size, to: Size): Uint8Array {
+  if (from.width === to.width && from.height === to.height) return rgb;
+  const result = new Uint8Array(to.width * to.height * 3);
+  const left = Math.trunc((from.width - to.width) / 2);
+  const top = Math.trunc((from.height - to.height) / 2);
+  const columns = Math.min(from.width, to.width);
+  for (let row = Math.max(0, -top); row < Math.min(to.height, from.height - top); row += 1) {
+    const source = ((row + top) * from.width + Math.max(0, left)) * 3;
+    result.set(
+      rgb.subarray(source, source + columns * 3),
+      (row * to.width + Math.max(0, -left)) * 3,
+    );
+  }
+  return result;
+}
+
+export const PICTURE_FORMATS = ["png", "jpeg", "webp"] as const;
+export type PictureFormat = (typeof PICTURE_FORMATS)[number];
+
+/** RGB pixels [height, width, 3], uint8. */
+export interface Rgb {
+  readonly pixels: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** RGB bytes of planes [3, height, width], float32; -1 is black, 1 white, what lies beyond is cut. */
+export function rgbOfPlanes(planes: Float32Array, width: number, height: number): Rgb {
+  const size = width * height;
+  const pixels = new Uint8ClampedArray(size * 3);
+  for (let index = 0; index < size; index += 1) {
+    for (let channel = 0; channel < 3; channel += 1)
+      pixels[index * 3 + channel] = ((planes[channel * size + index] ?? 0) + 1) * 127.5;
+  }
+  return { pixels: new Uint8Array(pixels.buffer), width, height };
+}
+
+/** A file of the picture. `quality` 0 to 100 is for JPEG and WebP; PNG keeps every pixel. */
+export async function encodePicture(
+  { pixels, width, height }: Rgb,
+  format: PictureFormat,
+  quality: number,
+): Promise<Uint8Array> {
+  const picture = sharp(pixels, { raw: { width, height, channels: 3 } });
+  // libjpeg and libwebp count from 1.
+  const atLeast1 = Math.max(1, quality);
+  switch (format) {
+    case "png":
+      return picture.png({ compressionLevel: 6 }).toBuffer();
+    case "jpeg": {
+      const chromaSubsampling = quality >= 90 ? "4:4:4" : "4:2:0";
+      return picture.jpeg({ quality: atLeast1, chromaSubsampling }).toBuffer();
+    }
+    case "webp":
+      return picture.webp({ quality: atLeast1, effort: 3 }).toBuffer();
+    default:
+      return format satisfies never;
+  }
 }

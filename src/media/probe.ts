@@ -1,8 +1,9 @@
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
-import { FRAME_RATE } from "./clip-arguments.js";
+import { FRAME_RATE } from "./encoder.js";
 import { type FfmpegResult, type FfmpegRun, ownFileInput, runFfmpeg } from "./ffmpeg.js";
+import { hasIndexFirst } from "./mp4.js";
 
 export interface VideoTrack {
   readonly codec: string;
@@ -80,7 +81,7 @@ type Stream = z.infer<typeof report>["streams"][number];
 /** What ffprobe sees in a file this system made. Throws `encoder_failed` when it cannot be read. */
 export async function probeMedia(path: string, options: ProbeOptions = {}): Promise<MediaInfo> {
   const { stdout } = await runFfprobe(ownFileInput(path), options);
-  return await readReport(stdout, path);
+  return readReport(stdout, await readFile(path));
 }
 
 /** An ffprobe that has started and waits for its file. Whoever starts one calls `end` in `finally`. */
@@ -101,9 +102,10 @@ export function startProbe(options: ProbeOptions = {}): StartedProbe {
   const over = run.catch(() => undefined);
   return {
     async verify(path, expectation) {
-      give(readFile(path));
+      const bytes = readFile(path);
+      give(bytes);
       const { stdout } = await run;
-      return checkClip(await readReport(stdout, path), expectation);
+      return checkClip(readReport(stdout, await bytes), expectation);
     },
     async end() {
       give(Promise.resolve(new Uint8Array()));
@@ -123,7 +125,7 @@ function runFfprobe(
   return runFfmpeg([...SHOW, ...input], run);
 }
 
-async function readReport(stdout: Uint8Array, path: string): Promise<MediaInfo> {
+function readReport(stdout: Uint8Array, file: Uint8Array): MediaInfo {
   const { format, streams } = report.parse(JSON.parse(Buffer.from(stdout).toString("utf8")));
   const video = streams.find((stream) => stream.codec_type === "video");
   const audio = streams.find((stream) => stream.codec_type === "audio");
@@ -133,7 +135,7 @@ async function readReport(stdout: Uint8Array, path: string): Promise<MediaInfo> 
     durationSeconds: format.duration,
     ...(video && { video: videoTrack(video) }),
     ...(audio && { audio: audioTrack(audio) }),
-    fastStart: isMp4 && (await hasIndexFirst(path)),
+    fastStart: isMp4 && hasIndexFirst(file),
   };
 }
 
@@ -218,37 +220,4 @@ function differsInSeconds(
 ): string | undefined {
   const close = Math.abs(got - expected) <= tolerance;
   return close ? undefined : `${name} must be ${expected.toFixed(3)} s, got ${got.toFixed(3)} s`;
-}
-
-/**
- * Whether an MP4's index (`moov`) lies before its data (`mdat`), so that players start before the end
- * arrives: walks the top-level boxes (ISO/IEC 14496-12, 4.2) up to the first of the two.
- */
-async function hasIndexFirst(path: string): Promise<boolean> {
-  const file = await open(path, "r");
-  try {
-    const { size: fileSize } = await file.stat();
-    let offset = 0;
-    while (offset + 8 <= fileSize) {
-      const box = await readBox(file, offset);
-      if (box.type === "moov") return true;
-      if (box.type === "mdat" || box.byteLength < 8) return false;
-      offset += box.byteLength;
-    }
-    return false;
-  } finally {
-    await file.close();
-  }
-}
-
-/** A size of 1 announces a 64-bit size behind the type; 0 means "to the end of the file". */
-async function readBox(
-  file: FileHandle,
-  offset: number,
-): Promise<{ type: string; byteLength: number }> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, offset);
-  if (bytesRead < 8) throw new JobError("encoder_failed", `MP4 box at byte ${offset} is cut off`);
-  const short = buffer.readUInt32BE(0);
-  const byteLength = short === 1 ? Number(buffer.readBigUInt64BE(8)) : short;
-  return { type: buffer.toString("latin1", 4, 8), byteLength };
 }

@@ -1,6 +1,6 @@
 import { JobError } from "../core/errors.js";
-import { type Frame, type RgbPicture, scaledRgb } from "./frame-picture.js";
-import { sharp } from "./safe-sharp.js";
+import { type Frame, halfSizeRgb } from "./i420.js";
+import { type Rgb, sharp } from "./image.js";
 
 /** Longer side of a tile, in pixels. */
 const TILE_SIDE = 320;
@@ -18,19 +18,19 @@ export function sheetFrames(frameCount: number, tiles: number = SHEET_TILES): nu
 }
 
 /** A tile of a sheet from a frame: RGB, longer side 320 pixels. About 6 CPU-ms for 720p. */
-export function sheetTile(frame: Frame): Promise<RgbPicture> {
+export function sheetTile(frame: Frame): Promise<Rgb> {
   return scaledRgb(frame, TILE_SIDE);
 }
 
 /** A tile as WebP of about 10 kB. About 6 CPU-ms. */
-export function tileWebp({ pixels, width, height }: RgbPicture): Promise<Uint8Array> {
+export function tileWebp({ pixels, width, height }: Rgb): Promise<Uint8Array> {
   return sharp(pixels, { raw: { width, height, channels: 3 } })
     .webp({ quality: 75, effort: 2 })
     .toBuffer();
 }
 
 /** Tiles of one size as a contact sheet in WebP: rows of four, read like text. */
-export async function joinTiles(tiles: readonly RgbPicture[]): Promise<Uint8Array> {
+export async function joinTiles(tiles: readonly Rgb[]): Promise<Uint8Array> {
   const [first] = tiles;
   if (first === undefined)
     throw new JobError("invalid_output", "a contact sheet must have at least 1 frame, got 0");
@@ -58,4 +58,15 @@ export async function thumbnailWebp(frame: Frame): Promise<Uint8Array> {
   return sharp(pixels, { raw: { width, height, channels: 3 } })
     .webp({ quality: 80, effort: 2 })
     .toBuffer();
+}
+
+/** The frame as RGB whose longer side is `longerSide` pixels, at most half the frame's. */
+async function scaledRgb(frame: Frame, longerSide: number): Promise<Rgb> {
+  const half = halfSizeRgb(frame);
+  const raw = { width: half.width, height: half.height, channels: 3 } as const;
+  const { data, info } = await sharp(half.pixels, { raw })
+    .resize({ width: longerSide, height: longerSide, fit: "inside", withoutEnlargement: true })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  return { pixels: data, width: info.width, height: info.height };
 }

@@ -11,7 +11,7 @@ import {
 import { openWhisperModel, type WhisperModel } from "#framemill/models/whisper/whisper-model.js";
 import { decodeAudio } from "#framemill/media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "#framemill/media/mel.js";
-import { openPcm, type PcmFile } from "#framemill/media/pcm-file.js";
+import { openPcm, type PcmFile } from "#framemill/media/pcm.js";
 import { createTranscriptionPipeline } from "#framemill/modalities/transcription/pipeline.js";
 import type { TranscriptionRequest } from "#framemill/modalities/transcription/request.js";
 import type {

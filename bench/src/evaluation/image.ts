@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { openSessions, type SessionThread } from "../../../src/runtime/ort/session.js";
 import { float32, floatsOf } from "../../../src/runtime/tensors/tensor.js";
-import { fitPicture } from "../../../src/media/fit-picture.js";
+import { fitPicture } from "../../../src/media/image.js";
 import type { Evaluate, EvaluationContext, Measures } from "./evaluator.js";
 import { distanceFromStandardNormal } from "./frechet.js";
 import { edgeSharpness } from "./picture-edges.js";

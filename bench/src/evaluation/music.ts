@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { decodeAudio } from "../../../src/media/decode-audio.js";
 import { measureLoudness } from "../loudness.js";
-import { openPcm } from "../../../src/media/pcm-file.js";
+import { openPcm } from "../../../src/media/pcm.js";
 import { MUSIC_FORMATS } from "../../../src/modalities/music/request.js";
 import type { Evaluate, EvaluationContext } from "./evaluator.js";
 import { countClicks } from "./music-clicks.js";

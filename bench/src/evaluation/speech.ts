@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { decodeAudio } from "../../../src/media/decode-audio.js";
 import { measureLoudness } from "../loudness.js";
-import { writeWav } from "../../../src/media/wav.js";
+import { writeWav } from "../../../src/media/pcm.js";
 import type { Evaluate, EvaluationContext } from "./evaluator.js";
 import { HEARD_RATE_HZ, hearSpeech } from "./pocketsphinx.js";
 import { mean, readCases, rounded } from "./text-cases.js";

@@ -19,7 +19,7 @@ import {
   verifyModelPackage,
 } from "../../runtime/packages/model-package.js";
 import { phonemize } from "../../media/espeak.js";
-import { chooseVideoEncoder } from "../../media/encoders.js";
+import { chooseVideoEncoder } from "../../media/encoder.js";
 import { runFfmpeg } from "../../media/ffmpeg.js";
 import { createMessageSigner, openBroker } from "../../queue/index.js";
 import { createReporter, readTlsFiles } from "../../rpc/index.js";

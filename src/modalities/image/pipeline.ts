@@ -5,7 +5,7 @@ import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
 import { createNoiseSource } from "../../models/sampling/noise.js";
-import { encodePicture, rgbOfPlanes } from "../../media/encode-picture.js";
+import { encodePicture, rgbOfPlanes } from "../../media/image.js";
 import { diffuse, type DiffuseInput } from "./diffuse.js";
 import type { Condition } from "../../models/diffusion/family.js";
 import type { ImageModel } from "../../models/image-model.js";

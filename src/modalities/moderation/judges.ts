@@ -8,7 +8,7 @@ import {
 import { openTextClassifier } from "../../models/encoder/text-classifier.js";
 import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
-import { fitPicture } from "../../media/fit-picture.js";
+import { fitPicture } from "../../media/image.js";
 import type { Category } from "./categories.js";
 import { createLabelScorer, type ModerationShapes } from "./judge-settings.js";
 import { coveredBy, mapLabels, scoreCategories } from "./label-map.js";

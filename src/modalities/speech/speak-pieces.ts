@@ -1,6 +1,5 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
-import { throwIfCancelled } from "../../media/ffmpeg.js";
-import { stretchTime } from "../../media/time-stretch.js";
+import { stretchTime, throwIfCancelled } from "../../media/ffmpeg.js";
 import { checkSound, finishPiece } from "./join-speech.js";
 import { countCharacters, type SpeechRequest } from "./request.js";
 import { splitSentences } from "./sentences.js";

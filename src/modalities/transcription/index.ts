@@ -51,7 +51,7 @@ export const transcription = defineModality<
 
 async function admit(body: unknown, context: AdmitContext): Promise<TranscriptionRequest> {
   const { file, settings } = parseTranscriptionBody(body);
-  const { detectSoundFormat } = await import("../../media/sound-format.js");
+  const { detectSoundFormat } = await import("../../media/decode-audio.js");
   const { mediaType } = detectSoundFormat(file.bytes, "file");
   const audio = await context.saveInput(file.bytes, mediaType);
   return { ...settings, audio };

@@ -6,7 +6,7 @@ import type { Units } from "../../core/usage.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { decodeAudio } from "../../media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
-import { openPcm, type PcmFile } from "../../media/pcm-file.js";
+import { openPcm, type PcmFile } from "../../media/pcm.js";
 import { billedSeconds } from "./answer.js";
 import { openModel } from "../../models/registry.js";
 import type {

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
-import type { ClipFormat } from "../../media/clip-arguments.js";
-import { frameByteLength } from "../../media/encoder.js";
+import type { ClipFormat } from "../../media/encoder.js";
+import { frameByteLength } from "../../media/i420.js";
 import {
   joinTiles,
   sheetFrames,

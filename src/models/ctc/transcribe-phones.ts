@@ -4,7 +4,7 @@ import type { CtcModel, HeardPhones } from "./ctc-model.js";
 import { compressionRatio } from "../speech-recognition/compression-ratio.js";
 import { createSpanFinder, type Span, type SpanRules } from "../speech-recognition/speech-spans.js";
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm-file.js";
+import type { PcmFile } from "../../media/pcm.js";
 import type {
   TranscribedWindow,
   TranscriptSegment,

@@ -11,7 +11,7 @@ import { float32, floatsOf, uint8 } from "../../runtime/tensors/tensor.js";
 import { coverRgb } from "../../media/image.js";
 import type { Picture } from "./frame-plan.js";
 import { gaussianNoise } from "../sampling/noise.js";
-import { writeWav } from "../../media/wav.js";
+import { writeWav } from "../../media/pcm.js";
 
 /** As measured on two cores. */
 const DENOISED_FRACTION = 0.3;

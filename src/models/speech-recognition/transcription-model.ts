@@ -1,4 +1,4 @@
-import type { PcmFile } from "../../media/pcm-file.js";
+import type { PcmFile } from "../../media/pcm.js";
 
 /** A model that recognises speech, whatever its family. */
 export interface TranscriptionModel {

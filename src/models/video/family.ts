@@ -1,7 +1,7 @@
 import type { Artifact } from "../../core/artifact.js";
 import type { PipelineContext } from "../../core/modality.js";
 import type { Mutex } from "../../core/async/mutex.js";
-import type { ClipFormat } from "../../media/clip-arguments.js";
+import type { ClipFormat } from "../../media/encoder.js";
 import type { CheckpointKind, DenoiseState } from "./checkpoint.js";
 
 /** Consecutive frames, I420 uint8 [count, height × 3/2, width]. */

@@ -1,5 +1,5 @@
-import type { ClipFormat } from "../../media/clip-arguments.js";
-import { i420OfRgb } from "../../media/rgb-frames.js";
+import type { ClipFormat } from "../../media/encoder.js";
+import { i420OfRgb } from "../../media/i420.js";
 import type { FrameWindow } from "../video/family.js";
 import type { DecodedFrames } from "./decoder.js";
 import type { LatentDims } from "./denoiser.js";

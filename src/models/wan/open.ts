@@ -1,5 +1,5 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
-import { evenCover } from "../../media/rgb-frames.js";
+import { evenCover } from "../../media/i420.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, VideoModel } from "../video/family.js";
 import { latentDims, planSchedule } from "./schedule.js";

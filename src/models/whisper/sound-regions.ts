@@ -6,7 +6,7 @@ import {
   type SpanRules,
 } from "../speech-recognition/speech-spans.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm-file.js";
+import type { PcmFile } from "../../media/pcm.js";
 import type { VoiceDetection } from "../speech-recognition/transcription-model.js";
 import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import type { Feed } from "../../runtime/ort/graphs.js";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
-import { sharp } from "#framemill/media/safe-sharp.js";
+import { sharp } from "#framemill/media/image.js";
 
 export interface Sample {
   readonly name: string;

@@ -10,8 +10,7 @@ import {
   type ModelPackage,
   modelInfo,
 } from "#framemill/runtime/packages/model-package.js";
-import { fitPicture } from "#framemill/media/fit-picture.js";
-import { mediaTypeOf } from "#framemill/media/image.js";
+import { fitPicture, mediaTypeOf } from "#framemill/media/image.js";
 import { image } from "#framemill/modalities/image/index.js";
 import { readPartials } from "#framemill/modalities/image/partial-chunks.js";
 import type { ImageOutput, ImageRequest } from "#framemill/modalities/image/request.js";

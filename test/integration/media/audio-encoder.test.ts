@@ -8,10 +8,9 @@ import {
   openAudioEncoder,
   writeAudioFile,
 } from "#framemill/media/audio-encoder.js";
-import { ownFileInput, runFfmpeg } from "#framemill/media/ffmpeg.js";
+import { ownFileInput, runFfmpeg, stretchTime } from "#framemill/media/ffmpeg.js";
 import { probeMedia } from "#framemill/media/probe.js";
-import { stretchTime } from "#framemill/media/time-stretch.js";
-import { toPcm16 } from "#framemill/media/wav.js";
+import { toPcm16 } from "#framemill/media/pcm.js";
 
 const COMPRESSED = [
   { format: "mp3", codec: "mp3", sampleRateHz: 24_000, rateHz: 24_000, frame: 576 },

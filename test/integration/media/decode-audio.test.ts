@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decodeAudio, type DecodeAudio } from "#framemill/media/decode-audio.js";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
-import { openPcm } from "#framemill/media/pcm-file.js";
+import { openPcm } from "#framemill/media/pcm.js";
 import { correlate } from "../../support/compare-sounds.js";
 
 let folder: string;

@@ -4,12 +4,12 @@ import { chmod, mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type EncoderOptions, frameByteLength, openEncoder } from "#framemill/media/encoder.js";
-import { chooseVideoEncoder } from "#framemill/media/encoders.js";
+import { chooseVideoEncoder, type EncoderOptions, openEncoder } from "#framemill/media/encoder.js";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
+import { frameByteLength } from "#framemill/media/i420.js";
 import { measureLoudness } from "#framemill/bench/loudness.js";
 import { probeMedia, verifyClip } from "#framemill/media/probe.js";
-import { writeWav } from "#framemill/media/wav.js";
+import { writeWav } from "#framemill/media/pcm.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../../support/queue-harness.js";
 

@@ -1,5 +1,5 @@
-import { halfSizeRgb } from "#framemill/media/frame-picture.js";
-import { sharp } from "#framemill/media/safe-sharp.js";
+import { halfSizeRgb } from "#framemill/media/i420.js";
+import { sharp } from "#framemill/media/image.js";
 import { joinTiles, sheetFrames, sheetTile, thumbnailWebp } from "#framemill/media/spritesheet.js";
 import { describe, expect, it } from "vitest";
 

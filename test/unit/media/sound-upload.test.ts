@@ -1,7 +1,7 @@
 import { array, assert, nat, property, tuple } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withIndexFirst } from "#framemill/media/fast-start.js";
-import { detectSoundFormat } from "#framemill/media/sound-format.js";
+import { withIndexFirst } from "#framemill/media/mp4.js";
+import { detectSoundFormat } from "#framemill/media/decode-audio.js";
 
 function box(type: string, ...content: readonly Uint8Array[]): Buffer {
   const head = Buffer.alloc(8);

@@ -9,13 +9,18 @@ interface Box {
 /** Boxes on the way from `moov` to the tables of chunk offsets. */
 const CONTAINERS = new Set(["trak", "mdia", "minf", "stbl"]);
 
+/** Whether players can start before the end arrives: the index (`moov`) lies before the data (`mdat`). */
+export function hasIndexFirst(bytes: Uint8Array): boolean {
+  const types = readBoxes(viewOf(bytes), 0, bytes.byteLength).map(({ type }) => type);
+  return types.find((type) => type === "moov" || type === "mdat") === "moov";
+}
+
 /**
  * The MP4 with its index (`moov`) before its data (`mdat`), as reading from a pipe needs it; the same
  * bytes where that is so already, or where the file is too broken to tell.
  */
 export function withIndexFirst(bytes: Uint8Array): Uint8Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const boxes = readBoxes(view, 0, bytes.byteLength);
+  const boxes = readBoxes(viewOf(bytes), 0, bytes.byteLength);
   const index = boxes.find(({ type }) => type === "moov");
   const data = boxes.find(({ type }) => type === "mdat");
   if (index === undefined || data === undefined || index.start < data.start) return bytes;
@@ -27,6 +32,10 @@ export function withIndexFirst(bytes: Uint8Array): Uint8Array {
     bytes.subarray(data.start, index.start),
     bytes.subarray(index.end),
   ]);
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }
 
 /** A size of 1 announces a 64-bit size behind the type; 0 means "to the end". */
@@ -55,7 +64,7 @@ interface Shift {
 }
 
 function shiftChunkOffsets(moov: Uint8Array, shift: Shift): void {
-  const view = new DataView(moov.buffer, moov.byteOffset, moov.byteLength);
+  const view = viewOf(moov);
   const open = readBoxes(view, 8, moov.byteLength);
   for (let box = open.pop(); box !== undefined; box = open.pop()) {
     if (CONTAINERS.has(box.type)) open.push(...readBoxes(view, box.content, box.end));

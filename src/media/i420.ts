@@ -1,6 +1,45 @@
 import { JobError } from "../core/errors.js";
-import type { ClipSize } from "./clip-arguments.js";
-import { frameByteLength } from "./encoder.js";
+import type { Rgb } from "./image.js";
+
+/** Pixels; of a clip or its frames, both even. */
+export interface ClipSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A decoded frame, uint8, I420: [height, width] luma, then [height/2, width/2] Cb and Cr, BT.709 limited range. */
+export interface Frame extends ClipSize {
+  readonly pixels: Uint8Array;
+}
+
+/** Bytes of one I420 frame. */
+export function frameByteLength(width: number, height: number): number {
+  return (width * height * 3) / 2;
+}
+
+/**
+ * The frame at half size, as RGB: each chroma sample meets the mean of its four luma samples, so
+ * nothing is interpolated. About 3 CPU-ms for 720p. Coefficients: ITU-R BT.709-6, limited range, 8 bit.
+ */
+export function halfSizeRgb({ pixels, width, height }: Frame): Rgb {
+  const [columns, rows] = [width / 2, height / 2];
+  const cbStart = width * height;
+  const crStart = cbStart + columns * rows;
+  const rgb = new Uint8ClampedArray(columns * rows * 3);
+  const at = (index: number): number => pixels[index] ?? 0;
+  for (let row = 0, out = 0, chroma = 0; row < rows; row++) {
+    for (let top = row * 2 * width, end = top + width; top < end; top += 2, chroma++) {
+      const sum = at(top) + at(top + 1) + at(top + width) + at(top + width + 1);
+      const luma = 1.164384 * (sum / 4 - 16);
+      const cb = at(cbStart + chroma) - 128;
+      const cr = at(crStart + chroma) - 128;
+      rgb[out++] = luma + 1.792741 * cr;
+      rgb[out++] = luma - 0.213249 * cb - 0.532909 * cr;
+      rgb[out++] = luma + 2.112402 * cb;
+    }
+  }
+  return { pixels: new Uint8Array(rgb.buffer), width: columns, height: rows };
+}
 
 /** RGB in about [-1, 1], float32, plane by plane: [3, frames, height, width]. */
 export interface RgbFrames extends ClipSize {

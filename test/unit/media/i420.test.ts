@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { halfSizeRgb } from "#framemill/media/frame-picture.js";
-import { evenCover, i420OfRgb, type RgbFrames } from "#framemill/media/rgb-frames.js";
+import { evenCover, halfSizeRgb, i420OfRgb, type RgbFrames } from "#framemill/media/i420.js";
 
 /** Two frames of 6 × 4 pixels, each of one colour in [-1, 1]. */
 function frames(...colours: (readonly [number, number, number])[]): RgbFrames {
