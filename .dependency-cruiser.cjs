@@ -14,7 +14,7 @@ const OWNERS = {
   queue: "amqplib",
   rpc: "@grpc|@bufbuild|@connectrpc",
   media: "fluent-ffmpeg|sharp",
-  front: "fastify|@fastify|kysely|pg|@electric-sql",
+  front: "fastify|@fastify|pg|@electric-sql",
   storage: "@aws-sdk|@smithy",
   tracing: "@opentelemetry",
 };

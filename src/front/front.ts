@@ -147,15 +147,14 @@ async function startParts(
   closers: Closers,
 ): Promise<Omit<Front, "close">> {
   const { config, broker, store, models, log, tracer = UNTRACED } = options;
-  const { kysely } = database;
   const now = (): number => performance.now();
   const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
-  const paces = createPaceNotes({ kysely, concurrencyOf, log });
+  const paces = createPaceNotes({ db: database, concurrencyOf, log });
   closers.add(paces.close);
   const secret = await readSharedSecret(database, FENCING_SECRET, randomBytes);
   const fencing = createFencing({ secret, acceptUnsealed: config.acceptUnsigned });
   const streams = createLiveStreams({
-    findLease: async (lease) => await findOwnLease(kysely, lease),
+    findLease: async (lease) => await findOwnLease(database, lease),
     now,
   });
   const sent = createSentReader({ database, store, log });
@@ -195,7 +194,7 @@ async function startParts(
   const webhooks = startWebhooks({ database, allowPrivate, objectOf, log });
   closers.add(webhooks.stop);
   closers.add(janitor.stop);
-  const estimates = createEstimates({ kysely, concurrencyOf, now });
+  const estimates = createEstimates({ db: database, concurrencyOf, now });
   const scaler = await openScaler(config, estimates);
   if (scaler !== undefined) closers.add(() => scaler.close());
   const watch = watchParts(shared);

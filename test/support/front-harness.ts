@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import OpenAI from "openai";
 import { Client } from "pg";
 import { pino } from "pino";
@@ -304,16 +304,16 @@ export async function makeClip(
   return id;
 }
 
-export async function countCharges({ kysely }: Database, jobId: string): Promise<number> {
+export async function countCharges(db: Database, jobId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`SELECT count(*)::int AS count FROM charges
-    WHERE job_id = ${jobId}`.execute(kysely);
+    WHERE job_id = ${jobId}`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
 /** Lets the lease of a job end now. */
-export async function lapse({ kysely }: Database, jobId: string): Promise<void> {
+export async function lapse(db: Database, jobId: string): Promise<void> {
   await sql`UPDATE jobs SET lease_until = now() - interval '1 second' WHERE id = ${jobId}`.execute(
-    kysely,
+    db,
   );
 }
 

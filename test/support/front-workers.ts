@@ -2,15 +2,14 @@ import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { expect } from "vitest";
 import type { Chunk, PipelineEvent } from "#framemill/core/events.js";
 import type { Job, Lease } from "#framemill/core/job.js";
 import type { ModelInfo } from "#framemill/core/modality.js";
 import type { CompletionReport } from "#framemill/core/reports.js";
-import type { Units } from "#framemill/core/usage.js";
+import { type Units, priceOf } from "#framemill/core/usage.js";
 import { UNTRACED } from "#framemill/core/tracing.js";
-import { priceOf } from "#framemill/core/usage.js";
 import type { InferenceJob } from "#framemill/runtime/process/host.js";
 import type { GenerationOutput } from "#framemill/models/decoder/request/generation-request.js";
 import { findModality, listModalities } from "#framemill/modalities/registry.js";
@@ -128,7 +127,7 @@ interface JobRow {
 export async function readJob({ database }: Harness, id: string): Promise<JobRow | undefined> {
   const { rows } = await sql<JobRow>`SELECT id, state, failure->>'code' AS code, request, output,
       files_removed, (SELECT amount_micro_usd FROM charges WHERE job_id = jobs.id) AS charged
-    FROM jobs WHERE id = ${id}`.execute(database.kysely);
+    FROM jobs WHERE id = ${id}`.execute(database);
   return rows[0];
 }
 
@@ -138,7 +137,7 @@ export async function openJob({ database }: Harness): Promise<string> {
   await expect
     .poll(async () => {
       const { rows } = await sql<{ id: string }>`SELECT id FROM jobs
-        WHERE model = ${UNATTENDED} AND state = 'queued'`.execute(database.kysely);
+        WHERE model = ${UNATTENDED} AND state = 'queued'`.execute(database);
       id = rows[0]?.id;
       return id;
     }, SOON)

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Db, sql } from "#framemill/front/ledger/database/sql.js";
 
 export interface GrownLedger {
   readonly jobs: number;
@@ -13,7 +13,7 @@ const BATCH = 250_000;
  * Clips of many projects in today's schema: of twenty jobs one failed, of fifty one had an attempt
  * before that ended in silence; the others are charged. Indexes are made afterwards.
  */
-export async function growLedger(db: Kysely<unknown>, { jobs, days }: GrownLedger): Promise<void> {
+export async function growLedger(db: Db, { jobs, days }: GrownLedger): Promise<void> {
   await sql`INSERT INTO projects (id, name, requests_per_minute, tokens_per_minute)
     SELECT 'proj_' || n, 'project ' || n, 600, 200000 FROM generate_series(1, ${PROJECTS}::int) n`.execute(
     db,
@@ -27,11 +27,11 @@ export async function growLedger(db: Kysely<unknown>, { jobs, days }: GrownLedge
     await insertJobs(db, from, Math.min(jobs, from + BATCH - 1), step);
   for (const definition of indexes) await sql.raw(definition).execute(db);
   for (const table of ["jobs", "charges", "attempts"])
-    await sql`VACUUM (ANALYZE) ${sql.table(table)}`.execute(db);
+    await sql`VACUUM (ANALYZE) ${sql.ref(table)}`.execute(db);
 }
 
 /** Drops those that hold no constraint, and gives the statements that make them. */
-async function takeIndexes(db: Kysely<unknown>): Promise<string[]> {
+async function takeIndexes(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string; definition: string }>`
     SELECT indexname AS name, indexdef AS definition FROM pg_indexes
     WHERE tablename IN ('jobs', 'charges', 'attempts') AND NOT EXISTS (
@@ -40,12 +40,7 @@ async function takeIndexes(db: Kysely<unknown>): Promise<string[]> {
   return rows.map(({ definition }) => definition);
 }
 
-async function insertJobs(
-  db: Kysely<unknown>,
-  from: number,
-  to: number,
-  stepSeconds: number,
-): Promise<void> {
+async function insertJobs(db: Db, from: number, to: number, stepSeconds: number): Promise<void> {
   await sql`
     WITH made AS (
       SELECT n, 'video_' || md5(n::text) AS id, 1 + n % ${PROJECTS}::int AS project,

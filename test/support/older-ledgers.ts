@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Db, sql } from "#framemill/front/ledger/database/sql.js";
 import type { LedgerMigration } from "#framemill/front/ledger/database/migrations/migration.js";
 import { MIGRATIONS } from "#framemill/front/ledger/database/migrations/migrations.js";
 
@@ -8,7 +8,7 @@ export function upTo(last: string): Record<string, LedgerMigration> {
 }
 
 /** Completed and charged clips, each with its attempt, as the first schema has them. */
-export async function fillOldest(db: Kysely<unknown>, jobs: number): Promise<void> {
+export async function fillOldest(db: Db, jobs: number): Promise<void> {
   const rows = sql`generate_series(1, ${jobs}::int) AS n`;
   await sql`INSERT INTO projects (id, name, requests_per_minute, tokens_per_minute)
     VALUES ('proj_old', 'old', 1000000, 1000000)`.execute(db);
@@ -30,7 +30,7 @@ export async function fillOldest(db: Kysely<unknown>, jobs: number): Promise<voi
 }
 
 /** A job of the statement that fronts of the first schema had. */
-export async function insertAsOldest(db: Kysely<unknown>, id: string): Promise<void> {
+export async function insertAsOldest(db: Db, id: string): Promise<void> {
   await sql`INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, unit,
       unit_micro_usd, units, amount_micro_usd, body_hash, deadline_at, republish_after)
     VALUES (${id}, 'proj_old', 'key_old', 'video', 'service-motion-1', '{"quality": "standard"}',
@@ -38,7 +38,7 @@ export async function insertAsOldest(db: Kysely<unknown>, id: string): Promise<v
 }
 
 /** Columns, indexes, constraints and triggers, in an order that does not tell how they came. */
-export async function readShape(db: Kysely<unknown>): Promise<string[]> {
+export async function readShape(db: Db): Promise<string[]> {
   const { rows } = await sql<{ part: string }>`
     SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) AS part
       FROM information_schema.columns WHERE table_schema = 'public'

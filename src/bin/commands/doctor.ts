@@ -181,7 +181,7 @@ async function checkDatabase({ databaseUrl }: Config): Promise<string> {
     if (await isSmall(db)) return "Postgres answers; a front brings its schema up to date";
     throw new Error(fault);
   } finally {
-    await db.destroy();
+    await db.close();
   }
 }
 

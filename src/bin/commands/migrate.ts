@@ -30,7 +30,7 @@ export async function migrate(options: MigrateOptions, config: Config): Promise<
       );
     if (fault !== undefined) process.exitCode = 1;
   } finally {
-    await db.destroy();
+    await db.close();
   }
 }
 

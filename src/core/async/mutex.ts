@@ -3,7 +3,7 @@ import { orAbort } from "./deadline.js";
 /** A stage that one job at a time goes through, in the order in which jobs asked for it. */
 export interface Mutex {
   /** Resolves to the function that leaves it, to be called once or more. Rejects where `signal` aborts first. */
-  enter(signal: AbortSignal): Promise<() => void>;
+  enter(signal?: AbortSignal): Promise<() => void>;
 }
 
 export function createMutex(): Mutex {
@@ -15,7 +15,7 @@ export function createMutex(): Mutex {
       const left = new Promise<void>((resolve) => (leave = resolve));
       last = before.then(() => left);
       try {
-        await orAbort(before, signal);
+        await (signal === undefined ? before : orAbort(before, signal));
         return leave;
       } catch (thrown) {
         leave();

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { sql } from "kysely";
 import type { Logger } from "pino";
+import { sql, type Database } from "../ledger/index.js";
 import { reasonOf } from "../../core/errors.js";
 import type { Broker } from "../../queue/index.js";
 import type { ArtifactStore } from "../../storage/index.js";
-import type { Database } from "../ledger/index.js";
 import { every } from "../../core/async/every.js";
 
 export interface ReadinessOptions {
@@ -29,7 +28,7 @@ const OUTBOX_SECONDS = 2;
 export function createReadiness(options: ReadinessOptions): FindObstacles {
   const { database, findOwnObstacle = () => undefined } = options;
   return async () => {
-    const problem = await problemOf(sql`SELECT 1`.execute(database.kysely));
+    const problem = await problemOf(sql`SELECT 1`.execute(database));
     const obstacle = problem && `database: ${problem.shown}`;
     return [obstacle, findOwnObstacle()].filter((reason) => reason !== undefined);
   };
@@ -111,8 +110,8 @@ async function problemOf(probe: Promise<unknown>): Promise<Problem | undefined> 
   }
 }
 
-async function checkOutbox({ kysely }: Database): Promise<void> {
+async function checkOutbox(db: Database): Promise<void> {
   const { rows } = await sql`SELECT job_id FROM outbox
-    WHERE created_at < now() - ${OUTBOX_SECONDS} * interval '1 second' LIMIT 1`.execute(kysely);
+    WHERE created_at < now() - ${OUTBOX_SECONDS} * interval '1 second' LIMIT 1`.execute(db);
   if (rows.length > 0) throw new Error("jobs wait for the broker's confirmation");
 }

@@ -1,5 +1,4 @@
 import { isIPv6 } from "node:net";
-import { CompiledQuery } from "kysely";
 import { RateLimiterPostgres, RateLimiterRes, RateLimiterMemory } from "rate-limiter-flexible";
 import { LRUCache } from "lru-cache";
 import {
@@ -113,10 +112,10 @@ function toAllowance(limit: number, used: Used | null): Allowance {
 }
 
 /** One statement a count, on Postgres and PGlite alike: the limiter's client is the database itself. */
-function createCounter({ kysely }: Database, keyPrefix: string): RateLimiterPostgres {
+function createCounter(db: Database, keyPrefix: string): RateLimiterPostgres {
   const storeClient = {
     async query({ text, values }: { readonly text: string; readonly values: readonly unknown[] }) {
-      const { rows } = await kysely.executeQuery(CompiledQuery.raw(text, [...values]));
+      const { rows } = await db.query(text, values);
       return { rows, rowCount: rows.length };
     },
   };

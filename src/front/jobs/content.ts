@@ -1,12 +1,11 @@
 import { extname } from "node:path";
 import type { FastifyReply, FastifyRequest, FastifyInstance } from "fastify";
-import { sql } from "kysely";
+import { sql, type JobRecord, type Database } from "../ledger/index.js";
 import { type Artifact, previewFolder } from "../../core/artifact.js";
 import { JobError, resourceCode, toJobError } from "../../core/errors.js";
 import type { Endpoint } from "../../core/modality.js";
 import type { ArtifactStore, ByteRange } from "../../storage/index.js";
 import { chooseRange, type RangeChoice, toRequestError, type FileLinks } from "../http/index.js";
-import type { JobRecord, Database } from "../ledger/index.js";
 import { isEndState } from "../../core/job.js";
 
 /** Seconds between two polls, as the usage samples have it. */
@@ -107,15 +106,11 @@ export function addFileRoute(app: FastifyInstance, options: FileRouteOptions): v
     const { signature } = request.query;
     if (typeof signature !== "string") throw unknownFile();
     if (!links.isValid({ jobId, variant, expires, signature })) throw unknownFile();
-    const job = await database.kysely
-      .selectFrom("jobs")
-      .select(["artifacts", "files_removed"])
-      .where("id", "=", jobId)
-      .where("deleted_at", "is", null)
-      .where(sql<boolean>`expires_at > now()`)
-      .executeTakeFirst();
-    const artifact = job?.artifacts.find((candidate) => candidate.variant === variant);
-    if (artifact === undefined || job?.files_removed === true) throw unknownFile();
+    const { rows } = await sql<Pick<JobRecord, "artifacts">>`SELECT artifacts FROM jobs
+      WHERE id = ${jobId} AND deleted_at IS NULL AND expires_at > now()
+        AND NOT files_removed`.execute(database);
+    const artifact = rows[0]?.artifacts.find((candidate) => candidate.variant === variant);
+    if (artifact === undefined) throw unknownFile();
     return await sendArtifact(store, request, reply, { artifact, name: `${jobId}-${variant}` });
   });
 }
@@ -157,13 +152,10 @@ async function readNewest(
   { database, store }: PictureOptions,
   jobId: string,
 ): Promise<Uint8Array | undefined> {
-  const { attempts } = await database.kysely
-    .selectFrom("jobs")
-    .select("attempts")
-    .where("id", "=", jobId)
-    .executeTakeFirstOrThrow();
+  const { rows } = await sql<{ attempts: number }>`SELECT attempts FROM jobs
+    WHERE id = ${jobId}`.execute(database);
   try {
-    return await store.readBytes(`${previewFolder(jobId, attempts)}newest.webp`);
+    return await store.readBytes(`${previewFolder(jobId, rows[0]?.attempts ?? 0)}newest.webp`);
   } catch (thrown) {
     if (toJobError(thrown).code === "not_found") return undefined;
     throw thrown;

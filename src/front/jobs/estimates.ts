@@ -1,6 +1,5 @@
-import { sql, type Kysely } from "kysely";
+import { type Db, sql, type JobRecord, type MeasuredPace, readPaces } from "../ledger/index.js";
 import { findPace, type OpenWork, type Outstanding, sumOutstanding } from "../../core/scaling.js";
-import { type JobRecord, type MeasuredPace, readPaces, type Tables } from "../ledger/index.js";
 
 interface Load {
   readonly model: string;
@@ -22,7 +21,7 @@ export interface Estimates {
 }
 
 export interface EstimatesOptions {
-  readonly kysely: Kysely<Tables>;
+  readonly db: Db;
   /** Jobs of a model that a worker runs at once; 1 where absent. */
   readonly concurrencyOf?: (model: string) => number;
   /** Monotonic milliseconds. */
@@ -32,14 +31,14 @@ export interface EstimatesOptions {
 const FRESH_MS = 3_000;
 
 /** Estimates from measured runs only: null rather than a guess. */
-export function createEstimates({ kysely, concurrencyOf, now }: EstimatesOptions): Estimates {
+export function createEstimates({ db, concurrencyOf, now }: EstimatesOptions): Estimates {
   let paces: readonly MeasuredPace[] = [];
   let loads: readonly Load[] = [];
   let readAtMs = -Infinity;
   let reading: Promise<void> | undefined;
   const read = async (): Promise<void> => {
     readAtMs = now();
-    [paces, loads] = await Promise.all([readPaces(kysely), readLoads(kysely)]);
+    [paces, loads] = await Promise.all([readPaces(db), readLoads(db)]);
   };
   const refresh = async (): Promise<void> => {
     if (now() - readAtMs < FRESH_MS) return;
@@ -50,11 +49,11 @@ export function createEstimates({ kysely, concurrencyOf, now }: EstimatesOptions
     refresh,
     async outstanding(models) {
       await refresh();
-      return sumOutstanding(await readOutstanding(kysely, models), paces, concurrencyOf);
+      return sumOutstanding(await readOutstanding(db, models), paces, concurrencyOf);
     },
     async outstandingByModel() {
       await refresh();
-      const kinds = await readOutstanding(kysely, []);
+      const kinds = await readOutstanding(db, []);
       const models = new Set(kinds.map(({ model }) => model));
       const workOf = (id: string) => kinds.filter(({ model }) => model === id);
       return new Map(
@@ -89,22 +88,19 @@ function runningSeconds(record: JobRecord, secondsPerUnit: number): number | nul
   return left > 0 ? Math.ceil(left) : null;
 }
 
-async function readOutstanding(
-  kysely: Kysely<Tables>,
-  models: readonly string[],
-): Promise<OpenWork[]> {
+async function readOutstanding(db: Db, models: readonly string[]): Promise<OpenWork[]> {
   const wanted = models.length === 0 ? sql`true` : sql`model IN (${sql.join(models)})`;
   const { rows } = await sql<OpenWork>`
     SELECT modality, model, tier, count(*)::int AS jobs,
       sum(work * (100 - progress) / 100.0) AS work_left
     FROM jobs WHERE state IN ('queued', 'in_progress') AND ${wanted}
-    GROUP BY modality, model, tier`.execute(kysely);
+    GROUP BY modality, model, tier`.execute(db);
   return rows;
 }
 
-async function readLoads(kysely: Kysely<Tables>): Promise<Load[]> {
+async function readLoads(db: Db): Promise<Load[]> {
   const { rows } = await sql<Load>`
     SELECT model, count(*)::int AS running, sum(work * (100 - progress) / 100.0) AS work_left
-    FROM jobs WHERE state = 'in_progress' AND lease_until > now() GROUP BY model`.execute(kysely);
+    FROM jobs WHERE state = 'in_progress' AND lease_until > now() GROUP BY model`.execute(db);
   return rows;
 }

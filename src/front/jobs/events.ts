@@ -1,7 +1,6 @@
-import { sql } from "kysely";
+import { sql, type JobNotifications, type JobRecord, type Database } from "../ledger/index.js";
 import { serverSentEvent } from "../../core/answer.js";
 import { isEndState, type JobState } from "../../core/job.js";
-import type { JobNotifications, JobRecord, Database } from "../ledger/index.js";
 import { JobError } from "../../core/errors.js";
 import { groupCommit } from "../../core/async/group-commit.js";
 
@@ -124,7 +123,7 @@ export type LookAtJob = (id: string) => Promise<WatchedJob | undefined>;
 const MOST_TOGETHER = 512;
 
 /** Whoever watches a job looks at it through this: those that look at the same time share one query. */
-export function createLookAtJob({ kysely }: Database): LookAtJob {
+export function createLookAtJob(db: Database): LookAtJob {
   const look = groupCommit(async (ids: readonly string[]) => {
     const unique = [...new Set(ids)];
     const { rows } = await sql<WatchedJob & { readonly id: string }>`
@@ -139,7 +138,7 @@ export function createLookAtJob({ kysely }: Database): LookAtJob {
       )
       SELECT watched.id, watched.state, watched.progress, watched.stage,
         coalesce(ahead.jobs_ahead, 0) AS jobs_ahead
-      FROM watched LEFT JOIN ahead ON ahead.id = watched.id`.execute(kysely);
+      FROM watched LEFT JOIN ahead ON ahead.id = watched.id`.execute(db);
     const found = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => ({ job: found.get(id) }));
   }, MOST_TOGETHER);

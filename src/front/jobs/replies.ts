@@ -175,7 +175,7 @@ async function letGo(
 ): Promise<void> {
   const { project } = caller;
   const letGoOnce = async () =>
-    await letGoOfJob(database.kysely, { jobId: id, projectId: project.id, charge });
+    await letGoOfJob(database, { jobId: id, projectId: project.id, charge });
   try {
     const { wasOpen, isCharged } = await pRetry(letGoOnce, {
       retries: 5,
@@ -204,8 +204,7 @@ async function followEnd(
   try {
     for (;;) {
       const completed = await Promise.race([open.completed, watch.next(POLL_MS, signal)]);
-      const record =
-        completed ?? (await findJob(database.kysely, scope, id).catch(undefinedInOutage));
+      const record = completed ?? (await findJob(database, scope, id).catch(undefinedInOutage));
       if (record !== undefined && isEndState(record.state)) {
         if (record.state === "failed") throw failureOf(record);
         open.end();

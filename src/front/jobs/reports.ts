@@ -37,6 +37,7 @@ import {
   releaseJob,
   renewLease,
   RETRY_DELAYS_MS,
+  sql,
 } from "../ledger/index.js";
 import { withOutages } from "../http/index.js";
 import { groupCommit } from "../../core/async/group-commit.js";
@@ -89,7 +90,7 @@ export function createReportHandlers({
   sent,
   tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
-  const db = database.kysely;
+  const db = database;
   // Prices and units of accepted jobs never change: what a claim read is still true at the end.
   const quotes = new LRUCache<string, QuotedJob>({ max: REMEMBERED });
   const completed = new LRUCache<string, true>({ max: REMEMBERED });
@@ -189,12 +190,12 @@ export function createReportHandlers({
   };
 }
 
-function claimer({ kysely }: Database) {
-  return async (claimers: readonly Claimer[]) => await claimJobs(kysely, claimers);
+function claimer(db: Database) {
+  return async (claimers: readonly Claimer[]) => await claimJobs(db, claimers);
 }
 
-function completer({ kysely }: Database) {
-  return async (completions: readonly Completion[]) => await completeJobs(kysely, completions);
+function completer(db: Database) {
+  return async (completions: readonly Completion[]) => await completeJobs(db, completions);
 }
 
 /** The transaction that ends a job and charges for it, in a span of each job that shares it. */
@@ -207,24 +208,24 @@ function traceCharges<Answer>(complete: (one: Completion) => Promise<Answer>, tr
   };
 }
 
-async function refuseLease({ kysely }: Database, jobId: string) {
-  const ending = await findEnding(kysely, jobId);
+async function refuseLease(db: Database, jobId: string) {
+  const ending = await findEnding(db, jobId);
   return { outcome: "stale", cancel: ending?.failure?.code === "cancelled" } as const;
 }
 
-async function refuseClaim({ kysely }: Database, jobId: string): Promise<ClaimResult> {
-  const retryAfterMs = await findLiveLease(kysely, jobId);
+async function refuseClaim(db: Database, jobId: string): Promise<ClaimResult> {
+  const retryAfterMs = await findLiveLease(db, jobId);
   return retryAfterMs === undefined
     ? { outcome: "already-done" }
     : { outcome: "busy", retryAfterMs: Math.max(1, retryAfterMs) };
 }
 
 async function refuseCompletion(
-  { database: { kysely }, store }: Pick<ReportsOptions, "database" | "store">,
+  { database: db, store }: Pick<ReportsOptions, "database" | "store">,
   report: CompletionReport,
   folders: readonly string[],
 ): Promise<CompletionResult> {
-  const ending = await findEnding(kysely, report.jobId);
+  const ending = await findEnding(db, report.jobId);
   if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
   await removeOrphans(store, folders, ending?.checkpoint_id ?? null);
   return { outcome: "stale" };
@@ -240,16 +241,16 @@ async function failMalformed(
   return ENDED;
 }
 
-async function recordFailure({ kysely }: Database, report: FailureReport): Promise<FailureResult> {
+async function recordFailure(db: Database, report: FailureReport): Promise<FailureResult> {
   const isOwn = isBlamed(report.failure.code);
-  const failed = await failAttempt(kysely, report, isOwn);
+  const failed = await failAttempt(db, report, isOwn);
   if (failed !== undefined)
     return failureResult(failed.state, isOwn ? failed.crashes : failed.setbacks);
-  const ending = await findEnding(kysely, report.jobId);
+  const ending = await findEnding(db, report.jobId);
   if (ending?.token !== report.token) return { outcome: "stale", retryAfterMs: 0 };
   if (ending.state === "failed") {
     // Cancelled while it ran: nothing moves, but its GPU time is known only now.
-    await closeAttempt(kysely, report);
+    await closeAttempt(db, report);
     return failureResult("failed", 0);
   }
   const repeated = ending.state === "in_progress" && !ending.held;
@@ -274,12 +275,10 @@ interface QuotedJob {
 /** What this replica knows of attempts without asking the ledger, each of the last so many. */
 const REMEMBERED = 10_000;
 
-async function readQuote({ kysely }: Database, jobId: string): Promise<QuotedJob | undefined> {
-  return await kysely
-    .selectFrom("jobs")
-    .select(["prices", "quoted_units as quotedUnits", "report_to as reportTo"])
-    .where("id", "=", jobId)
-    .executeTakeFirst();
+async function readQuote(db: Database, jobId: string): Promise<QuotedJob | undefined> {
+  const { rows } = await sql<QuotedJob>`SELECT prices, quoted_units AS "quotedUnits",
+    report_to AS "reportTo" FROM jobs WHERE id = ${jobId}`.execute(db);
+  return rows[0];
 }
 
 /** A caller never pays another price, nor more, than was quoted, and never for a file that is not there. */
@@ -392,10 +391,10 @@ function readPiece(chunk: Chunk, schema: Schema<unknown>): Chunk {
 }
 
 /** Null where nobody holds the job, or the database does not answer. */
-async function findWorkerId({ kysely }: Database, jobId: string): Promise<string | null> {
-  const job = kysely.selectFrom("jobs").select("worker_id").where("id", "=", jobId);
-  return await job.executeTakeFirst().then(
-    (row) => row?.worker_id ?? null,
+async function findWorkerId(db: Database, jobId: string): Promise<string | null> {
+  const job = sql<{ worker_id: string | null }>`SELECT worker_id FROM jobs WHERE id = ${jobId}`;
+  return await job.execute(db).then(
+    ({ rows }) => rows[0]?.worker_id ?? null,
     () => null,
   );
 }

@@ -1,13 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Kysely } from "kysely";
-import { EVENT_STREAM } from "../../core/answer.js";
-import { JobError, resourceCode } from "../../core/errors.js";
-import { isEndState } from "../../core/job.js";
-import type { Modality, ModelInfo, JobView } from "../../core/modality.js";
-import type { ArtifactStore } from "../../storage/index.js";
 import {
+  type Db,
   cancelJob,
   type JobNotifications,
   type Database,
@@ -16,8 +11,15 @@ import {
   type JobRecord,
   type JobScope,
   listJobs,
-  type Tables,
+  nanoUsdOf,
+  sql,
 } from "../ledger/index.js";
+import { EVENT_STREAM } from "../../core/answer.js";
+import { JobError, resourceCode } from "../../core/errors.js";
+import { isEndState } from "../../core/job.js";
+import type { Modality, ModelInfo, JobView } from "../../core/modality.js";
+import type { Units } from "../../core/usage.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import {
   abortOnClose,
   callerOf,
@@ -212,7 +214,7 @@ async function list(resource: Resource, request: FastifyRequest, query: RawPageQ
   const { limit, order, after } = parsePage(query);
   const afterSeq = after === undefined ? undefined : await findSeq(resource, request, after);
   const page = { limit: limit + 1, order, ...(afterSeq !== undefined && { afterSeq }) };
-  const jobs = await listJobs(resource.database.kysely, scopeOf(resource, request), page);
+  const jobs = await listJobs(resource.database, scopeOf(resource, request), page);
   return renderPage(await Promise.all(jobs.map((job) => resource.render(job))), limit);
 }
 
@@ -241,7 +243,7 @@ async function follow(resource: Resource, { id, request, reply }: JobExchange): 
     signal,
     now,
     look,
-    read: () => findJob(database.kysely, scope, id),
+    read: () => findJob(database, scope, id),
     render: (job) => renderJob(modality, job, estimates),
   });
   reply.headers({
@@ -255,13 +257,13 @@ async function follow(resource: Resource, { id, request, reply }: JobExchange): 
 async function cancel(resource: Resource, request: FastifyRequest, id: string) {
   const { projectId } = scopeOf(resource, request);
   await getJob(resource, request, id);
-  await cancelJob(resource.database.kysely, id, projectId);
+  await cancelJob(resource.database, id, projectId);
   return await resource.render(await getJob(resource, request, id));
 }
 
 async function remove(resource: Resource, request: FastifyRequest, id: string) {
   const { projectId } = scopeOf(resource, request);
-  const db = resource.database.kysely;
+  const db = resource.database;
   await getJob(resource, request, id);
   await cancelJob(db, id, projectId);
   await deleteJob(db, id, projectId);
@@ -298,14 +300,14 @@ function originOf(request: FastifyRequest, publicUrl: string | undefined): strin
 
 async function getJob(resource: Resource, request: FastifyRequest, id: string): Promise<JobRecord> {
   const { object } = resource.modality.endpoint;
-  const job = await findJob(resource.database.kysely, scopeOf(resource, request), id);
+  const job = await findJob(resource.database, scopeOf(resource, request), id);
   if (job?.kept === true) return job;
   const message = `no ${object} has the id ${JSON.stringify(id)}`;
   throw new JobError(resourceCode(object, "not_found"), message, { param: "id" });
 }
 
 async function findSeq(resource: Resource, request: FastifyRequest, id: string): Promise<number> {
-  const job = await findJob(resource.database.kysely, scopeOf(resource, request), id);
+  const job = await findJob(resource.database, scopeOf(resource, request), id);
   if (job !== undefined) return job.seq;
   throw new JobError("invalid_value", "after must be the id of an object of the list", {
     param: "after",
@@ -373,28 +375,29 @@ interface ChargeRequest {
 }
 
 /** `GET /v1/charges/{id}`: what a job has cost, once it has ended and cost anything. */
-function addChargeRoute(app: FastifyInstance, { kysely }: Database): void {
+function addChargeRoute(app: FastifyInstance, db: Database): void {
   app.get<ChargeRequest>("/v1/charges/:id", (request) =>
-    readCharge(kysely, callerOf(request).project.id, request.params.id),
+    readCharge(db, callerOf(request).project.id, request.params.id),
   );
 }
 
-async function readCharge(kysely: Kysely<Tables>, projectId: string, id: string) {
-  const charge = await kysely
-    .selectFrom("charges")
-    .selectAll()
-    .where("job_id", "=", id)
-    .where("project_id", "=", projectId)
-    .executeTakeFirst();
+async function readCharge(db: Db, projectId: string, id: string) {
+  const { rows } = await sql<{
+    readonly nano_usd: number;
+    readonly counted_units: Units;
+    readonly created_at: Date;
+  }>`SELECT ${nanoUsdOf("charges")} AS nano_usd, counted_units, created_at FROM charges
+    WHERE job_id = ${id} AND project_id = ${projectId}`.execute(db);
+  const [charge] = rows;
   if (charge === undefined)
     throw new JobError("not_found", `no charge for the id ${JSON.stringify(id)}`, {
       param: "id",
     });
   return {
-    id: charge.job_id,
+    id,
     object: "charge",
     currency: "usd",
-    amount: (charge.amount_nano_usd ?? charge.amount_micro_usd * 1_000) / 1_000_000_000,
+    amount: charge.nano_usd / 1_000_000_000,
     units: charge.counted_units,
     created_at: Math.floor(charge.created_at.getTime() / 1_000),
   };

@@ -1,13 +1,7 @@
-import { sql, type Kysely, type Transaction } from "kysely";
 import type { FastifyRequest } from "fastify";
-import { sentFolder } from "../../core/artifact.js";
-import { JobError } from "../../core/errors.js";
-import { type AdmitContext, isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
-import { traced, type Tracer } from "../../core/tracing.js";
-import type { Quote } from "../../core/usage.js";
-import type { Broker } from "../../queue/index.js";
-import type { ArtifactStore } from "../../storage/index.js";
 import {
+  type Db,
+  sql,
   type Database,
   findJob,
   type InsertedJob,
@@ -15,9 +9,15 @@ import {
   type NewJob,
   type OutgoingJob,
   reserveSpending,
-  type Tables,
   withdrawJob,
 } from "../ledger/index.js";
+import { sentFolder } from "../../core/artifact.js";
+import { JobError } from "../../core/errors.js";
+import { type AdmitContext, isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
+import { traced, type Tracer } from "../../core/tracing.js";
+import type { Quote } from "../../core/usage.js";
+import type { Broker } from "../../queue/index.js";
+import type { ArtifactStore } from "../../storage/index.js";
 import {
   chooseModel,
   callerOf,
@@ -75,13 +75,13 @@ interface AcceptOptions extends SubmitOptions {
 }
 
 export function createSubmitJob(submitOptions: SubmitOptions): SubmitJob {
-  const { kysely } = submitOptions.database;
-  const insert = async (jobs: readonly NewJob[]) => await insertJobs(kysely, jobs);
+  const { database: db } = submitOptions;
+  const insert = async (jobs: readonly NewJob[]) => await insertJobs(db, jobs);
   const insertShared = groupCommit(insert, MOST_TOGETHER);
   const options: AcceptOptions = {
     ...submitOptions,
     insertAlone: async (job) =>
-      job.textLength > MAX_SHARED_LENGTH ? await insertOne(kysely, job) : await insertShared(job),
+      job.textLength > MAX_SHARED_LENGTH ? await insertOne(db, job) : await insertShared(job),
   };
   return async (submission) => {
     const { id } = submission;
@@ -112,7 +112,7 @@ interface Accepted extends AcceptedJob {
   readonly outgoing?: OutgoingJob | undefined;
 }
 
-async function insertOne(db: Kysely<Tables>, job: NewJob): Promise<InsertedJob> {
+async function insertOne(db: Db, job: NewJob): Promise<InsertedJob> {
   const [inserted] = await insertJobs(db, [job]);
   return inserted ?? { outgoing: undefined, createdAtMs: 0 };
 }
@@ -130,7 +130,7 @@ async function acceptJob(
   const job = await draftJob(options, submission, { model, request });
   const accepted = { id, model: model.id, request, quote: job.quote };
   if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(job)) };
-  return await database.kysely.transaction().execute(async (trx) => {
+  return await database.transaction(async (trx) => {
     const earlierId = await findEarlier(trx, submission);
     if (earlierId !== undefined) return { ...accepted, id: earlierId, createdAtMs: 0 };
     await reserveSpending(trx, caller.project, job.quote.amountNanoUsd);
@@ -156,7 +156,7 @@ function admitContext(
     path,
     saveInput: inputSaver(store, id),
     async findEarlier(earlierId) {
-      const earlier = await findJob(database.kysely, scope, earlierId);
+      const earlier = await findJob(database, scope, earlierId);
       if (earlier === undefined || !earlier.kept || earlier.state !== "completed") return undefined;
       const output = await readOutput(store, earlier);
       return output === undefined ? undefined : { request: earlier.request, output };
@@ -172,13 +172,13 @@ async function isWithdrawn(
   if (outgoing === undefined) return false;
   return await outbox.publish(outgoing).then(
     () => false,
-    async () => await withdrawJob(database.kysely, outgoing.id),
+    async () => await withdrawJob(database, outgoing.id),
   );
 }
 
 /** The job that this request repeats. Requests with the same key or body take turns here. */
 async function findEarlier(
-  trx: Transaction<Tables>,
+  trx: Db,
   { caller, modality, bodyHash, idempotencyKey, repeated }: Submission,
 ): Promise<string | undefined> {
   const subject = `${caller.project.id} ${idempotencyKey ?? bodyHash}`;

@@ -1,6 +1,5 @@
-import { sql, type Kysely } from "kysely";
 import type { Logger } from "pino";
-import type { Tables } from "./database/tables.js";
+import { type Db, sql } from "./database/sql.js";
 
 /** Who operates, and from where. */
 export interface Actor {
@@ -38,20 +37,21 @@ export interface ActionsQuery {
 
 /** Into the table, and as a line of the log. */
 export async function recordAction(
-  db: Kysely<Tables>,
+  db: Db,
   action: AdminAction,
   log?: Pick<Logger, "info">,
 ): Promise<void> {
   log?.info({ admin: action }, "admin action");
-  await db
-    .insertInto("admin_actions")
-    .values({ ...action, detail: JSON.stringify(action.detail) })
-    .execute();
+  const { actor, address, action: name, target, detail, outcome } = action;
+  await sql`INSERT INTO admin_actions (actor, address, action, target, detail, outcome)
+    VALUES (${actor}, ${address}, ${name}, ${target}, ${JSON.stringify(detail)}, ${outcome})`.execute(
+    db,
+  );
 }
 
 /** Newest first. */
 export async function listActions(
-  db: Kysely<Tables>,
+  db: Db,
   { limit, since, actor }: ActionsQuery,
 ): Promise<RecordedAction[]> {
   const { rows } = await sql<RecordedAction>`

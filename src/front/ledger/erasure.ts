@@ -1,11 +1,10 @@
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { type Db, type Sql, sql } from "./database/sql.js";
 import { JobError } from "../../core/errors.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import { recordAction } from "./audit.js";
 import { OPEN } from "./job-records.js";
 import { cancelErased } from "./jobs.js";
 import { isProject } from "./spending.js";
-import type { Tables } from "./database/tables.js";
 
 /** What an erasure removes, and how far it is. Charges stay: job ids with their units and amounts. */
 export interface Erasure {
@@ -26,7 +25,7 @@ export interface Erasure {
 }
 
 /** All jobs of a project, each part by an index. */
-function jobsOf(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
+function jobsOf(projectId: Sql): Sql {
   return sql`(
     SELECT id, ended_at FROM jobs WHERE project_id = ${projectId} AND deleted_at IS NULL
     UNION ALL
@@ -34,7 +33,7 @@ function jobsOf(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 /** What erasing a project would remove, or has still to remove. */
-export async function findErasure(db: Kysely<Tables>, idOrName: string): Promise<Erasure> {
+export async function findErasure(db: Db, idOrName: string): Promise<Erasure> {
   const { rows } = await sql<
     Omit<Erasure, "askedAt" | "erasedAt"> & { asked_at: Date | null; erased_at: Date | null }
   >`
@@ -63,8 +62,8 @@ export async function findErasure(db: Kysely<Tables>, idOrName: string): Promise
  * open jobs are cancelled. Fronts remove the rest, however often they are stopped meanwhile. Asking
  * again changes nothing.
  */
-export async function askErasure(db: Kysely<Tables>, projectId: string): Promise<Erasure> {
-  await db.transaction().execute(async (trx) => {
+export async function askErasure(db: Db, projectId: string): Promise<Erasure> {
+  await db.transaction(async (trx) => {
     await sql`UPDATE projects SET erasure_asked_at = coalesce(erasure_asked_at, now()),
       webhook_secret = NULL, name = 'erased-' || id WHERE id = ${projectId}`.execute(trx);
     await sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()), name = ''
@@ -79,7 +78,7 @@ const BATCH = 200;
 const LATE_UPLOADS = sql`interval '1 minute'`;
 
 /** Removes what is left of projects that are to be erased. Safe on every replica. */
-export async function eraseProjects(db: Kysely<Tables>, store: ArtifactStore): Promise<void> {
+export async function eraseProjects(db: Db, store: ArtifactStore): Promise<void> {
   const { rows } = await sql<{ id: string }>`SELECT id FROM projects
     WHERE erasure_asked_at IS NOT NULL AND erased_at IS NULL`.execute(db);
   for (const { id } of rows) {
@@ -89,11 +88,7 @@ export async function eraseProjects(db: Kysely<Tables>, store: ArtifactStore): P
 }
 
 /** Files before rows, so that what was interrupted is found again. True when no job is left. */
-async function removeJobs(
-  db: Kysely<Tables>,
-  store: ArtifactStore,
-  projectId: string,
-): Promise<boolean> {
+async function removeJobs(db: Db, store: ArtifactStore, projectId: string): Promise<boolean> {
   for (;;) {
     const { rows } = await sql<{ id: string; is_late: boolean }>`
       SELECT id, ended_at IS NULL OR ended_at > now() - ${LATE_UPLOADS} AS is_late
@@ -106,8 +101,8 @@ async function removeJobs(
   }
 }
 
-async function finish(db: Kysely<Tables>, projectId: string): Promise<void> {
-  const erased = await db.transaction().execute(async (trx) => {
+async function finish(db: Db, projectId: string): Promise<void> {
+  const erased = await db.transaction(async (trx) => {
     await sql`DELETE FROM api_keys WHERE project_id = ${projectId}`.execute(trx);
     await sql`DELETE FROM rate_limits
       WHERE key IN (${`requests:${projectId}`}, ${`tokens:${projectId}`})`.execute(trx);

@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { sql, type Kysely } from "kysely";
 import type { Logger } from "pino";
+import { type Db, sql } from "./database/sql.js";
 import type { Database } from "./database/database.js";
 import { abandonReplies } from "./jobs.js";
 import { every } from "../../core/async/every.js";
-import type { Tables } from "./database/tables.js";
 
 /** How often a front announces itself, in milliseconds. */
 const ANNOUNCE_MS = 5_000;
@@ -45,7 +44,7 @@ export interface FrontPresenceOptions {
 
 /** Announces this front, now and every 5 s. */
 export async function keepFrontPresence({
-  database: { kysely },
+  database: db,
   grpcAddress,
   log,
   now,
@@ -53,7 +52,7 @@ export async function keepFrontPresence({
   const id = `${hostname()}-${randomBytes(4).toString("hex")}`;
   const own = watchAnnouncements(now);
   const announce = async (): Promise<void> => {
-    await noteFront(kysely, id, grpcAddress);
+    await noteFront(db, id, grpcAddress);
     own.noteOne();
   };
   const onError = (error: unknown): void => {
@@ -67,7 +66,7 @@ export async function keepFrontPresence({
     async leave() {
       await repeating.stop();
       // Left undone, the silence says it later.
-      await removeFront(kysely, id, grpcAddress).catch(onError);
+      await removeFront(db, id, grpcAddress).catch(onError);
     },
   };
 }
@@ -88,13 +87,13 @@ export function watchAnnouncements(now: () => number) {
   };
 }
 
-async function noteFront(db: Kysely<Tables>, id: string, grpcAddress: string): Promise<void> {
+async function noteFront(db: Db, id: string, grpcAddress: string): Promise<void> {
   await sql`INSERT INTO fronts (id, grpc_address) VALUES (${id}, ${grpcAddress})
     ON CONFLICT (id) DO UPDATE SET seen_at = now()`.execute(db);
 }
 
 /** Another that has the address, such as a successor, keeps its callers. */
-async function removeFront(db: Kysely<Tables>, id: string, grpcAddress: string): Promise<void> {
+async function removeFront(db: Db, id: string, grpcAddress: string): Promise<void> {
   const { rows } = await sql`SELECT id FROM fronts
     WHERE grpc_address = ${grpcAddress} AND id <> ${id}`.execute(db);
   if (rows.length === 0) await abandonReplies(db, [grpcAddress]);
@@ -103,7 +102,7 @@ async function removeFront(db: Kysely<Tables>, id: string, grpcAddress: string):
 
 /** Ends the jobs whose callers waited at fronts that have gone without a word; resolves to how many. */
 export async function abandonGone(
-  db: Kysely<Tables>,
+  db: Db,
 ): Promise<{ readonly addresses: readonly string[]; readonly jobs: number }> {
   const { rows } = await sql<{ grpc_address: string }>`SELECT grpc_address FROM fronts
     GROUP BY grpc_address
@@ -114,7 +113,7 @@ export async function abandonGone(
 }
 
 /** Those that were heard of within the last hour. */
-export async function listFronts(db: Kysely<Tables>): Promise<FrontSummary[]> {
+export async function listFronts(db: Db): Promise<FrontSummary[]> {
   const { rows } = await sql<Row>`SELECT id, grpc_address, seen_at,
       seen_at < now() - ${GONE_MS} * interval '1 millisecond' AS gone,
       (SELECT count(*)::int FROM jobs WHERE report_to = grpc_address
@@ -130,7 +129,7 @@ export async function listFronts(db: Kysely<Tables>): Promise<FrontSummary[]> {
 }
 
 /** Forgets fronts that left without a word; their callers' jobs have ended long since. */
-export async function forgetFronts(db: Kysely<Tables>): Promise<void> {
+export async function forgetFronts(db: Db): Promise<void> {
   await sql`DELETE FROM fronts WHERE seen_at < now() - interval '1 hour'`.execute(db);
 }
 

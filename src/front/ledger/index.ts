@@ -42,7 +42,7 @@ export {
 } from "./jobs.js";
 export { type Database, openDatabase, openMigrator } from "./database/database.js";
 export { faultOf, isSmall, migrate, readSchema } from "./database/schema.js";
-export type { Tables } from "./database/tables.js";
+export { type Db, type Sql, sql } from "./database/sql.js";
 export { askErasure, type Erasure, findErasure } from "./erasure.js";
 export { createFencing, type Fencing, FENCING_SECRET } from "./fencing.js";
 export { type FrontSummary, keepFrontPresence, listFronts } from "./fronts.js";

@@ -1,7 +1,6 @@
-import type { Kysely } from "kysely";
+import type { Db } from "./database/sql.js";
 import type { Artifact } from "../../core/artifact.js";
 import type { Quote } from "../../core/usage.js";
-import type { Tables } from "./database/tables.js";
 import type { OutgoingJob } from "./outbox.js";
 import { readStatement } from "./statements.js";
 
@@ -45,10 +44,7 @@ interface InsertedRow {
 const submit = readStatement<{ readonly jobs: string }, InsertedRow>("submit");
 
 /** Inserts jobs in order; those that wait for their turn have nothing to publish. */
-export async function insertJobs(
-  db: Kysely<Tables>,
-  jobs: readonly NewJob[],
-): Promise<InsertedJob[]> {
+export async function insertJobs(db: Db, jobs: readonly NewJob[]): Promise<InsertedJob[]> {
   const rows = await submit(db, { jobs: JSON.stringify(jobs.map(toRow)) });
   const inserted = new Map(rows.map((row) => [row.id, row]));
   return jobs.map((job) => toInserted(job, inserted.get(job.id)));

@@ -1,5 +1,5 @@
-import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Logger } from "pino";
+import { type Db, type Sql, sql } from "./database/sql.js";
 import { attemptFolder, sentFolder } from "../../core/artifact.js";
 import type { Broker } from "../../queue/index.js";
 import type { ArtifactStore } from "../../storage/index.js";
@@ -8,7 +8,6 @@ import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
-import type { Tables } from "./database/tables.js";
 import { eraseProjects } from "./erasure.js";
 import { readStatement } from "./statements.js";
 import { rollUpUsage } from "./usage-rollup.js";
@@ -45,7 +44,7 @@ const republish = readStatement<Pick<Waiting, "modality" | "model">, object>("re
 /** Keeps what is outside the ledger in step with it: messages, files, deadlines. Safe on every replica. */
 export async function startJanitor(options: JanitorOptions): Promise<PeriodicTask> {
   const { database, log } = options;
-  const db = database.kysely;
+  const db = database;
   // Callers who waited at this address before this front started.
   await abandonReplies(db, [options.outbox.reportTo]);
   if (options.republishAll) {
@@ -81,7 +80,7 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
 
 /** A front that is killed says nothing; its callers are gone with it. */
 async function endAbandoned({ database, log }: JanitorOptions): Promise<void> {
-  const { addresses, jobs } = await abandonGone(database.kysely);
+  const { addresses, jobs } = await abandonGone(database);
   if (jobs > 0) log.warn({ addresses, jobs }, "a front has gone, its callers' jobs were ended");
 }
 
@@ -101,7 +100,7 @@ async function republishLost({ database, broker, outbox }: JanitorOptions): Prom
       count(*) FILTER (WHERE republish_after <= now())::int AS overdue
     FROM jobs WHERE state IN ('queued', 'in_progress') AND released_at IS NOT NULL
       AND (lease_until IS NULL OR lease_until <= now())
-    GROUP BY modality, model`.execute(database.kysely);
+    GROUP BY modality, model`.execute(database);
   for (const { modality, model, unleased, overdue } of rows) {
     if (overdue === 0) continue;
     const ready = await broker.depth(`${modality}.${model}`).then(
@@ -109,7 +108,7 @@ async function republishLost({ database, broker, outbox }: JanitorOptions): Prom
       // A queue that cannot be asked may be gone with its messages.
       () => 0,
     );
-    if (ready < unleased) await republish(database.kysely, { modality, model });
+    if (ready < unleased) await republish(database, { modality, model });
   }
   outbox.wake();
 }
@@ -119,18 +118,15 @@ const REMOVED_FROM = sql`(CASE WHEN state = 'failed' OR deleted_at IS NOT NULL T
   ELSE expires_at END)`;
 
 /** Files go 24 h after completion, at once after a failure, and with a deleted job. */
-async function removeFiles({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+async function removeFiles({ database: db, store }: JanitorOptions): Promise<void> {
   const next = sql<{ id: string }>`
     SELECT id FROM jobs WHERE NOT files_removed AND ended_at IS NOT NULL
       AND ${REMOVED_FROM} <= now()
     ORDER BY ${REMOVED_FROM} LIMIT ${BATCH}`;
-  await inBatches(kysely, next, async (rows) => {
+  await inBatches(db, next, async (rows) => {
     await Promise.all(rows.map(({ id }) => store.removeAll(`${id}/`)));
-    await kysely
-      .updateTable("jobs")
-      .set({ files_removed: true, has_leftovers: sql<boolean>`attempts > 0` })
-      .where("id", "in", idsOf(rows))
-      .execute();
+    await sql`UPDATE jobs SET files_removed = true, has_leftovers = attempts > 0
+      WHERE id = ANY(${idsOf(rows)}::text[])`.execute(db);
   });
 }
 
@@ -144,24 +140,21 @@ interface Leftover {
  * Files and checkpoints of attempts before the one that completed: those were killed, or handed over.
  * Of a job that failed or was deleted, what its worker stored before it heard of that.
  */
-async function removeLeftovers({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+async function removeLeftovers({ database: db, store }: JanitorOptions): Promise<void> {
   const next = sql<Leftover>`
     SELECT id, token, state = 'failed' OR deleted_at IS NOT NULL AS is_gone FROM jobs
     WHERE has_leftovers AND (state = 'completed' AND deleted_at IS NULL
       OR greatest(ended_at, deleted_at) <= now() - ${LATEST_FILE_MS} * interval '1 millisecond')
     ORDER BY ended_at LIMIT ${BATCH}`;
-  await inBatches(kysely, next, async (rows) => {
+  await inBatches(db, next, async (rows) => {
     const folders = rows.flatMap(({ id, token, is_gone: isGone }) =>
       isGone
         ? [`${id}/`]
         : Array.from({ length: token - 1 }, (_, index) => attemptFolder(id, index + 1)),
     );
     await Promise.all(folders.map((folder) => store.removeAll(folder)));
-    await kysely
-      .updateTable("jobs")
-      .set({ has_leftovers: false })
-      .where("id", "in", idsOf(rows))
-      .execute();
+    await sql`UPDATE jobs SET has_leftovers = false
+      WHERE id = ANY(${idsOf(rows)}::text[])`.execute(db);
   });
 }
 
@@ -169,33 +162,27 @@ async function removeLeftovers({ database: { kysely }, store }: JanitorOptions):
  * What was asked and answered is forgotten minutes after the answer, what the caller sent along with
  * it. Files that were made stay as long as their links.
  */
-async function forgetReplies({ database: { kysely }, store }: JanitorOptions): Promise<void> {
+async function forgetReplies({ database: db, store }: JanitorOptions): Promise<void> {
   const next = sql<{ id: string; has_made_files: boolean }>`
     SELECT id, artifacts <> '[]'::jsonb AS has_made_files FROM jobs
     WHERE NOT kept AND request <> '{}'::jsonb AND ended_at <= now() - interval '5 minutes'
     ORDER BY ended_at LIMIT ${BATCH}`;
-  await inBatches(kysely, next, async (rows) => {
+  await inBatches(db, next, async (rows) => {
     await Promise.all(
       rows.map(({ id, has_made_files: hasMade }) =>
         store.removeAll(hasMade ? sentFolder(id) : `${id}/`),
       ),
     );
-    await kysely
-      .updateTable("jobs")
-      .set({
-        request: "{}",
-        output: sql<string>`NULL`,
-        files_removed: sql<boolean>`files_removed OR artifacts = '[]'::jsonb`,
-      })
-      .where("id", "in", idsOf(rows))
-      .execute();
+    await sql`UPDATE jobs SET request = '{}', output = NULL,
+        files_removed = files_removed OR artifacts = '[]'::jsonb
+      WHERE id = ANY(${idsOf(rows)}::text[])`.execute(db);
   });
 }
 
 /** Works through a query's rows, which `work` takes out of its result. */
 async function inBatches<Row>(
-  db: Kysely<Tables>,
-  next: RawBuilder<Row>,
+  db: Db,
+  next: Sql<Row>,
   work: (rows: readonly Row[]) => Promise<void>,
 ): Promise<void> {
   for (;;) {
@@ -214,7 +201,7 @@ const MOST_BATCHES = 20;
 
 /** Polled and stored jobs with what was asked and answered, once their retention is over. */
 async function forgetKept({
-  database: { kysely },
+  database: db,
   modalities,
   retentionDays,
 }: JanitorOptions): Promise<void> {
@@ -222,13 +209,13 @@ async function forgetKept({
     const { rows } = await sql`DELETE FROM jobs WHERE id IN (
       SELECT id FROM jobs WHERE kept AND files_removed AND modality = ANY(${modalities}::text[])
         AND ended_at < now() - ${retentionDays}::int * interval '1 day'
-      LIMIT ${BATCH}) RETURNING id`.execute(kysely);
+      LIMIT ${BATCH}) RETURNING id`.execute(db);
     if (rows.length < BATCH) return;
   }
 }
 
 /** Rows go when nothing of them is shown any more; charges and attempts stay. */
-async function deleteOldRows(db: Kysely<Tables>): Promise<void> {
+async function deleteOldRows(db: Db): Promise<void> {
   await sql`DELETE FROM jobs WHERE files_removed AND deleted_at < now() - interval '24 hours'`.execute(
     db,
   );

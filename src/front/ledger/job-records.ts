@@ -1,10 +1,9 @@
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { type Db, type Sql, sql } from "./database/sql.js";
 import type { Artifact } from "../../core/artifact.js";
 import type { JobFailure, JobState } from "../../core/job.js";
 import type { Prices, Units, Usage } from "../../core/usage.js";
 import { listModalities } from "../../modalities/registry.js";
 import { nanoUsdOf } from "./usage-rollup.js";
-import type { Tables } from "./database/tables.js";
 
 /** Has not ended. */
 export const OPEN = sql`state IN ('queued', 'in_progress')`;
@@ -71,17 +70,13 @@ export interface JobPage {
 }
 
 /** A foreign job is as unknown as one that never was. */
-export async function findJob(
-  db: Kysely<Tables>,
-  scope: JobScope,
-  id: string,
-): Promise<JobRecord | undefined> {
+export async function findJob(db: Db, scope: JobScope, id: string): Promise<JobRecord | undefined> {
   const { rows } = await selectJobs(scope, sql`AND j.id = ${id}`).execute(db);
   return rows[0];
 }
 
 export async function listJobs(
-  db: Kysely<Tables>,
+  db: Db,
   scope: JobScope,
   { limit, order, afterSeq }: JobPage,
 ): Promise<JobRecord[]> {
@@ -91,10 +86,7 @@ export async function listJobs(
   return (await selectJobs(scope, page).execute(db)).rows;
 }
 
-function selectJobs(
-  { projectId, modality }: JobScope,
-  restriction: RawBuilder<unknown>,
-): RawBuilder<JobRecord> {
+function selectJobs({ projectId, modality }: JobScope, restriction: Sql): Sql<JobRecord> {
   return sql<JobRecord>`
     SELECT j.seq, j.id, j.modality, j.model, j.request, j.state, j.progress, j.stage, j.tier,
       j.prices, j.quoted_units, j.work, ${nanoUsdOf("j")} AS amount_nano_usd, j.failure, j.artifacts, j.usage,
@@ -118,10 +110,7 @@ function selectJobs(
  * Jobs that ended from one time on and before another, as a subquery: in two parts, since each has an
  * index by its end. The free jobs of the service's own count as well.
  */
-export function endedJobs(
-  since: RawBuilder<unknown>,
-  until: RawBuilder<unknown> = sql`'infinity'`,
-): RawBuilder<unknown> {
+export function endedJobs(since: Sql, until: Sql = sql`'infinity'`): Sql {
   const names = sql.join(listModalities().map(({ name }) => sql.lit(name)));
   const within = sql`ended_at >= ${since} AND ended_at < ${until}`;
   return sql`(SELECT * FROM jobs WHERE NOT kept AND ${within}

@@ -1,4 +1,4 @@
-import { sql, type Kysely } from "kysely";
+import { type Db, sql } from "./database/sql.js";
 import type { JobFailure, Lease } from "../../core/job.js";
 import {
   type CompletionReport,
@@ -10,7 +10,6 @@ import {
 } from "../../core/reports.js";
 import type { Units } from "../../core/usage.js";
 import type { Artifact } from "../../core/artifact.js";
-import type { Tables } from "./database/tables.js";
 import { readStatement } from "./statements.js";
 import type { AnsweredJob } from "./job-records.js";
 import type { CompletedRun } from "./paces.js";
@@ -28,7 +27,7 @@ const MOST_CRASHES = 3;
 const MOST_LAPSES = 25;
 export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000] as const;
 
-type Executor = Kysely<Tables>;
+type Executor = Db;
 type OwnedJob = { readonly jobId: string; readonly projectId: string };
 type Id = { readonly id: string };
 
@@ -293,10 +292,7 @@ const claimInTurn = readStatement<Limits & Claimer, ClaimRow>("claim-in-turn");
  * Takes the leases of jobs, of each for one claimer at most, except where it is another project's turn:
  * then the job goes back to wait in the ledger and the other one to the queue.
  */
-export async function claimJobs(
-  db: Kysely<Tables>,
-  claimers: readonly Claimer[],
-): Promise<ClaimAnswer[]> {
+export async function claimJobs(db: Db, claimers: readonly Claimer[]): Promise<ClaimAnswer[]> {
   const firsts = new Map(claimers.toReversed().map((claimer) => [claimer.jobId, claimer]));
   const jobIds = [...firsts.keys()];
   const workerIds = [...firsts.values()].map(({ workerId }) => workerId);
@@ -345,7 +341,7 @@ const complete = readStatement<
  * where the token had lost the job. The same report twice is recorded once and answered twice.
  */
 export async function completeJobs(
-  db: Kysely<Tables>,
+  db: Db,
   completions: readonly Completion[],
 ): Promise<(CompletedJob | null)[]> {
   const unique = new Map(
@@ -357,7 +353,7 @@ export async function completeJobs(
 
 /** Different attempts, at most one of which holds its job; those that did, by key. */
 async function completeEach(
-  db: Kysely<Tables>,
+  db: Db,
   completions: readonly Completion[],
 ): Promise<Map<string, CompletedJob>> {
   const rows = await complete(db, {

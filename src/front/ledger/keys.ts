@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { sql } from "kysely";
+import { type Db, sql } from "./database/sql.js";
 import { JobError } from "../../core/errors.js";
 import { groupCommit } from "../../core/async/group-commit.js";
 import type { Database } from "./database/database.js";
@@ -64,59 +64,52 @@ const KEY_DIGITS = 43;
 const MOST_TOGETHER = 64;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-export function createKeys({ database, defaults, randomBytes }: KeysOptions): Keys {
-  const { kysely } = database;
-  const findKey = groupCommit(keyFinder(database), MOST_TOGETHER);
+export function createKeys({ database: db, defaults, randomBytes }: KeysOptions): Keys {
+  const findKey = groupCommit(keyFinder(db), MOST_TOGETHER);
   const newId = (prefix: string) => `${prefix}_${Buffer.from(randomBytes(12)).toString("hex")}`;
   return {
     async createProject(name, limits = {}) {
       const all = { ...defaults, ...limits };
       const project = { id: newId("proj"), name, hasWebhookSecret: false, ...all };
-      await kysely
-        .insertInto("projects")
-        .values({ id: project.id, name, ...limitColumns(project) })
-        .execute();
+      await sql`INSERT INTO projects (id, name, requests_per_minute, tokens_per_minute,
+          monthly_limit_micro_usd, weight)
+        VALUES (${project.id}, ${name}, ${all.requestsPerMinute}, ${all.tokensPerMinute},
+          ${all.monthlyLimitMicroUsd}, ${all.weight})`.execute(db);
       return project;
     },
     async listProjects() {
-      const rows = await kysely.selectFrom("projects").selectAll().orderBy("created_at").execute();
-      return rows.map(toProject);
+      return (await sql<Project>`SELECT ${PROJECT} FROM projects ORDER BY created_at`.execute(db))
+        .rows;
     },
     async setLimits(projectId, limits) {
-      const current = await getProject(database, projectId);
-      await kysely
-        .updateTable("projects")
-        .set(limitColumns({ ...current, ...limits }))
-        .where("id", "=", projectId)
-        .execute();
-      return await getProject(database, projectId);
+      const all = { ...(await getProject(db, projectId)), ...limits };
+      await sql`UPDATE projects SET requests_per_minute = ${all.requestsPerMinute},
+          tokens_per_minute = ${all.tokensPerMinute},
+          monthly_limit_micro_usd = ${all.monthlyLimitMicroUsd}, weight = ${all.weight}
+        WHERE id = ${projectId}`.execute(db);
+      return await getProject(db, projectId);
     },
     webhookSecret: (projectId, renew) =>
-      keepWebhookSecret(database, { projectId, renew, fresh: randomBytes(32) }),
+      keepWebhookSecret(db, { projectId, renew, fresh: randomBytes(32) }),
     async createKey(projectId, name) {
-      await getProject(database, projectId);
+      await getProject(db, projectId);
       const id = newId("key");
       const key = `fm_${toBase62(randomBytes(32))}`;
-      const row = { id, project_id: projectId, name, sha256: hashKey(key).toString("hex") };
-      await kysely.insertInto("api_keys").values(row).execute();
+      await sql`INSERT INTO api_keys (id, project_id, name, sha256)
+        VALUES (${id}, ${projectId}, ${name}, ${hashKey(key).toString("hex")})`.execute(db);
       return { id, key };
     },
     async listKeys(projectId) {
-      const query = kysely.selectFrom("api_keys").selectAll().orderBy("created_at");
-      const rows = await (
-        projectId === undefined ? query : query.where("project_id", "=", projectId)
-      ).execute();
-      return rows.map((row) => ({
-        id: row.id,
-        projectId: row.project_id,
-        name: row.name,
-        createdAtMs: row.created_at.getTime(),
-        revokedAtMs: row.revoked_at?.getTime() ?? null,
-      }));
+      const { rows } = await sql<ApiKey>`SELECT id, project_id AS "projectId", name,
+          floor(extract(epoch FROM created_at) * 1000)::bigint AS "createdAtMs",
+          floor(extract(epoch FROM revoked_at) * 1000)::bigint AS "revokedAtMs"
+        FROM api_keys WHERE ${projectId === undefined ? sql`true` : sql`project_id = ${projectId}`}
+        ORDER BY created_at`.execute(db);
+      return rows;
     },
     async revokeKey(keyId) {
       const revoked = await sql`UPDATE api_keys SET revoked_at = now()
-        WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`.execute(kysely);
+        WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`.execute(db);
       return revoked.rows.length === 1;
     },
     authenticate: (authorization) => authenticate(findKey, authorization),
@@ -130,13 +123,13 @@ interface WebhookSecret {
 }
 
 async function keepWebhookSecret(
-  { kysely }: Database,
+  db: Database,
   { projectId, renew, fresh }: WebhookSecret,
 ): Promise<string> {
   const secret = `whsec_${Buffer.from(fresh).toString("base64")}`;
   const kept = renew ? sql`${secret}` : sql`coalesce(webhook_secret, ${secret})`;
   const { rows } = await sql<{ webhook_secret: string }>`UPDATE projects
-    SET webhook_secret = ${kept} WHERE id = ${projectId} RETURNING webhook_secret`.execute(kysely);
+    SET webhook_secret = ${kept} WHERE id = ${projectId} RETURNING webhook_secret`.execute(db);
   if (rows[0] === undefined) throw unknownProject(projectId);
   return rows[0].webhook_secret;
 }
@@ -151,11 +144,12 @@ async function authenticate(
   const { row } = await findKey(hash.toString("hex"));
   if (row === undefined || !timingSafeEqual(hash, Buffer.from(row.sha256, "hex")))
     throw invalidKey();
-  return { apiKeyId: row.api_key_id, project: toProject(row) };
+  const { apiKeyId, sha256: _, ...project } = row;
+  return { apiKeyId, project };
 }
 
-interface KeyRow extends ProjectRow {
-  readonly api_key_id: string;
+interface KeyRow extends Project {
+  readonly apiKeyId: string;
   readonly sha256: string;
 }
 
@@ -165,25 +159,11 @@ interface FoundKey {
 }
 
 /** Read anew for every request, so that a revoked key is refused at once; those that wait, in one go. */
-function keyFinder({ kysely }: Database) {
+function keyFinder(db: Database) {
   return async (hashes: readonly string[]): Promise<FoundKey[]> => {
-    const rows = await kysely
-      .selectFrom("api_keys")
-      .innerJoin("projects", "projects.id", "api_keys.project_id")
-      .select([
-        "projects.id",
-        "projects.name",
-        "projects.requests_per_minute",
-        "projects.tokens_per_minute",
-        "projects.monthly_limit_micro_usd",
-        "projects.weight",
-        "projects.webhook_secret",
-        "api_keys.id as api_key_id",
-        "api_keys.sha256",
-      ])
-      .where(sql<boolean>`api_keys.sha256 = ANY(${[...new Set(hashes)]}::text[])`)
-      .where("api_keys.revoked_at", "is", null)
-      .execute();
+    const { rows } = await sql<KeyRow>`SELECT ${PROJECT}, api_keys.id AS "apiKeyId", sha256
+      FROM api_keys JOIN projects ON projects.id = api_keys.project_id
+      WHERE sha256 = ANY(${[...new Set(hashes)]}::text[]) AND revoked_at IS NULL`.execute(db);
     const known = new Map(rows.map((row) => [row.sha256, row]));
     return hashes.map((hash) => ({ row: known.get(hash) }));
   };
@@ -193,50 +173,20 @@ function invalidKey(): JobError {
   return new JobError("invalid_api_key", "Incorrect API key provided.");
 }
 
-async function getProject({ kysely }: Database, id: string): Promise<Project> {
-  const row = await kysely
-    .selectFrom("projects")
-    .selectAll()
-    .where("id", "=", id)
-    .executeTakeFirst();
-  if (row === undefined) throw unknownProject(id);
-  return toProject(row);
+async function getProject(db: Db, id: string): Promise<Project> {
+  const { rows } = await sql<Project>`SELECT ${PROJECT} FROM projects WHERE id = ${id}`.execute(db);
+  if (rows[0] === undefined) throw unknownProject(id);
+  return rows[0];
 }
 
 function unknownProject(id: string): JobError {
   return new JobError("not_found", `no project has the id ${id}`);
 }
 
-interface ProjectRow {
-  readonly id: string;
-  readonly name: string;
-  readonly requests_per_minute: number;
-  readonly tokens_per_minute: number;
-  readonly monthly_limit_micro_usd: number | null;
-  readonly weight: number;
-  readonly webhook_secret: string | null;
-}
-
-function toProject(row: ProjectRow): Project {
-  return {
-    id: row.id,
-    name: row.name,
-    requestsPerMinute: row.requests_per_minute,
-    tokensPerMinute: row.tokens_per_minute,
-    monthlyLimitMicroUsd: row.monthly_limit_micro_usd,
-    weight: row.weight,
-    hasWebhookSecret: row.webhook_secret !== null,
-  };
-}
-
-function limitColumns(limits: ProjectLimits) {
-  return {
-    requests_per_minute: limits.requestsPerMinute,
-    tokens_per_minute: limits.tokensPerMinute,
-    monthly_limit_micro_usd: limits.monthlyLimitMicroUsd,
-    weight: limits.weight,
-  };
-}
+/** The columns of a `Project`. */
+const PROJECT = sql`projects.id, projects.name, requests_per_minute AS "requestsPerMinute",
+  tokens_per_minute AS "tokensPerMinute", monthly_limit_micro_usd AS "monthlyLimitMicroUsd",
+  weight, webhook_secret IS NOT NULL AS "hasWebhookSecret"`;
 
 /** Undefined where the header has nothing of a key's form. */
 export function readKey(authorization: string | undefined): string | undefined {
@@ -260,19 +210,14 @@ function toBase62(bytes: Uint8Array): string {
 
 /** A key of 32 random bytes that all replicas share: the first one to ask makes it. */
 export async function readSharedSecret(
-  { kysely }: Database,
+  db: Database,
   name: string,
   randomBytes: (byteLength: number) => Uint8Array,
 ): Promise<Uint8Array> {
-  await kysely
-    .insertInto("secrets")
-    .values({ name, value: randomBytes(32) })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const { value } = await kysely
-    .selectFrom("secrets")
-    .select("value")
-    .where("name", "=", name)
-    .executeTakeFirstOrThrow();
-  return value;
+  await sql`INSERT INTO secrets (name, value) VALUES (${name}, ${randomBytes(32)})
+    ON CONFLICT DO NOTHING`.execute(db);
+  const { rows } = await sql<{ value: Uint8Array }>`SELECT value FROM secrets
+    WHERE name = ${name}`.execute(db);
+  if (rows[0] === undefined) throw new Error(`the secret ${name} went while it was read`);
+  return rows[0].value;
 }

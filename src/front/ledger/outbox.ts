@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
-import { sql, type Kysely } from "kysely";
 import type { Logger } from "pino";
+import { type Db, sql } from "./database/sql.js";
 import type { Artifact } from "../../core/artifact.js";
 import type { Job } from "../../core/job.js";
 import type { Broker } from "../../queue/index.js";
 import type { Database } from "./database/database.js";
 import { every } from "../../core/async/every.js";
 import { groupCommit } from "../../core/async/group-commit.js";
-import type { Tables } from "./database/tables.js";
 import { readStatement } from "./statements.js";
 
 /** What the queue needs of an accepted job. */
@@ -84,7 +83,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       signal: AbortSignal.timeout(CONFIRM_MS),
     });
   const forget = groupCommit(async (ids: readonly string[]) => {
-    await sql`DELETE FROM outbox WHERE job_id = ANY(${ids}::text[])`.execute(database.kysely);
+    await sql`DELETE FROM outbox WHERE job_id = ANY(${ids}::text[])`.execute(database);
     return ids;
   }, BATCH);
   const onError = (error: unknown): void => {
@@ -129,12 +128,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
 /** Fills the queues from the ledger, each project in its turn. */
 async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promise<void> {
-  for (const lane of await listWaitingLanes(database.kysely))
-    await releaseNext(database.kysely, { ...lane, room: roomOf(concurrencyOf(lane.model)) });
+  for (const lane of await listWaitingLanes(database))
+    await releaseNext(database, { ...lane, room: roomOf(concurrencyOf(lane.model)) });
 }
 
 /** Lanes whose jobs wait in the ledger for their turn. */
-async function listWaitingLanes(db: Kysely<Tables>): Promise<Lane[]> {
+async function listWaitingLanes(db: Db): Promise<Lane[]> {
   const { rows } = await sql<Lane>`SELECT DISTINCT modality, model FROM jobs
     WHERE ended_at IS NULL AND released_at IS NULL`.execute(db);
   return rows;
@@ -144,7 +143,7 @@ async function listWaitingLanes(db: Kysely<Tables>): Promise<Lane[]> {
  * Locks rows for longer than publishing takes, without holding a transaction open meanwhile. The oldest
  * go first by the outbox alone: beside a small one the jobs would be walked through from the first.
  */
-async function takeBatch({ kysely }: Database): Promise<OutgoingJob[]> {
+async function takeBatch(db: Database): Promise<OutgoingJob[]> {
   const { rows } = await sql<OutgoingJob>`
     WITH taken AS (
       UPDATE outbox SET locked_until = now() + interval '5 seconds' WHERE job_id IN (
@@ -154,7 +153,7 @@ async function takeBatch({ kysely }: Database): Promise<OutgoingJob[]> {
     )
     SELECT id, modality, model, request, request_file, report_to, traceparent, project_id,
       (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms
-    FROM jobs JOIN taken ON taken.job_id = jobs.id ORDER BY seq`.execute(kysely);
+    FROM jobs JOIN taken ON taken.job_id = jobs.id ORDER BY seq`.execute(db);
   return rows;
 }
 

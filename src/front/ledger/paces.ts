@@ -1,8 +1,7 @@
-import { sql, type Kysely } from "kysely";
 import type { Logger } from "pino";
+import { type Db, sql } from "./database/sql.js";
 import { type JobKind, type Pace, PACE_SAMPLE } from "../../core/scaling.js";
 import { every } from "../../core/async/every.js";
-import type { Tables } from "./database/tables.js";
 
 /** A job that has completed. */
 export interface CompletedRun extends JobKind {
@@ -27,7 +26,7 @@ export interface PaceNotes {
 }
 
 export interface PaceNotesOptions {
-  readonly kysely: Kysely<Tables>;
+  readonly db: Db;
   /** Jobs of a model that a worker runs at once: they share its time. */
   readonly concurrencyOf: (model: string) => number;
   readonly log: Logger;
@@ -41,7 +40,7 @@ interface KindNotes extends JobKind {
   readonly lasted_seconds: readonly number[];
 }
 
-export function createPaceNotes({ kysely, concurrencyOf, log }: PaceNotesOptions): PaceNotes {
+export function createPaceNotes({ db, concurrencyOf, log }: PaceNotesOptions): PaceNotes {
   let noted = new Map<string, KindNotes>();
   const keep = (key: string, newer: KindNotes, older?: KindNotes) =>
     noted.set(key, {
@@ -54,7 +53,7 @@ export function createPaceNotes({ kysely, concurrencyOf, log }: PaceNotesOptions
     if (taken.size === 0) return;
     noted = new Map();
     try {
-      await writeNotes(kysely, [...taken.values()]);
+      await writeNotes(db, [...taken.values()]);
     } catch (error) {
       for (const [key, older] of taken) {
         const newer = noted.get(key);
@@ -94,7 +93,7 @@ function latest(newer: readonly number[], older: readonly number[] = []): readon
 }
 
 /** In one order, so that replicas that write at once wait for each other. */
-async function writeNotes(kysely: Kysely<Tables>, notes: readonly KindNotes[]): Promise<void> {
+async function writeNotes(db: Db, notes: readonly KindNotes[]): Promise<void> {
   await sql`
     INSERT INTO paces AS known (modality, model, tier, worker_seconds, lasted_seconds)
     SELECT * FROM jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) AS noted (modality text,
@@ -103,15 +102,15 @@ async function writeNotes(kysely: Kysely<Tables>, notes: readonly KindNotes[]): 
     ON CONFLICT (modality, model, tier) DO UPDATE SET
       worker_seconds = (excluded.worker_seconds || known.worker_seconds)[1:${sql.lit(PACE_SAMPLE)}],
       lasted_seconds = (excluded.lasted_seconds || known.lasted_seconds)[1:${sql.lit(PACE_SAMPLE)}]
-  `.execute(kysely);
+  `.execute(db);
 }
 
 /** One row a kind, however many jobs there were. */
-export async function readPaces(kysely: Kysely<Tables>): Promise<MeasuredPace[]> {
+export async function readPaces(db: Db): Promise<MeasuredPace[]> {
   const median = (column: "worker_seconds" | "lasted_seconds") => sql`(SELECT
     percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) FROM unnest(${sql.ref(column)}) seconds)`;
   const { rows } = await sql<MeasuredPace>`
     SELECT modality, model, tier, ${median("worker_seconds")} AS seconds_per_unit,
-      ${median("lasted_seconds")} AS lasted_per_unit FROM paces`.execute(kysely);
+      ${median("lasted_seconds")} AS lasted_per_unit FROM paces`.execute(db);
   return rows;
 }

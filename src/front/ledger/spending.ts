@@ -1,14 +1,13 @@
-import { type RawBuilder, sql, type Transaction } from "kysely";
+import { type Db, type Sql, sql } from "./database/sql.js";
 import { JobError } from "../../core/errors.js";
 import { nanoUsdOf, ROLLED_UNTIL } from "./usage-rollup.js";
 import type { Project } from "./keys.js";
-import type { Tables } from "./database/tables.js";
 
 /** The first moment of the calendar month (UTC), as SQL. */
 export const MONTH_START = sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 /** Whether a row `projects` is the one that an operator means by its id or its name. */
-export function isProject(idOrName: string): RawBuilder<unknown> {
+export function isProject(idOrName: string): Sql {
   return sql`(projects.id = ${idOrName} OR projects.name = ${idOrName})`;
 }
 
@@ -18,7 +17,7 @@ export function isProject(idOrName: string): RawBuilder<unknown> {
  * project's row is locked, so two requests cannot both take the last of the money.
  */
 export async function reserveSpending(
-  trx: Transaction<Tables>,
+  trx: Db,
   project: Pick<Project, "id" | "monthlyLimitMicroUsd">,
   amountNanoUsd: number,
 ): Promise<void> {
@@ -43,10 +42,7 @@ export async function reserveSpending(
 }
 
 /** Nano-dollars that a project was charged since the first moment of a day: sums, and what came since. */
-function spentSince(
-  projectId: RawBuilder<unknown>,
-  start: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+function spentSince(projectId: Sql, start: Sql): Sql {
   return sql`(coalesce((SELECT sum(amount_nano_usd) FROM usage_days
       WHERE project_id = ${projectId} AND day >= ${start}), 0)
     + coalesce((SELECT sum(${nanoUsdOf("charges")}) FROM charges

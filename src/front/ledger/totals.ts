@@ -1,6 +1,5 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
+import { type Db, type Sql, sql } from "./database/sql.js";
 import { endedJobs } from "./job-records.js";
-import type { Tables } from "./database/tables.js";
 
 /** Jobs of one kind that ended, ever: those whose rows are gone as well. */
 export interface EndedJobs {
@@ -35,13 +34,12 @@ const SETTLED = sql`least(now() - interval '20 seconds', (SELECT min(xact_start)
 const ROLLED_UNTIL = sql`(SELECT rolled_until FROM totals_rollup)`;
 
 /** Adds what has ended meanwhile to the totals, each end once; one replica does it at a time. */
-export async function rollUpTotals(db: Kysely<Tables>): Promise<void> {
-  for (let step = 0; step < MOST_STEPS; step += 1)
-    if (!(await db.transaction().execute(rollUpStep))) return;
+export async function rollUpTotals(db: Db): Promise<void> {
+  for (let step = 0; step < MOST_STEPS; step += 1) if (!(await db.transaction(rollUpStep))) return;
 }
 
 /** Resolves to whether more is to be summed. */
-async function rollUpStep(trx: Transaction<Tables>): Promise<boolean> {
+async function rollUpStep(trx: Db): Promise<boolean> {
   // As text: a JavaScript date has milliseconds only.
   const { rows } = await sql<{ since: string; until: string; has_more: boolean }>`
     SELECT rolled_until::text AS since, least(${SETTLED}, rolled_until + ${STEP})::text AS until,
@@ -61,7 +59,7 @@ async function rollUpStep(trx: Transaction<Tables>): Promise<boolean> {
 }
 
 /** What is summed, and what ended since. */
-export async function readTotals(db: Kysely<Tables>): Promise<Totals> {
+export async function readTotals(db: Db): Promise<Totals> {
   const [jobs, attempts] = await Promise.all([
     sql<EndedJobs>`SELECT model, tier, state, sum(jobs)::bigint AS jobs,
         sum(uncharged)::bigint AS uncharged
@@ -77,17 +75,14 @@ export async function readTotals(db: Kysely<Tables>): Promise<Totals> {
   return { jobs: jobs.rows, attempts: attempts.rows };
 }
 
-function countJobs(since: RawBuilder<unknown>, until: RawBuilder<unknown>): RawBuilder<unknown> {
+function countJobs(since: Sql, until: Sql): Sql {
   return sql`SELECT ended.model, tier, state, count(*) AS jobs,
       count(*) FILTER (WHERE state = 'completed'
         AND NOT EXISTS (SELECT FROM charges WHERE job_id = ended.id)) AS uncharged
     FROM ${endedJobs(since, until)} ended GROUP BY ended.model, tier, state`;
 }
 
-function countAttempts(
-  since: RawBuilder<unknown>,
-  until: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+function countAttempts(since: Sql, until: Sql): Sql {
   return sql`SELECT outcome, count(*) AS attempts, sum(gpu_ms) AS gpu_ms FROM attempts
     WHERE outcome IS NOT NULL AND ended_at >= ${since} AND ended_at < ${until} GROUP BY outcome`;
 }

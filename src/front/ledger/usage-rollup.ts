@@ -1,6 +1,5 @@
-import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
+import { type Db, type Sql, sql } from "./database/sql.js";
 import { UNIT_NAMES, type UnitName } from "../../core/usage.js";
-import type { Tables } from "./database/tables.js";
 
 /** Charges that one step sums at most, but for those of one moment. */
 const BATCH = 20_000;
@@ -8,17 +7,17 @@ const BATCH = 20_000;
 const MOST_STEPS = 10;
 
 /** The column of `usage_hours` that holds a unit. */
-export function unitColumn(name: UnitName): RawBuilder<unknown> {
+export function unitColumn(name: UnitName): Sql {
   return sql.ref(name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`));
 }
 
 /** The hour (UTC) of a time. */
-export function hourOf(time: RawBuilder<unknown>): RawBuilder<unknown> {
+export function hourOf(time: Sql): Sql {
   return sql`(date_trunc('hour', ${time} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 }
 
 /** The day (UTC) of a time. */
-export function dayOf(time: RawBuilder<unknown>): RawBuilder<unknown> {
+export function dayOf(time: Sql): Sql {
   return sql`(date_trunc('day', ${time} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 }
 
@@ -43,14 +42,14 @@ export const CHARGE_SUMS = sql`${nanoUsdOf("charges")} AS amount_nano_usd, charg
  * Adds charges to the sums of their hours, oldest first, those of the past included. Each is summed once:
  * the moment up to which that was done moves in the same transaction. One replica does it at a time.
  */
-export async function rollUpUsage(db: Kysely<Tables>): Promise<void> {
+export async function rollUpUsage(db: Db): Promise<void> {
   for (let step = 0; step < MOST_STEPS; step += 1) {
-    const hasMore = await db.transaction().execute(rollUpBatch);
+    const hasMore = await db.transaction(rollUpBatch);
     if (!hasMore) return;
   }
 }
 
-async function rollUpBatch(trx: Transaction<Tables>): Promise<boolean> {
+async function rollUpBatch(trx: Db): Promise<boolean> {
   const mine = await sql`SELECT FROM usage_rollup FOR UPDATE SKIP LOCKED`.execute(trx);
   if (mine.rows.length === 0) return false;
   const columns = sql.join(UNIT_NAMES.map(unitColumn));
@@ -61,7 +60,7 @@ async function rollUpBatch(trx: Transaction<Tables>): Promise<boolean> {
   const addTo = (table: "usage_hours" | "usage_days") => {
     const names = ["jobs", "amount_nano_usd", "gpu_ms"].map((name) => sql.ref(name));
     const added = [...names, ...UNIT_NAMES.map(unitColumn)].map(
-      (column) => sql`${column} = ${sql.table(table)}.${column} + excluded.${column}`,
+      (column) => sql`${column} = ${sql.ref(table)}.${column} + excluded.${column}`,
     );
     return sql.join(added);
   };
@@ -115,7 +114,7 @@ const SETTLED = sql`least(now() - interval '1 minute', (SELECT min(xact_start) F
 
 /** Charges so far, of all projects: what is summed, and what came since. */
 export async function readChargeTotals(
-  db: Kysely<Tables>,
+  db: Db,
 ): Promise<{ readonly charges: number; readonly nanoUsd: number }> {
   const { rows } = await sql<{ charges: number; nanoUsd: number }>`
     SELECT (usage_rollup.charges + since.charges)::bigint AS charges,
@@ -128,12 +127,12 @@ export async function readChargeTotals(
 }
 
 /** A row's amount in nano-dollars; rows of a front of before have micro-dollars only. */
-export function nanoUsdOf(table: "jobs" | "charges" | "j"): RawBuilder<unknown> {
+export function nanoUsdOf(table: "jobs" | "charges" | "j"): Sql {
   const [nano, micro] = [`${table}.amount_nano_usd`, `${table}.amount_micro_usd`];
   return sql`coalesce(${sql.ref(nano)}, ${sql.ref(micro)} * 1000)`;
 }
 
 /** Nano-dollars as micro-dollars with their fraction: what operators are shown. */
-export function inMicroUsd(nanoUsd: RawBuilder<unknown>): RawBuilder<unknown> {
+export function inMicroUsd(nanoUsd: Sql): Sql {
   return sql`(${nanoUsd} / 1000.0)::double precision`;
 }

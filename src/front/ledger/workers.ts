@@ -1,6 +1,5 @@
-import { type RawBuilder, sql, type Kysely } from "kysely";
+import { type Db, type Sql, sql } from "./database/sql.js";
 import type { WorkerOrders, WorkerStatus } from "../../core/reports.js";
-import type { Tables } from "./database/tables.js";
 
 /** A worker and what it holds. */
 export interface WorkerSummary extends WorkerStatus {
@@ -23,12 +22,12 @@ export interface WorkerJob {
 const ABSENT_MS = 15_000;
 
 /** Whether an operator wants the worker of this name drained, as SQL. */
-function isDraining(workerId: RawBuilder<unknown>): RawBuilder<boolean> {
+function isDraining(workerId: Sql): Sql<boolean> {
   return sql<boolean>`EXISTS (SELECT FROM drained_workers WHERE drained_workers.id = ${workerId})`;
 }
 
 /** Notes that a worker is there, or that it has left, and says what it is to do. */
-export async function noteWorker(db: Kysely<Tables>, status: WorkerStatus): Promise<WorkerOrders> {
+export async function noteWorker(db: Db, status: WorkerStatus): Promise<WorkerOrders> {
   const { workerId, ...facts } = status;
   const query =
     facts.state === "stopped"
@@ -43,7 +42,7 @@ export async function noteWorker(db: Kysely<Tables>, status: WorkerStatus): Prom
 }
 
 /** Those that were heard of lately, with the jobs whose leases they hold. */
-export async function listWorkers(db: Kysely<Tables>): Promise<WorkerSummary[]> {
+export async function listWorkers(db: Db): Promise<WorkerSummary[]> {
   const { rows } = await sql<Row>`SELECT id, status, seen_at,
       ${isDraining(sql`workers.id`)} AS drain,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('id', jobs.id, 'model', jobs.model,
@@ -56,11 +55,7 @@ export async function listWorkers(db: Kysely<Tables>): Promise<WorkerSummary[]> 
 }
 
 /** Wants a worker drained, or no longer so. The name need not be known yet: it holds for whoever bears it. */
-export async function setDrain(
-  db: Kysely<Tables>,
-  workerId: string,
-  drain: boolean,
-): Promise<void> {
+export async function setDrain(db: Db, workerId: string, drain: boolean): Promise<void> {
   const query = drain
     ? sql`INSERT INTO drained_workers (id) VALUES (${workerId}) ON CONFLICT DO NOTHING`
     : sql`DELETE FROM drained_workers WHERE id = ${workerId}`;
@@ -68,7 +63,7 @@ export async function setDrain(
 }
 
 /** Forgets workers that left without a word. */
-export async function forgetWorkers(db: Kysely<Tables>): Promise<void> {
+export async function forgetWorkers(db: Db): Promise<void> {
   await sql`DELETE FROM workers WHERE seen_at < now() - interval '1 hour'`.execute(db);
 }
 

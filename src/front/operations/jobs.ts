@@ -1,15 +1,16 @@
-import { sql, type Kysely, type RawBuilder } from "kysely";
-import { JobError } from "../../core/errors.js";
-import type { JobFailure, JobState } from "../../core/job.js";
-import type { Prices, Units } from "../../core/usage.js";
 import {
+  type Db,
+  type Sql,
+  sql,
   inMicroUsd,
   isProject,
   nanoUsdOf,
-  type Tables,
   insertRetry,
   reserveSpending,
 } from "../ledger/index.js";
+import { JobError } from "../../core/errors.js";
+import type { JobFailure, JobState } from "../../core/job.js";
+import type { Prices, Units } from "../../core/usage.js";
 
 /** A job as its operator sees it: no prompt, but attempts and money. */
 export interface JobSummary {
@@ -82,10 +83,7 @@ export interface JobsQuery {
 }
 
 /** A page that is shorter than its limit is the last. Throws `not_found` where `after` is no job. */
-export async function listJobSummaries(
-  db: Kysely<Tables>,
-  query: JobsQuery,
-): Promise<JobSummary[]> {
+export async function listJobSummaries(db: Db, query: JobsQuery): Promise<JobSummary[]> {
   const { after, state, modality, model, project, since } = query;
   const conditions = [
     sql`jobs.deleted_at IS NULL`,
@@ -96,12 +94,12 @@ export async function listJobSummaries(
     ...(project === undefined ? [] : [isProject(project)]),
     ...(since === undefined ? [] : [sql`jobs.created_at >= ${since}::timestamptz`]),
   ];
-  const page = sql`${sql.join(conditions, sql` AND `)} ORDER BY jobs.seq DESC LIMIT ${query.limit}`;
+  const page = sql`${sql.join(conditions, " AND ")} ORDER BY jobs.seq DESC LIMIT ${query.limit}`;
   return (await selectSummaries(page).execute(db)).rows.map(withTimes);
 }
 
 /** Throws `not_found`. */
-export async function getJobDetail(db: Kysely<Tables>, id: string): Promise<JobDetail> {
+export async function getJobDetail(db: Db, id: string): Promise<JobDetail> {
   const [job, runs] = await Promise.all([
     selectSummaries<DetailRow>(sql`jobs.id = ${id}`, DETAILS).execute(db),
     sql<RunRow>`SELECT token, worker_id, outcome, gpu_ms, started_at, ended_at FROM attempts
@@ -121,10 +119,10 @@ function unknownJob(id: string): JobError {
   return new JobError("not_found", `no job has the id ${id}`);
 }
 
-async function seqOf(db: Kysely<Tables>, id: string): Promise<number> {
-  const row = await db.selectFrom("jobs").select("seq").where("id", "=", id).executeTakeFirst();
-  if (row === undefined) throw unknownJob(id);
-  return row.seq;
+async function seqOf(db: Db, id: string): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`SELECT seq FROM jobs WHERE id = ${id}`.execute(db);
+  if (rows[0] === undefined) throw unknownJob(id);
+  return rows[0].seq;
 }
 
 /** What the ledger says in an operator's words, but for its times. */
@@ -144,10 +142,7 @@ const DETAILS = sql`, jobs.api_key_id AS "apiKeyId", jobs.failure,
   jobs.deadline_at AS "deadlineAt", jobs.expires_at AS "expiresAt"`;
 
 /** `more`: further columns, each behind a comma. */
-function selectSummaries<Row extends SummaryRow>(
-  restriction: RawBuilder<unknown>,
-  more = sql``,
-): RawBuilder<Row> {
+function selectSummaries<Row extends SummaryRow>(restriction: Sql, more = sql``): Sql<Row> {
   return sql<Row>`
     SELECT jobs.id, jobs.project_id AS "projectId", projects.name AS project, jobs.modality,
       jobs.model, jobs.tier, jobs.state, jobs.progress,
@@ -219,12 +214,12 @@ interface Failed {
  * what cannot be done over and `insufficient_quota` where the project's limit does not cover it.
  */
 export async function retryJob(
-  db: Kysely<Tables>,
+  db: Db,
   id: string,
   randomBytes: (byteLength: number) => Uint8Array,
 ): Promise<RetriedJob> {
   const newId = `${id.replace(/_[^_]*$/, "")}_${Buffer.from(randomBytes(16)).toString("hex")}`;
-  return await db.transaction().execute(async (trx) => {
+  return await db.transaction(async (trx) => {
     const failed = await findFailed(trx, id);
     const project = {
       id: failed.project_id,
@@ -237,7 +232,7 @@ export async function retryJob(
 }
 
 /** A failed job that can be done over. */
-async function findFailed(db: Kysely<Tables>, id: string): Promise<Failed> {
+async function findFailed(db: Db, id: string): Promise<Failed> {
   const { rows } = await sql<Failed>`
     SELECT state, project_id, monthly_limit_micro_usd, ${nanoUsdOf("jobs")} AS amount_nano_usd,
       report_to IS NOT NULL AS is_waited_for,

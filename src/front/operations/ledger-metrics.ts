@@ -1,16 +1,16 @@
-import { type Kysely, sql } from "kysely";
 import { Gauge, Registry } from "prom-client";
-import type { Estimates } from "../jobs/index.js";
 import {
+  type Db,
+  sql,
   type FrontSummary,
   listFronts,
   OLDEST_SECONDS,
   OPEN,
   readChargeTotals,
   readTotals,
-  type Tables,
   type Totals,
 } from "../ledger/index.js";
+import type { Estimates } from "../jobs/index.js";
 import { cached } from "../../core/async/cached.js";
 
 interface OpenJobs {
@@ -48,13 +48,13 @@ const FRESH_MS = 2_000;
 
 /** Prometheus text of what the ledger holds; of its absence where it cannot be read. */
 export function createLedgerMetrics(
-  kysely: Kysely<Tables>,
+  db: Db,
   estimates: Pick<Estimates, "outstanding">,
 ): () => Promise<string> {
   const read = cached(FRESH_MS, async (): Promise<Readings> => {
     const [present, history] = await Promise.all([
-      readPresent(kysely, estimates).catch(() => undefined),
-      readPast(kysely).catch(() => undefined),
+      readPresent(db, estimates).catch(() => undefined),
+      readPast(db).catch(() => undefined),
     ]);
     return { present, history };
   });
@@ -75,22 +75,22 @@ async function render({ present, history }: Readings): Promise<string> {
 }
 
 async function readPresent(
-  kysely: Kysely<Tables>,
+  db: Db,
   { outstanding }: Pick<Estimates, "outstanding">,
 ): Promise<Present> {
   const [jobs, { seconds: outstandingSeconds }, fronts] = await Promise.all([
-    countOpen(kysely),
+    countOpen(db),
     outstanding([]),
-    listFronts(kysely),
+    listFronts(db),
   ]);
   return { jobs, outstandingSeconds, fronts };
 }
 
-async function readPast(kysely: Kysely<Tables>): Promise<History> {
+async function readPast(db: Db): Promise<History> {
   const [totals, charges, unended] = await Promise.all([
-    readTotals(kysely),
-    readChargeTotals(kysely),
-    countUnended(kysely),
+    readTotals(db),
+    readChargeTotals(db),
+    countUnended(db),
   ]);
   return { ...totals, charges, unended };
 }
@@ -170,17 +170,17 @@ function addMoney(registry: Registry, present: Present | undefined, history: His
   ).set(jobs.reduce((sum, { uncharged }) => sum + uncharged, 0));
 }
 
-async function countOpen(kysely: Kysely<Tables>): Promise<readonly OpenJobs[]> {
+async function countOpen(db: Db): Promise<readonly OpenJobs[]> {
   const { rows } = await sql<OpenJobs>`SELECT model, tier, state, count(*)::int AS jobs,
     count(*) FILTER (WHERE state = 'in_progress' AND lease_until > now())::int AS held,
     ${OLDEST_SECONDS} AS oldest_seconds
-    FROM jobs WHERE ${OPEN} GROUP BY model, tier, state`.execute(kysely);
+    FROM jobs WHERE ${OPEN} GROUP BY model, tier, state`.execute(db);
   return rows;
 }
 
 /** A lease that ended in silence leaves its attempt without an outcome. */
-async function countUnended(kysely: Kysely<Tables>): Promise<number> {
+async function countUnended(db: Db): Promise<number> {
   const { rows } = await sql<{ unended: number }>`SELECT count(*)::int AS unended FROM attempts
-    WHERE outcome IS NULL`.execute(kysely);
+    WHERE outcome IS NULL`.execute(db);
   return rows[0]?.unended ?? 0;
 }

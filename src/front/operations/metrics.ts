@@ -10,13 +10,13 @@ export interface Metrics extends MetricsPage {
 
 /** Numbers of the ledger are read from it, so every replica tells the same. */
 export function createMetrics(
-  { kysely }: Database,
+  db: Database,
   estimates: Estimates,
   partStates: () => PartStates,
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const renderLedger = createLedgerMetrics(kysely, estimates);
+  const renderLedger = createLedgerMetrics(db, estimates);
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: "framemill_http_requests_total",

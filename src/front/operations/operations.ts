@@ -99,7 +99,7 @@ export interface LocalOperations extends Operations {
 
 /** `deadLetters` of the broker, where there is one at hand. */
 export function createOperations(
-  { kysely }: Database,
+  db: Database,
   keys: Keys,
   deadLetters: DeadLetters = NO_DEAD_LETTERS,
   log?: Pick<Logger, "info">,
@@ -107,20 +107,20 @@ export function createOperations(
   const ensureProject = async (name: string): Promise<Project> =>
     (await keys.listProjects()).find((known) => known.name === name) ??
     (await keys.createProject(name));
-  const estimates = createEstimates({ kysely, now: () => performance.now() });
+  const estimates = createEstimates({ db, now: () => performance.now() });
   const operations: Operations = {
-    readOverview: createOverview(kysely, estimates),
+    readOverview: createOverview(db, estimates),
     deadLetters,
-    listJobs: (query) => listJobSummaries(kysely, query),
-    getJob: (id) => getJobDetail(kysely, id),
+    listJobs: (query) => listJobSummaries(db, query),
+    getJob: (id) => getJobDetail(db, id),
     async cancelJob(id) {
-      const { projectId } = await getJobDetail(kysely, id);
-      return await cancelJob(kysely, id, projectId);
+      const { projectId } = await getJobDetail(db, id);
+      return await cancelJob(db, id, projectId);
     },
-    retryJob: (id) => retryJob(kysely, id, randomBytes),
-    listQueues: () => summariseQueues(kysely),
-    summariseUsage: (query) => summariseUsage(kysely, query),
-    readInvoices: (query) => readInvoices(kysely, query),
+    retryJob: (id) => retryJob(db, id, randomBytes),
+    listQueues: () => summariseQueues(db),
+    summariseUsage: (query) => summariseUsage(db, query),
+    readInvoices: (query) => readInvoices(db, query),
     listKeys: () => keys.listKeys(),
     async createKey(project, name) {
       const { id: projectId } = await ensureProject(project);
@@ -132,17 +132,17 @@ export function createOperations(
       await keys.setLimits((await ensureProject(name)).id, limits),
     webhookSecret: async (name, renew) =>
       await keys.webhookSecret((await ensureProject(name)).id, renew),
-    listFronts: () => listFronts(kysely),
-    listWorkers: () => listWorkers(kysely),
-    drainWorker: (workerId, drain) => setDrain(kysely, workerId, drain),
-    findErasure: (project) => findErasure(kysely, project),
-    eraseProject: (projectId) => askErasure(kysely, projectId),
-    listActions: (query) => listActions(kysely, query),
+    listFronts: () => listFronts(db),
+    listWorkers: () => listWorkers(db),
+    drainWorker: (workerId, drain) => setDrain(db, workerId, drain),
+    findErasure: (project) => findErasure(db, project),
+    eraseProject: (projectId) => askErasure(db, projectId),
+    listActions: (query) => listActions(db, query),
   };
   return {
     ...operations,
     as: (actor) =>
-      auditedOperations(operations, actor, async (action) => recordAction(kysely, action, log)),
+      auditedOperations(operations, actor, async (action) => recordAction(db, action, log)),
   };
 }
 

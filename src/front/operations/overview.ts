@@ -1,5 +1,7 @@
-import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import {
+  type Db,
+  type Sql,
+  sql,
   CANCELLED,
   endedJobs,
   inMicroUsd,
@@ -9,7 +11,6 @@ import {
   OPEN,
   ROLLED_UNTIL,
   RUNNING_COUNT,
-  type Tables,
 } from "../ledger/index.js";
 import type { Estimates } from "../jobs/index.js";
 import { cached } from "../../core/async/cached.js";
@@ -83,13 +84,13 @@ type Past = Pick<Overview, "paces" | "minutes" | "failures" | "spending">;
 
 /** Reads the overview; dashboards that ask at once share one reading of the last hour. */
 export function createOverview(
-  kysely: Kysely<Tables>,
+  db: Db,
   { outstandingByModel }: Pick<Estimates, "outstandingByModel">,
 ): () => Promise<Overview> {
-  const recent = cached(FRESH_MS, async () => await readHistory(kysely, readPast));
+  const recent = cached(FRESH_MS, async () => await readHistory(db));
   return async () => {
     const [open, work, earlier] = await Promise.all([
-      readQueues(kysely),
+      readQueues(db),
       outstandingByModel(),
       recent(),
     ]);
@@ -104,42 +105,30 @@ export function createOverview(
  * Reads what takes many rows together. The statements of requests look rows up by their indexes, and
  * their sessions forbid anything else; for a sum of a month that is the wrong plan.
  */
-async function readHistory<T>(
-  kysely: Kysely<Tables>,
-  read: (trx: Transaction<Tables>) => Promise<T>,
-): Promise<T> {
-  return await kysely.transaction().execute(async (trx) => {
+async function readHistory(db: Db): Promise<Past> {
+  return await db.transaction(async (trx) => {
     await sql`SET LOCAL enable_seqscan = on`.execute(trx);
-    return await read(trx);
+    const paces = await readPaces(trx);
+    const minutes = await readMinutes(trx);
+    const failures = await readFailures(trx);
+    return { paces, minutes, failures, spending: await readSpending(trx) };
   });
 }
 
-async function readQueues(
-  kysely: Kysely<Tables>,
-): Promise<Omit<OpenQueue, "outstandingSeconds">[]> {
+async function readQueues(db: Db): Promise<Omit<OpenQueue, "outstandingSeconds">[]> {
   const { rows } = await sql<Omit<OpenQueue, "outstandingSeconds">>`
     SELECT modality, model, count(*) FILTER (WHERE state = 'queued')::int AS queued,
       ${RUNNING_COUNT} AS running, ${OLDEST_SECONDS} AS "oldestSeconds"
     FROM jobs WHERE ${OPEN}
-    GROUP BY modality, model ORDER BY queued DESC, model`.execute(kysely);
+    GROUP BY modality, model ORDER BY queued DESC, model`.execute(db);
   return rows;
 }
 
-async function readPast(kysely: Kysely<Tables>): Promise<Past> {
-  const [paces, minutes, failures, spending] = await Promise.all([
-    readPaces(kysely),
-    readMinutes(kysely),
-    readFailures(kysely),
-    readSpending(kysely),
-  ]);
-  return { paces, minutes, failures, spending };
-}
-
-function endedWithinAnHour(): RawBuilder<unknown> {
+function endedWithinAnHour(): Sql {
   return sql`${endedJobs(sql`now() - interval '1 hour'`)} ended`;
 }
 
-async function readPaces(kysely: Kysely<Tables>): Promise<PaceSummary[]> {
+async function readPaces(db: Db): Promise<PaceSummary[]> {
   const share = (fraction: number, interval: string) => sql`
     (percentile_cont(${sql.lit(fraction)}::double precision) WITHIN GROUP
       (ORDER BY extract(epoch FROM ${sql.raw(interval)})::double precision)
@@ -152,27 +141,27 @@ async function readPaces(kysely: Kysely<Tables>): Promise<PaceSummary[]> {
       ${share(0.5, "ended_at - started_at")} AS "runMedian",
       ${share(0.95, "ended_at - started_at")} AS "run95"
     FROM ${endedWithinAnHour()} GROUP BY modality, model ORDER BY completed DESC, model`.execute(
-    kysely,
+    db,
   );
   return rows;
 }
 
-async function readMinutes(kysely: Kysely<Tables>): Promise<Overview["minutes"]> {
+async function readMinutes(db: Db): Promise<Overview["minutes"]> {
   const { rows } = await sql<{ completed: number; failed: number }>`
     SELECT count(*) FILTER (WHERE state = 'completed')::int AS completed,
       count(*) FILTER (WHERE ${HAS_FAILED})::int AS failed
     FROM generate_series(59, 0, -1) AS ago
     LEFT JOIN ${endedWithinAnHour()}
       ON floor(extract(epoch FROM now() - ended.ended_at) / 60) = ago
-    GROUP BY ago ORDER BY ago DESC`.execute(kysely);
+    GROUP BY ago ORDER BY ago DESC`.execute(db);
   return rows;
 }
 
-async function readFailures(kysely: Kysely<Tables>): Promise<FailureSummary[]> {
+async function readFailures(db: Db): Promise<FailureSummary[]> {
   const { rows } = await sql<Omit<FailureSummary, "latestAt"> & { latest_at: Date }>`
     SELECT failure->>'code' AS code, model, count(*)::int AS jobs, max(ended_at) AS latest_at
     FROM ${endedWithinAnHour()} WHERE state = 'failed'
-    GROUP BY 1, model ORDER BY jobs DESC LIMIT ${MOST_FAILURES}`.execute(kysely);
+    GROUP BY 1, model ORDER BY jobs DESC LIMIT ${MOST_FAILURES}`.execute(db);
   return rows.map(({ latest_at: latest, code, model, jobs }) => ({
     code,
     model,
@@ -184,7 +173,7 @@ async function readFailures(kysely: Kysely<Tables>): Promise<FailureSummary[]> {
 /** The first moment of the day (UTC), as SQL. */
 const DAY_START = sql`(date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
-async function readSpending(kysely: Kysely<Tables>): Promise<SpendingSummary[]> {
+async function readSpending(db: Db): Promise<SpendingSummary[]> {
   const { rows } = await sql<SpendingSummary>`
     SELECT projects.id AS "projectId", name, monthly_limit_micro_usd AS "monthlyLimitMicroUsd",
       ${inMicroUsd(sql`month.amount`)} AS "monthMicroUsd",
@@ -201,7 +190,7 @@ async function readSpending(kysely: Kysely<Tables>): Promise<SpendingSummary[]> 
         SELECT created_at, 1, ${nanoUsdOf("charges")} FROM charges
         WHERE project_id = projects.id AND created_at >= greatest(${MONTH_START}, ${ROLLED_UNTIL})
       ) spent
-    ) month ORDER BY month.amount DESC, name LIMIT ${MOST_PROJECTS}`.execute(kysely);
+    ) month ORDER BY month.amount DESC, name LIMIT ${MOST_PROJECTS}`.execute(db);
   return rows;
 }
 
@@ -227,7 +216,7 @@ export interface QueueSummary {
 }
 
 /** Models whose jobs are open, or came or ended within the last five minutes. */
-export async function summariseQueues(db: Kysely<Tables>): Promise<QueueSummary[]> {
+export async function summariseQueues(db: Db): Promise<QueueSummary[]> {
   const { rows } = await sql<QueueSummary>`
     WITH seen AS (
       SELECT * FROM (

@@ -1,6 +1,7 @@
-import { sql, type Kysely, type RawBuilder } from "kysely";
-import { type UsageGroup, UNIT_NAMES, type Units } from "../../core/usage.js";
 import {
+  type Db,
+  type Sql,
+  sql,
   CHARGE_GROUP,
   CHARGE_SUMS,
   CHARGES_WITH_JOBS,
@@ -10,9 +11,9 @@ import {
   isProject,
   MONTH_START,
   ROLLED_UNTIL,
-  type Tables,
   unitColumn,
 } from "../ledger/index.js";
+import { type UsageGroup, UNIT_NAMES, type Units } from "../../core/usage.js";
 import { readMonth } from "../../core/moments.js";
 import { JobError } from "../../core/errors.js";
 
@@ -60,7 +61,7 @@ const UNIT_SUMS = sql.join(
 );
 
 /** Columns of the answer, and what they are grouped by. */
-const GROUP_COLUMNS: Readonly<Record<UsageGroup, Readonly<Record<string, RawBuilder<unknown>>>>> = {
+const GROUP_COLUMNS: Readonly<Record<UsageGroup, Readonly<Record<string, Sql>>>> = {
   day: { day: sql`to_char(used.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')` },
   project: { projectId: sql`used.project_id`, project: sql`projects.name` },
   key: { keyId: sql`nullif(used.api_key_id, '')`, key: sql`api_keys.name` },
@@ -70,7 +71,7 @@ const GROUP_COLUMNS: Readonly<Record<UsageGroup, Readonly<Record<string, RawBuil
 
 /** Charges by group: by day where they are grouped by it, then the dearest first. */
 export async function summariseUsage(
-  db: Kysely<Tables>,
+  db: Db,
   { project, since, until, by = USUAL_GROUPS }: UsageQuery,
 ): Promise<UsageSummary[]> {
   const groups = by.flatMap((group) => Object.entries(GROUP_COLUMNS[group]));
@@ -99,7 +100,7 @@ export async function summariseUsage(
  * `used`: what was charged from one moment to another, as sums of whole days and hours where there are
  * such, and as the charges of the hours that the two cut, and of the time that is not summed yet.
  */
-function usedWithin(since: RawBuilder<unknown>, until: RawBuilder<unknown>): RawBuilder<unknown> {
+function usedWithin(since: Sql, until: Sql): Sql {
   const units = sql.join(UNIT_NAMES.map(unitColumn));
   const sumsOf = (
     table: "usage_days" | "usage_hours",
@@ -108,10 +109,10 @@ function usedWithin(since: RawBuilder<unknown>, until: RawBuilder<unknown>): Raw
   ) => sql`
     SELECT ${sql.ref(at)} AS at, project_id, api_key_id, modality, model, tier, jobs, amount_nano_usd,
       gpu_ms, ${units}
-    FROM ${sql.table(table)}
+    FROM ${sql.ref(table)}
     WHERE ${sql.ref(at)} >= (SELECT ${sql.ref(from)} FROM bounds)
       AND ${sql.ref(at)} < (SELECT ${sql.ref(to)} FROM bounds)`;
-  const chargesOf = (from: RawBuilder<unknown>, to: RawBuilder<unknown>) => sql`
+  const chargesOf = (from: Sql, to: Sql) => sql`
     SELECT charges.created_at AS at, ${CHARGE_GROUP}, 1 AS jobs, ${CHARGE_SUMS}
     FROM ${CHARGES_WITH_JOBS}
     WHERE charges.created_at >= (SELECT ${from} FROM bounds)
@@ -229,7 +230,7 @@ const NANO_USD_PER_CENT = 10_000_000;
 
 /** What every project, or one, owes for a month, the dearest first. */
 export async function readInvoices(
-  db: Kysely<Tables>,
+  db: Db,
   { month, project }: InvoicesQuery,
 ): Promise<MonthlyInvoices> {
   const time = readMonth(month);

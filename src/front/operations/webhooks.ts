@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { sql } from "kysely";
 import type { Logger } from "pino";
 import { useAgent } from "request-filtering-agent";
 import { Webhook } from "standardwebhooks";
+import { sql, type Database } from "../ledger/index.js";
 import type { JobState } from "../../core/job.js";
-import type { Database } from "../ledger/index.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
 
 /**
@@ -75,11 +74,7 @@ function countBusy(projects: Iterable<string>): string[] {
 }
 
 /** A replica that dies in mid-call leaves the event due two minutes later. */
-async function takeDue(
-  { kysely }: Database,
-  room: number,
-  busy: readonly string[],
-): Promise<DueEvent[]> {
+async function takeDue(db: Database, room: number, busy: readonly string[]): Promise<DueEvent[]> {
   const { rows } = await sql<DueEvent>`
     WITH due AS (
       SELECT id, project_id, webhook_at FROM jobs
@@ -96,7 +91,7 @@ async function takeDue(
     )
     SELECT taken.id, project_id, modality, state, webhook_url, webhook_secret, webhook_attempts,
       extract(epoch FROM ended_at)::int AS ended_at_s
-    FROM taken JOIN projects ON projects.id = taken.project_id`.execute(kysely);
+    FROM taken JOIN projects ON projects.id = taken.project_id`.execute(db);
   return rows;
 }
 
@@ -113,7 +108,7 @@ async function tell(event: DueEvent, options: WebhooksOptions): Promise<void> {
   else log.info({ jobId, attempt }, "webhook delivered");
   const next = sql`now() + ${pause ?? 0}::int * interval '1 second'`;
   await sql`UPDATE jobs SET webhook_at = ${pause === undefined ? sql`NULL` : next}
-    WHERE id = ${jobId}`.execute(database.kysely);
+    WHERE id = ${jobId}`.execute(database);
 }
 
 /** One POST. Rejects unless the receiver answers 2xx in time; what it says beside that is not read. */

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Kysely, sql } from "kysely";
+import { type Db, sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openMigrator } from "#framemill/front/ledger/database/database.js";
+import { type Migrator, openMigrator } from "#framemill/front/ledger/database/database.js";
 import type { Front } from "#framemill/front/front.js";
 import { migrate } from "#framemill/front/ledger/database/schema.js";
-import type { Tables } from "#framemill/front/ledger/database/tables.js";
 import { rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
 import { summariseUsage } from "#framemill/front/operations/usage.js";
 import type { Broker } from "#framemill/queue/broker.js";
@@ -46,7 +45,7 @@ let harness: Harness;
 let workers: readonly Worker[];
 let broker: Broker;
 let databaseUrl: string;
-let kysely: Kysely<Tables>;
+let db: Db;
 let empty: Service;
 let grown: Service;
 beforeAll(async () => {
@@ -57,7 +56,7 @@ beforeAll(async () => {
   broker = createEmbeddedBroker();
   const config = { ...harness.config, databaseUrl };
   const front = await harness.startReplica({ config, broker });
-  ({ kysely } = front.database);
+  db = front.database;
   const project = await front.keys.createProject("test", {});
   grown = { front, key: (await front.keys.createKey(project.id, "test")).key };
   empty = { front: harness.front, key: harness.account.key };
@@ -74,15 +73,15 @@ afterAll(async () => {
 });
 
 /** A ledger of before there were totals, brought up to date. */
-async function grow(db: Kysely<unknown>): Promise<void> {
+async function grow(migrator: Migrator): Promise<void> {
   const options = { contract: false, say: () => {} };
-  await migrate(db, options);
+  await migrate(migrator, options);
   const beganAtMs = performance.now();
-  await growLedger(db, { jobs: JOBS, days: DAYS });
+  await growLedger(migrator, { jobs: JOBS, days: DAYS });
   process.stdout.write(`${JOBS} jobs made in ${Math.round(performance.now() - beganAtMs)} ms\n`);
-  await sql`DELETE FROM schema_migrations WHERE name = '2026-11-22h-totals'`.execute(db);
-  await migrate(db, options);
-  await db.destroy();
+  await sql`DELETE FROM schema_migrations WHERE name = '2026-11-22h-totals'`.execute(migrator);
+  await migrate(migrator, options);
+  await migrator.close();
 }
 
 it(
@@ -146,10 +145,10 @@ it(
 async function catchUp(): Promise<void> {
   const isDone = async () => {
     const { rows } = await sql<{ done: boolean }>`SELECT rolled_until > now() - interval '4 minutes'
-      AS done FROM usage_rollup`.execute(kysely);
+      AS done FROM usage_rollup`.execute(db);
     return rows[0]?.done === true;
   };
-  while (!(await isDone())) await rollUpUsage(kysely);
+  while (!(await isDone())) await rollUpUsage(db);
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -183,7 +182,7 @@ async function scrape({ front }: Service): Promise<string> {
 
 async function readUsage({ front }: Service): Promise<void> {
   const since = new Date(Date.now() - DAYS * 86_400_000).toISOString();
-  await summariseUsage(front.database.kysely, { since });
+  await summariseUsage(front.database, { since });
 }
 
 function median(values: readonly number[]): number {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { pino } from "pino";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -105,7 +105,7 @@ const EVER = "2020-01-01T00:00:00Z";
 
 /** Faults among all ways to sum the same charges, as sentences. */
 async function compareSums(): Promise<string[]> {
-  const { kysely } = database;
+  const db = database;
   const faults: string[] = [];
   const compare = (what: string, reported: Sum, right: Sum) => {
     if (reported.jobs !== right.jobs || reported.nano !== right.nano)
@@ -114,10 +114,10 @@ async function compareSums(): Promise<string[]> {
       );
   };
   const all = await sumLedger();
-  const { charges, nanoUsd } = await readChargeTotals(kysely);
+  const { charges, nanoUsd } = await readChargeTotals(db);
   compare("totals", { jobs: charges, nano: BigInt(nanoUsd) }, all);
   for (const by of GROUPINGS) {
-    const usage = await summariseUsage(kysely, { since: EVER, by });
+    const usage = await summariseUsage(db, { since: EVER, by });
     compare(`usage by ${by.join(",")}`, sumUsage(usage), all);
     if (by === USAGE_GROUPS) compare("CSV", sumCsv(usageCsv(usage)), all);
   }
@@ -126,7 +126,7 @@ async function compareSums(): Promise<string[]> {
     const [since = "", until = ""] = ends
       .toSorted((a, b) => a - b)
       .map((ms) => new Date(ms).toISOString());
-    const usage = await summariseUsage(kysely, { since, until, by: [] });
+    const usage = await summariseUsage(db, { since, until, by: [] });
     const right = await sumLedger("created_at >= $1 AND created_at < $2", [since, until]);
     compare(`${since} to ${until}`, sumUsage(usage), right);
   }
@@ -142,8 +142,7 @@ async function compareInvoices(): Promise<{ wrong: string[]; invoices: number; o
   );
   const sentCents = new Map<string, number>();
   for (const month of new Set(rows.map((row) => row.month)))
-    for (const { projectId, amountCents } of (await readInvoices(database.kysely, { month }))
-      .invoices)
+    for (const { projectId, amountCents } of (await readInvoices(database, { month })).invoices)
       sentCents.set(`${month} ${projectId}`, amountCents);
   const wrong = rows.flatMap(({ month, project_id: project, nano }) => {
     const cents = Number((BigInt(nano) + 5_000_000n) / 10_000_000n);
@@ -156,7 +155,7 @@ async function compareInvoices(): Promise<{ wrong: string[]; invoices: number; o
 }
 
 it("T36: sums of random charges reconcile to the nano-dollar, and invoices to the cent", async () => {
-  const { kysely } = database;
+  const db = database;
   const defaults = projectDefaults(loadConfig({ dataDir: folder }, {}));
   const keys = createKeys({ database, defaults, randomBytes });
   for (let index = 0; index < PROJECTS; index += 1) await keys.createProject(`project ${index}`);
@@ -166,17 +165,17 @@ it("T36: sums of random charges reconcile to the nano-dollar, and invoices to th
   // Four replicas sum while charges are made.
   let isOver = false;
   const roller = async () => {
-    while (!isOver) await rollUpUsage(kysely);
+    while (!isOver) await rollUpUsage(db);
   };
   const rollers = [roller(), roller(), roller(), roller()];
   for (let more = 0; more < 20; more += 1) {
     await addCharges(100, 0);
-    await summariseUsage(kysely, { by: ["project"] });
+    await summariseUsage(db, { by: ["project"] });
   }
   for (;;) {
     const { rows } = await sql<{ left: number }>`SELECT count(*)::int AS left FROM charges
       WHERE created_at >= (SELECT rolled_until FROM usage_rollup)
-        AND created_at < now() - interval '90 seconds'`.execute(kysely);
+        AND created_at < now() - interval '90 seconds'`.execute(db);
     if (rows[0]?.left === 0) break;
   }
   isOver = true;
@@ -185,7 +184,7 @@ it("T36: sums of random charges reconcile to the nano-dollar, and invoices to th
   const { wrong, invoices, offCents } = await compareInvoices();
   const since = new Date(Date.now() - 30 * 864e5).toISOString();
   const startedAt = performance.now();
-  await summariseUsage(kysely, { since });
+  await summariseUsage(db, { since });
   const usageMs = performance.now() - startedAt;
   const { jobs, nano } = await sumLedger();
   const holds =

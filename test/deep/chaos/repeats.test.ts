@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
 import type { Lease } from "#framemill/core/job.js";
@@ -132,7 +132,7 @@ describe("reports that arrive again, late and out of order", () => {
         'charges', (SELECT json_agg(to_jsonb(charges) - ${TIMES_AND_NAMES}::text[]) FROM charges
           WHERE job_id = ${id}),
         'attempts', (SELECT json_agg(to_jsonb(attempts) - ${TIMES_AND_NAMES}::text[] ORDER BY token)
-          FROM attempts WHERE job_id = ${id})) AS life`.execute(harness.database.kysely);
+          FROM attempts WHERE job_id = ${id})) AS life`.execute(harness.database);
     return JSON.stringify(rows[0]?.life).replaceAll(id, "job");
   }
 });

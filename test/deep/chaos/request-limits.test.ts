@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Front } from "#framemill/front/front.js";
 import { call, type Harness, startHarness } from "../../support/front-harness.js";
@@ -48,7 +48,7 @@ it(
       served.push(statuses.filter((status) => status === 200).length);
       others += statuses.filter((status) => status !== 200 && status !== 429).length;
       if (window < WAITED) await sleep(MINUTE_MS);
-      else await sql`UPDATE rate_limits SET expire = 0`.execute(harness.database.kysely);
+      else await sql`UPDATE rate_limits SET expire = 0`.execute(harness.database);
     }
     const holds = others === 0 && served.every((count) => count === ALLOWED);
     await noteVerdict({

@@ -49,7 +49,7 @@ it.skipIf(!isThere)(
     const db = openMigrator(databaseUrl);
     await migrate(db, { contract: false, say: () => {}, migrations: upTo("2026-11-21-ledger") });
     await fillOldest(db, JOBS);
-    await db.destroy();
+    await db.close();
     const oldest = await buildCommit(OLDEST, join(folder, "oldest"));
     const before = await buildCommit(BEFORE, join(folder, "before"));
     const env = environmentOf(join(folder, "data"), {

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sql } from "kysely";
+import { type Db, sql } from "#framemill/front/ledger/database/sql.js";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
@@ -54,8 +54,8 @@ describe.each(ENGINES)("the database over %s", (engine) => {
   it("keeps transactions apart, and undoes the failed one only", async () => {
     const before = await countProjects(database);
     const [inside, leave] = [createGate(), createGate()];
-    const failed = database.kysely.transaction().execute(async (trx) => {
-      await insertProject({ ...database, kysely: trx }, "undone");
+    const failed = database.transaction(async (trx) => {
+      await insertProject(trx, "undone");
       inside.open();
       await leave.opened;
       throw new Error("undo");
@@ -76,10 +76,10 @@ describe.each(ENGINES)("the database over %s", (engine) => {
     const payloads: string[] = [];
     const stop = await database.listen("framemill_jobs", (payload) => payloads.push(payload));
     const say = (word: string) =>
-      sql`SELECT pg_notify('framemill_jobs', ${word})`.execute(database.kysely);
+      sql`SELECT pg_notify('framemill_jobs', ${word})`.execute(database);
     const begun = async () => (await say("begun"), payloads.length);
     await expect.poll(begun, SOON).toBeGreaterThan(0);
-    const undone = database.kysely.transaction().execute(async (trx) => {
+    const undone = database.transaction(async (trx) => {
       await sql`SELECT pg_notify('framemill_jobs', 'undone')`.execute(trx);
       throw new Error("undo");
     });
@@ -113,11 +113,11 @@ it("plans a statement once a session, but for one that returns whatever columns 
   const databaseUrl = await createPostgres();
   const database = await openDatabase({ databaseUrl, dataDir: tmpdir(), log });
   await insertProject(database, "a");
-  const planned = await database.kysely.connection().execute(async (session) => {
+  const planned = await database.session(async (session) => {
     // As claims, completions and insertions begin.
     await sql`WITH asked AS (SELECT * FROM unnest(${["a"]}::text[]) AS asked (id))
       SELECT projects.name FROM projects JOIN asked USING (id)`.execute(session);
-    await session.selectFrom("projects").selectAll().where("id", "=", "a").execute();
+    await sql`SELECT * FROM projects WHERE id = ${"a"}`.execute(session);
     const { rows } = await sql<{ statement: string }>`
       SELECT statement FROM pg_prepared_statements WHERE statement ~ ${"projects"}`.execute(
       session,
@@ -125,7 +125,7 @@ it("plans a statement once a session, but for one that returns whatever columns 
     return rows.map(({ statement }) => statement.replaceAll(/\s+/g, " ").slice(0, 24));
   });
   expect(planned).toContain("WITH asked AS (SELECT * ");
-  expect(planned).not.toContain('select * from "projects"');
+  expect(planned).not.toContain("SELECT * FROM projects W");
   await database.close();
   await dropPostgres(databaseUrl);
 });
@@ -137,13 +137,13 @@ it("recovers when connections are reset in the middle of statements and transact
   url.port = String(proxy.port);
   const database = await openDatabase({ databaseUrl: url.href, dataDir: tmpdir(), log });
   const [inside, cut] = [createGate(), createGate()];
-  const between = database.kysely.transaction().execute(async (trx) => {
-    await insertProject({ ...database, kysely: trx }, "undone");
+  const between = database.transaction(async (trx) => {
+    await insertProject(trx, "undone");
     inside.open();
     await cut.opened;
-    await insertProject({ ...database, kysely: trx }, "never");
+    await insertProject(trx, "never");
   });
-  const amid = sql`SELECT pg_sleep(60)`.execute(database.kysely);
+  const amid = sql`SELECT pg_sleep(60)`.execute(database);
   await inside.opened;
   const ends = Promise.allSettled([between, amid]);
   await proxy.cut();
@@ -185,17 +185,14 @@ it("is unavailable to workers during an outage: their reports are taken after it
   await proxy.close();
 });
 
-async function insertProject({ kysely }: Database, id: string): Promise<void> {
-  const limits = { requests_per_minute: 1, tokens_per_minute: 1, monthly_limit_micro_usd: null };
-  await kysely
-    .insertInto("projects")
-    .values({ id, name: id, ...limits })
-    .execute();
+async function insertProject(db: Db, id: string): Promise<void> {
+  await sql`INSERT INTO projects (id, name, requests_per_minute, tokens_per_minute)
+    VALUES (${id}, ${id}, 1, 1)`.execute(db);
 }
 
-async function countProjects({ kysely }: Database): Promise<number> {
+async function countProjects(db: Database): Promise<number> {
   const { rows } = await sql<{
     count: number;
-  }>`SELECT count(*)::int AS count FROM projects`.execute(kysely);
+  }>`SELECT count(*)::int AS count FROM projects`.execute(db);
   return rows[0]?.count ?? -1;
 }

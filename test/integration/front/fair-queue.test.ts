@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Subscription } from "#framemill/queue/broker.js";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import {
   claim,
   completion,
@@ -46,7 +46,7 @@ describe("the fair queue of projects", () => {
   /** A job of another project gives way to a released one for two seconds: here as long as it takes. */
   const keepReleasesYoung = () =>
     sql`UPDATE jobs SET released_at = now() WHERE state = 'queued' AND released_at IS NOT NULL`.execute(
-      harness.database.kysely,
+      harness.database,
     );
 
   it("serves another project's first job next, with a hundred queued before it", async () => {
@@ -68,7 +68,7 @@ describe("the fair queue of projects", () => {
     expect([...new Set(others.map(tenantOf))]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
     expect(tenantOf(urgentId)).not.toBe(tenantOf(others[0] ?? ""));
     await sql`UPDATE jobs SET state = 'failed', ended_at = now() WHERE state = 'queued'`.execute(
-      harness.database.kysely,
+      harness.database,
     );
   });
 
@@ -92,7 +92,7 @@ describe("the fair queue of projects", () => {
     const [lost = ""] = await flood(stuck, 1);
     await flood(next, 20);
     const { rows } = await sql<{ released: number }>`SELECT count(released_at)::int AS released
-      FROM jobs WHERE state = 'queued'`.execute(harness.database.kysely);
+      FROM jobs WHERE state = 'queued'`.execute(harness.database);
     expect(rows[0]?.released).toBe(4);
     // Its message never comes: for two seconds the other project gives way.
     await keepReleasesYoung();
@@ -100,7 +100,7 @@ describe("the fair queue of projects", () => {
       outcome: "already-done",
     });
     await sql`UPDATE jobs SET released_at = now() - interval '2 seconds' WHERE id = ${lost}`.execute(
-      harness.database.kysely,
+      harness.database,
     );
     expect(await harness.front.handlers.claim(second, "w")).toMatchObject({ outcome: "leased" });
     expect(await harness.front.handlers.claim(lost, "w")).toMatchObject({ outcome: "leased" });

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Chunk } from "#framemill/core/events.js";
 import type { Units } from "#framemill/core/usage.js";
@@ -59,13 +59,13 @@ describe("a caller who hangs up", () => {
     const { rows } = await sql<{ units: Units; nano: number; code: string }>`
       SELECT counted_units AS units, charges.amount_nano_usd::int AS nano, failure ->> 'code' AS code
       FROM charges JOIN jobs ON jobs.id = job_id WHERE charges.project_id = ${projectId}`.execute(
-      harness.database.kysely,
+      harness.database,
     );
     return rows;
   };
   const endOf = async (projectId: string) => {
     const { rows } = await sql<{ state: string }>`SELECT state FROM jobs
-      WHERE project_id = ${projectId}`.execute(harness.database.kysely);
+      WHERE project_id = ${projectId}`.execute(harness.database);
     return rows[0]?.state;
   };
 
@@ -117,7 +117,7 @@ describe("a caller who hangs up", () => {
         if (!textIn(wholeEvents(received)).includes("4 ")) return false;
         operator ??= sql`UPDATE jobs SET state = 'failed', ended_at = now(), lease_until = NULL,
             worker_id = NULL, failure = '{"code": "cancelled", "message": "An operator did."}'
-          WHERE project_id = ${project.id}`.execute(harness.database.kysely);
+          WHERE project_id = ${project.id}`.execute(harness.database);
         return received.includes("event: error") || received.includes('"error"');
       },
       how: "reset",

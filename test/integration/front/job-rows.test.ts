@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openMigrator } from "#framemill/front/ledger/database/database.js";
 import { ENGINE, startHarness, type Harness } from "../../support/front-harness.js";
@@ -62,7 +62,7 @@ function legalRows(): Set<string> {
 }
 
 it("takes the rows that the page of the states allows, and refuses all others", async () => {
-  const { kysely } = harness.database;
+  const db = harness.database;
   const { project, keyId } = harness.account;
   const rows = combine(Object.values(COLUMNS)).map((row) => JSON.stringify(row));
   // One function for all: a refused insertion each would be as many round trips.
@@ -77,10 +77,10 @@ it("takes the rows that the page of the states allows, and refuses all others", 
         to_jsonb(row_of->>6), (row_of->>7)::timestamptz, row_of->>8, true);
       DELETE FROM jobs WHERE id = md5(row_of::text);
       RETURN true;
-    EXCEPTION WHEN check_violation THEN RETURN false; END $$`.execute(kysely);
+    EXCEPTION WHEN check_violation THEN RETURN false; END $$`.execute(db);
   const { rows: taken } = await sql<{ row: string }>`
     SELECT row FROM unnest(${rows}::text[]) AS row
-    WHERE takes(row::jsonb, ${project.id}, ${keyId})`.execute(kysely);
+    WHERE takes(row::jsonb, ${project.id}, ${keyId})`.execute(db);
   expect(new Set(taken.map(({ row }) => row))).toEqual(legalRows());
   expect(rows.length).toBeGreaterThan(10 * taken.length);
 });
@@ -110,16 +110,16 @@ function paste(name: string, values: Readonly<Record<string, string>>): string {
 it.runIf(ENGINE === "postgres")(
   "finds the jobs of a claim by their ids, and its neighbours by the indexes made for them",
   async () => {
-    const { kysely } = harness.database;
+    const db = harness.database;
     const migrator = openMigrator(harness.config.databaseUrl ?? "");
     await growLedger(migrator, { jobs: 20_000, days: 10 });
-    await migrator.destroy();
+    await migrator.close();
     await sql`INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, tier, prices,
         quoted_units, work, amount_micro_usd, body_hash, deadline_at, republish_after, released_at)
       SELECT 'video_' || n, 'proj_' || 1 + n % 50, 'key_' || 1 + n % 50, 'video', 'model-' || n % 5, '{}',
         '', '{}', '{}', 4, 4, '', 'infinity', 'infinity', CASE WHEN n % 50 = 0 THEN now() END
-      FROM generate_series(1, 5000) n`.execute(kysely);
-    await sql`ANALYZE jobs`.execute(kysely);
+      FROM generate_series(1, 5000) n`.execute(db);
+    await sql`ANALYZE jobs`.execute(db);
     const claim = paste("claim", {
       job_ids: "'{video_50,video_100}'",
       worker_ids: "'{worker-1,worker-2}'",
@@ -127,7 +127,7 @@ it.runIf(ENGINE === "postgres")(
       most_lapses: "25",
     });
     const { rows } = await sql<{ "QUERY PLAN": readonly { readonly Plan: Plan }[] }>`
-      ${sql.raw(`EXPLAIN (FORMAT JSON) ${claim}`)}`.execute(kysely);
+      ${sql.raw(`EXPLAIN (FORMAT JSON) ${claim}`)}`.execute(db);
     const plans = rows.flatMap((row) => row["QUERY PLAN"]);
     const scans = plans
       .flatMap(({ Plan: plan }) => scansOf(plan))

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { sql, type Kysely } from "kysely";
+import { type Db, sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FailureReport } from "#framemill/core/reports.js";
 import {
@@ -11,7 +11,6 @@ import {
   releaseJob,
   renewLease,
 } from "#framemill/front/ledger/jobs.js";
-import type { Tables } from "#framemill/front/ledger/database/tables.js";
 import { ENGINE, startHarness, type Harness } from "../../support/front-harness.js";
 
 /** Many more where there is time: in the run over what is embedded, though on Postgres too. */
@@ -32,7 +31,7 @@ interface Model {
 }
 
 interface Real {
-  readonly db: Kysely<Tables>;
+  readonly db: Db;
   readonly id: string;
   readonly projectId: string;
 }
@@ -225,7 +224,7 @@ describe("the states of a job", () => {
 
   it("follow the state machine in any order of events", async () => {
     const { database, account } = harness;
-    const db = database.kysely;
+    const db = database;
     const projectId = account.project.id;
     let count = 0;
     const setup = async () => {

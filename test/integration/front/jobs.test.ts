@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Delivery } from "#framemill/queue/broker.js";
 import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
@@ -159,13 +159,13 @@ describe("jobs", () => {
     const { token } = await claim(harness.front, id);
     await ask(`/${id}/cancel`, { method: "POST" });
     const areRemoved = async () =>
-      (await sql`SELECT FROM jobs WHERE id = ${id} AND files_removed`.execute(database.kysely)).rows
+      (await sql`SELECT FROM jobs WHERE id = ${id} AND files_removed`.execute(database)).rows
         .length === 1;
     await expect.poll(areRemoved, SOON).toBe(true);
     const stale = { id: `${id}/${token}/content.mp4`, variant: "content", mediaType: "video/mp4" };
     await store.putBytes(stale, Buffer.from("late"));
     await sql`UPDATE jobs SET ended_at = ended_at - interval '2 minutes' WHERE id = ${id}`.execute(
-      database.kysely,
+      database,
     );
     await expect.poll(async () => await store.list(`${id}/`), SOON).toEqual([]);
   });
@@ -280,9 +280,7 @@ describe("jobs", () => {
 
   it("fails a job past its deadline", async () => {
     const overdue = await create();
-    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${overdue}`.execute(
-      harness.database.kysely,
-    );
+    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${overdue}`.execute(harness.database);
     await janitorRuns(harness);
     expect((await ask(`/${overdue}`)).json.error.code).toBe("deadline_exceeded");
   });
@@ -302,9 +300,7 @@ describe("jobs", () => {
     const lost = await create();
     await expect.poll(() => seen.has(lost), SOON).toBe(true);
     seen.clear();
-    await sql`UPDATE jobs SET republish_after = now() WHERE id = ${lost}`.execute(
-      harness.database.kysely,
-    );
+    await sql`UPDATE jobs SET republish_after = now() WHERE id = ${lost}`.execute(harness.database);
     vi.advanceTimersByTime(15_000);
     await expect.poll(() => seen.has(lost), SOON).toBe(true);
     await subscription.stop();

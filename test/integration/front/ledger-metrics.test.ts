@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Front } from "#framemill/front/front.js";
 import { rollUpTotals } from "#framemill/front/ledger/totals.js";
@@ -26,10 +26,10 @@ async function scrape(use?: (front: Front) => Promise<void>): Promise<string> {
 
 async function age(interval: string): Promise<void> {
   const ago = sql`${interval}::interval`;
-  const { kysely } = harness.database;
-  await sql`UPDATE jobs SET ended_at = ended_at - ${ago}`.execute(kysely);
-  await sql`UPDATE attempts SET ended_at = ended_at - ${ago}`.execute(kysely);
-  await sql`UPDATE totals_rollup SET rolled_until = rolled_until - ${ago}`.execute(kysely);
+  const db = harness.database;
+  await sql`UPDATE jobs SET ended_at = ended_at - ${ago}`.execute(db);
+  await sql`UPDATE attempts SET ended_at = ended_at - ${ago}`.execute(db);
+  await sql`UPDATE totals_rollup SET rolled_until = rolled_until - ${ago}`.execute(db);
 }
 
 it("exports the same totals before a rollup, after it, and when the jobs are gone", async () => {
@@ -56,25 +56,25 @@ it("exports the same totals before a rollup, after it, and when the jobs are gon
   await age("45 minutes");
   const rollUp = async () => {
     // The front's own housekeeping may be at it: then this one does nothing.
-    await rollUpTotals(database.kysely);
+    await rollUpTotals(database);
     const { rows } = await sql<{
       jobs: number;
-    }>`SELECT sum(jobs)::int AS jobs FROM job_totals`.execute(database.kysely);
+    }>`SELECT sum(jobs)::int AS jobs FROM job_totals`.execute(database);
     return rows[0]?.jobs;
   };
   await expect.poll(rollUp, SOON).toBe(3);
-  await rollUpTotals(database.kysely);
+  await rollUpTotals(database);
   expect(totals(await scrape()).toSorted()).toEqual(before.toSorted());
-  await sql`DELETE FROM jobs`.execute(database.kysely);
+  await sql`DELETE FROM jobs`.execute(database);
   expect(totals(await scrape()).toSorted()).toEqual(before.toSorted());
 });
 
 it("exports open jobs and the database's health while totals cannot be read", async () => {
   const { database, front, account } = harness;
   await createJob(front, account.key);
-  await sql`ALTER TABLE job_totals RENAME TO away`.execute(database.kysely);
+  await sql`ALTER TABLE job_totals RENAME TO away`.execute(database);
   const text = await scrape();
-  await sql`ALTER TABLE away RENAME TO job_totals`.execute(database.kysely);
+  await sql`ALTER TABLE away RENAME TO job_totals`.execute(database);
   expect(text).toContain("framemill_ledger_up 1");
   expect(text).toContain("framemill_ledger_history_up 0");
   expect(text).toMatch(/framemill_jobs\{.*state="queued"\} 1/);

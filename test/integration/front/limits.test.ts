@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import type { Broker } from "#framemill/queue/broker.js";
@@ -103,9 +103,9 @@ describe("limits", () => {
     });
     // Earlier jobs fill the queue: this one would wait in the ledger.
     await sql`UPDATE jobs SET state = 'failed', ended_at = now() WHERE state = 'queued'`.execute(
-      harness.database.kysely,
+      harness.database,
     );
-    const { rows: before } = await sql`SELECT id FROM jobs`.execute(harness.database.kysely);
+    const { rows: before } = await sql`SELECT id FROM jobs`.execute(harness.database);
     const states: unknown[] = [];
     for (const connected of [false, true]) {
       const front = await harness.startReplica({ broker: outage(connected) });
@@ -121,7 +121,7 @@ describe("limits", () => {
       [200, "not connected"],
       [200, "ok"],
     ]);
-    const { rows: after } = await sql`SELECT id FROM jobs`.execute(harness.database.kysely);
+    const { rows: after } = await sql`SELECT id FROM jobs`.execute(harness.database);
     expect(after).toHaveLength(before.length);
   });
 });

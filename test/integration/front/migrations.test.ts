@@ -1,11 +1,14 @@
 import { tmpdir } from "node:os";
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openDatabase, openMigrator } from "#framemill/front/ledger/database/database.js";
+import {
+  type Migrator,
+  openDatabase,
+  openMigrator,
+} from "#framemill/front/ledger/database/database.js";
 import { migrate } from "#framemill/front/ledger/database/schema.js";
 import { MIGRATIONS } from "#framemill/front/ledger/database/migrations/migrations.js";
-import type { LedgerMigration } from "#framemill/front/ledger/database/migrations/migration.js";
 import {
   createJob,
   createPostgres,
@@ -15,22 +18,17 @@ import {
 } from "../../support/front-harness.js";
 import { fillOldest, insertAsOldest, readShape, upTo } from "../../support/older-ledgers.js";
 
-const execute = (statement: RawBuilder<unknown>): LedgerMigration => ({
-  async up(trx) {
-    await statement.execute(trx);
-  },
-});
 const log = pino({ level: "silent" });
 const say = (): void => {};
 
 let databaseUrl: string;
-let db: Kysely<unknown>;
+let db: Migrator;
 beforeEach(async () => {
   databaseUrl = await createPostgres();
   db = openMigrator(databaseUrl);
 });
 afterEach(async () => {
-  await db.destroy();
+  await db.close();
   await dropPostgres(databaseUrl);
 });
 
@@ -57,26 +55,27 @@ it("brings a grown ledger of the oldest schema to what a new one has, while its 
   const freshDb = openMigrator(fresh);
   await migrate(freshDb, { contract: false, say });
   expect(await readShape(db)).toEqual(await readShape(freshDb));
-  await freshDb.destroy();
+  await freshDb.close();
   await dropPostgres(fresh);
 });
 
 it("serves on a schema of a later release, and not on one whose major it does not know", async () => {
   const harness = await startHarness("postgres");
-  const { kysely } = harness.database;
-  const later: LedgerMigration = execute(sql`ALTER TABLE jobs ADD COLUMN later text`);
+  const later = [sql`ALTER TABLE jobs ADD COLUMN later text`];
   const own = openMigrator(harness.config.databaseUrl ?? "");
   await migrate(own, { contract: false, say, migrations: { ...MIGRATIONS, "9999-later": later } });
   const front = await harness.startReplica();
   await createJob(front, harness.account.key);
-  await sql`UPDATE schema_migrations SET major = 2 WHERE name = '9999-later'`.execute(kysely);
+  await sql`UPDATE schema_migrations SET major = 2 WHERE name = '9999-later'`.execute(
+    harness.database,
+  );
   await expect(harness.startReplica()).rejects.toThrow("schema is of major 2 (9999-later)");
-  await own.destroy();
+  await own.close();
   await harness.close();
 });
 
 it("names the migration that failed and why, and resumes there the next time", async () => {
-  const wrong: LedgerMigration = execute(sql`ALTER TABLE nowhere ADD COLUMN a int`);
+  const wrong = [sql`ALTER TABLE nowhere ADD COLUMN a int`];
   const migrations = { ...MIGRATIONS, "9999-wrong": wrong };
   await expect(migrate(db, { contract: false, say, migrations })).rejects.toThrow(
     'migration 9999-wrong failed: relation "nowhere" does not exist',
@@ -90,18 +89,18 @@ it("names the migration that failed and why, and resumes there the next time", a
 it("lets writers pass while it waits for a transaction that holds the table", async () => {
   await migrate(db, { contract: false, say });
   const harness = await open();
-  await harness.kysely.connection().execute(async (holder) => {
+  await harness.session(async (holder) => {
     await sql`BEGIN`.execute(holder);
     await sql`SELECT FROM jobs LIMIT 1`.execute(holder);
-    const change: LedgerMigration = execute(sql`ALTER TABLE jobs ADD COLUMN later text`);
+    const change = [sql`ALTER TABLE jobs ADD COLUMN later text`];
     const migrations = { ...MIGRATIONS, "9999-change": change };
     const migrating = migrate(db, { contract: false, say, migrations });
     const waits = async () =>
-      (await sql`SELECT FROM pg_locks WHERE NOT granted`.execute(harness.kysely)).rows.length;
+      (await sql`SELECT FROM pg_locks WHERE NOT granted`.execute(harness)).rows.length;
     await expect.poll(waits, SOON).toBeGreaterThan(0);
     // Behind an ALTER that waited on, this would wait for as long.
     for (let round = 0; round < 5; round += 1)
-      await sql`UPDATE jobs SET progress = 1 WHERE id = 'none'`.execute(harness.kysely);
+      await sql`UPDATE jobs SET progress = 1 WHERE id = 'none'`.execute(harness);
     await sql`COMMIT`.execute(holder);
     await migrating;
   });

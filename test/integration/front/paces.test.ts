@@ -13,17 +13,17 @@ const vectors = { modality: "embeddings", model: "vectors", tier: "" };
 
 /** Notes of a replica, written down. */
 async function writeRuns(runs: readonly (typeof clip & { readonly gpuMs: number })[]) {
-  const { kysely } = harness.database;
+  const db = harness.database;
   const log = pino({ level: "silent" });
   const concurrencyOf = (model: string) => (model === vectors.model ? 10 : 1);
-  const notes = createPaceNotes({ kysely, concurrencyOf, log });
+  const notes = createPaceNotes({ db, concurrencyOf, log });
   for (const { gpuMs, ...kind } of runs)
     notes.note({ ...kind, work: 2, gpu_ms: gpuMs, lasted_seconds: (2 * gpuMs) / 1_000 });
   await notes.close();
 }
 
 const paceOf = async (kind: typeof clip) => {
-  const paces = await readPaces(harness.database.kysely);
+  const paces = await readPaces(harness.database);
   const pace = paces.find(({ model }) => model === kind.model);
   return { worker: pace?.seconds_per_unit, lasted: pace?.lasted_per_unit };
 };

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import type { Front } from "#framemill/front/front.js";
@@ -233,9 +233,7 @@ describe("replied jobs", () => {
   it("does not run a job that no worker claimed in time", async () => {
     const answer = askUnattended();
     const id = await openJob(harness);
-    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${id}`.execute(
-      harness.database.kysely,
-    );
+    await sql`UPDATE jobs SET deadline_at = now() WHERE id = ${id}`.execute(harness.database);
     expect((await handlers().claim(id, "late")).outcome).toBe("already-done");
     await janitorRuns(harness);
     const { status, json } = await answer;

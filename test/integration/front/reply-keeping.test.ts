@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import { createFileLinks } from "#framemill/front/http/file-links.js";
@@ -183,7 +183,7 @@ describe("what is kept of replied jobs", () => {
     expect((await ask(`/responses/${stored}`)).status).toBe(200);
     const { rows } = await sql<{ open: number }>`SELECT count(*)::int AS open FROM jobs
       WHERE state = 'failed' AND request::text LIKE '%"fail"%' AND NOT kept
-        AND NOT files_removed`.execute(harness.database.kysely);
+        AND NOT files_removed`.execute(harness.database);
     expect(rows[0]?.open).toBe(0);
   });
 
@@ -222,21 +222,16 @@ describe("what is kept of replied jobs", () => {
 
   /** Moves the end of jobs into the past, and what follows from it. */
   async function age(ids: readonly string[], interval: string) {
-    await harness.database.kysely
-      .updateTable("jobs")
-      .set({
-        ended_at: sql<never>`now() - ${interval}::interval`,
-        expires_at: sql<never>`now() - ${interval}::interval +
-          (CASE WHEN kept THEN interval '24 hours' ELSE interval '1 hour' END)`,
-      })
-      .where("id", "in", ids)
-      .execute();
+    await sql`UPDATE jobs SET ended_at = now() - ${interval}::interval,
+        expires_at = now() - ${interval}::interval
+          + (CASE WHEN kept THEN interval '24 hours' ELSE interval '1 hour' END)
+      WHERE id = ANY(${ids}::text[])`.execute(harness.database);
   }
 
   async function countMoney(ids: readonly string[]) {
     const count = async (table: "charges" | "attempts") => {
-      const rows = harness.database.kysely.selectFrom(table).select("job_id");
-      return (await rows.where("job_id", "in", ids).execute()).length;
+      const rows = sql`SELECT FROM ${sql.ref(table)} WHERE job_id = ANY(${ids}::text[])`;
+      return (await rows.execute(harness.database)).rows.length;
     };
     return { charges: await count("charges"), attempts: await count("attempts") };
   }

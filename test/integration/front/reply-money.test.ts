@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { chat as chatModality } from "#framemill/modalities/chat/index.js";
 import type { Front } from "#framemill/front/front.js";
@@ -73,7 +73,7 @@ describe("the money of replied jobs", () => {
     worker = await startScriptedWorker(harness, script);
     beforeMalformed = async (id) => {
       // Two attempts have failed already: the next one is the last.
-      await sql`UPDATE jobs SET crashes = 2 WHERE id = ${id}`.execute(harness.database.kysely);
+      await sql`UPDATE jobs SET crashes = 2 WHERE id = ${id}`.execute(harness.database);
     };
   });
   afterEach(() => void vi.useRealTimers());
@@ -224,7 +224,7 @@ describe("the money of replied jobs", () => {
     const { rows } = await sql<{
       sum: number;
     }>`SELECT coalesce(sum(amount_micro_usd), 0)::int AS sum
-      FROM charges WHERE project_id = ${project.id}`.execute(harness.database.kysely);
+      FROM charges WHERE project_id = ${project.id}`.execute(harness.database);
     return rows[0]?.sum;
   }
 });

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { abandonGone, listFronts } from "#framemill/front/ledger/fronts.js";
 import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
@@ -48,7 +48,7 @@ describe("replied jobs across replicas", () => {
     await expect
       .poll(async () => {
         await sql`INSERT INTO outbox (job_id) VALUES (${id})
-            ON CONFLICT (job_id) DO NOTHING`.execute(harness.database.kysely);
+            ON CONFLICT (job_id) DO NOTHING`.execute(harness.database);
         return seen.get(id);
       }, SOON)
       .toBe(`127.0.0.1:${harness.front.grpcPort}`);
@@ -86,9 +86,7 @@ describe("replied jobs across replicas", () => {
     const readLease = async () => {
       const { rows } = await sql<{ state: string; lease: string | null }>`
         SELECT state, lease_until::text AS lease FROM jobs
-        WHERE model = ${REPLY_MODELS.chat} ORDER BY seq DESC LIMIT 1`.execute(
-        harness.database.kysely,
-      );
+        WHERE model = ${REPLY_MODELS.chat} ORDER BY seq DESC LIMIT 1`.execute(harness.database);
       return rows[0];
     };
     const before = (await readLease())?.lease;
@@ -124,18 +122,18 @@ describe("replied jobs across replicas", () => {
   });
 
   it("ends jobs whose replica was killed, and no others", async () => {
-    const { kysely } = harness.database;
+    const db = harness.database;
     const config = { ...harness.config, grpcAdvertise: "127.0.0.1:10" };
     const killed = await harness.startReplica({ config });
     const orphaned = ask(killed.baseUrl);
     const orphan = await openJob(harness);
-    expect(await abandonGone(kysely)).toEqual({ addresses: [], jobs: 0 });
+    expect(await abandonGone(db)).toEqual({ addresses: [], jobs: 0 });
     // It announces itself again within 5 s, as a dead one does not.
     await expect
       .poll(async () => {
         await sql`UPDATE fronts SET seen_at = now() - interval '31 seconds'
-          WHERE grpc_address = '127.0.0.1:10'`.execute(kysely);
-        return await abandonGone(kysely);
+          WHERE grpc_address = '127.0.0.1:10'`.execute(db);
+        return await abandonGone(db);
       }, SOON)
       .toEqual({ addresses: ["127.0.0.1:10"], jobs: 1 });
     expect(await readJob(harness, orphan)).toMatchObject({ state: "failed", code: "cancelled" });
@@ -144,15 +142,15 @@ describe("replied jobs across replicas", () => {
   });
 
   it("ends the remaining jobs of a replica that leaves, and removes it from the list", async () => {
-    const { kysely } = harness.database;
+    const db = harness.database;
     const grpcAddress = "127.0.0.1:11";
     const find = async () =>
-      (await listFronts(kysely)).find((front) => front.grpcAddress === grpcAddress);
+      (await listFronts(db)).find((front) => front.grpcAddress === grpcAddress);
     const config = { ...harness.config, grpcAdvertise: grpcAddress };
     const leaving = await harness.startReplica({ config });
     const answer = ask(harness.front.baseUrl);
     const id = await openJob(harness);
-    await sql`UPDATE jobs SET report_to = ${grpcAddress} WHERE id = ${id}`.execute(kysely);
+    await sql`UPDATE jobs SET report_to = ${grpcAddress} WHERE id = ${id}`.execute(db);
     expect(await find()).toMatchObject({ state: "ready", waiting: 1 });
     await leaving.close();
     expect(await find()).toBeUndefined();

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import sharp from "sharp";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   BODY,
@@ -282,7 +282,7 @@ describe("requests", () => {
 });
 
 async function countFiles({ store, database }: Harness): Promise<number> {
-  const { rows } = await sql<{ id: string }>`SELECT id FROM jobs`.execute(database.kysely);
+  const { rows } = await sql<{ id: string }>`SELECT id FROM jobs`.execute(database);
   const files = await Promise.all(rows.map(({ id }) => store.list(`${id}/`)));
   return files.flat().length;
 }

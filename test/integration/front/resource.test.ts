@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { until } from "../../support/queue-harness.js";
 import type { Lease } from "#framemill/core/job.js";
@@ -109,7 +109,7 @@ describe("the video resource", () => {
   it("answers 410 after 24 hours and removes the files", async () => {
     const id = await makeClip(harness, harness.account.key);
     await sql`UPDATE jobs SET expires_at = now() - interval '1 second' WHERE id = ${id}`.execute(
-      harness.database.kysely,
+      harness.database,
     );
     const answer = await ask(`/${id}/content`);
     expect([answer.status, answer.json.error.code]).toEqual([410, "video_expired"]);
@@ -163,12 +163,13 @@ describe("the video resource", () => {
     const id = await create();
     const [lease] = [await claim(harness.front, id)];
     await sql`UPDATE attempts SET started_at = now() - interval '1 hour' WHERE outcome = 'completed'
-      OR outcome IS NULL`.execute(harness.database.kysely);
+      OR outcome IS NULL`.execute(harness.database);
     await complete(lease);
-    const { kysely } = harness.database;
+    const db = harness.database;
     // The hour is noted, among the moments that other jobs took: then it counts alone.
-    const hours = sql`UPDATE paces SET lasted_seconds = ARRAY[900] WHERE 800 < ANY(lasted_seconds)`;
-    await until(async () => (await hours.execute(kysely)).numAffectedRows === 1n);
+    const hours = sql`UPDATE paces SET lasted_seconds = ARRAY[900] WHERE 800 < ANY(lasted_seconds)
+      RETURNING model`;
+    await until(async () => (await hours.execute(db)).rows.length === 1);
     const next = await create();
     const high = await createJob(harness.front, harness.account.key, { ...BODY, quality: "high" });
     await claim(harness.front, next);

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addAdminRoutes } from "#framemill/front/operations/admin.js";
 import type { Erasure } from "#framemill/front/ledger/erasure.js";
@@ -36,7 +36,7 @@ describe("tenants and their operators", () => {
     call(`${front.origin}/admin${path}`, { key, method, ...(body !== undefined && { body }) });
   const rowsOf = async (table: string, projectId: string) => {
     const { rows } = await sql<{ count: number }>`SELECT count(*)::int AS count
-      FROM ${sql.table(table)} WHERE project_id = ${projectId}`.execute(harness.database.kysely);
+      FROM ${sql.ref(table)} WHERE project_id = ${projectId}`.execute(harness.database);
     return rows[0]?.count;
   };
 
@@ -65,7 +65,7 @@ describe("tenants and their operators", () => {
   });
 
   it("erases a project when its id is typed, through stops, and keeps its charges", async () => {
-    const { kysely } = harness.database;
+    const db = harness.database;
     const { project, key } = await harness.createAccount();
     const neighbour = await makeClip(harness, harness.account.key);
     const clips = [await makeClip(harness, key), await makeClip(harness, key)];
@@ -83,7 +83,7 @@ describe("tenants and their operators", () => {
     expect(await rowsOf("jobs", project.id)).toBe(3);
     const long = async (ids: readonly string[]) =>
       await sql`UPDATE jobs SET ended_at = now() - interval '2 minutes'
-        WHERE id = ANY(${ids}::text[])`.execute(kysely);
+        WHERE id = ANY(${ids}::text[])`.execute(db);
     await long(clips);
     await janitorRuns(harness);
     expect(await rowsOf("jobs", project.id)).toBe(1);
@@ -99,7 +99,7 @@ describe("tenants and their operators", () => {
       text: string;
     }>`SELECT (SELECT coalesce(json_agg(to_jsonb(jobs)), '[]')
       FROM jobs WHERE project_id = ${project.id})::text || (SELECT json_agg(to_jsonb(charges))
-      FROM charges WHERE project_id = ${project.id})::text AS text`.execute(kysely);
+      FROM charges WHERE project_id = ${project.id})::text AS text`.execute(db);
     expect(rows[0]?.text).toContain("video_");
     expect(rows[0]?.text).not.toContain("fox");
     const { json } = await admin(BOB, "/audit?limit=2");
@@ -113,9 +113,9 @@ describe("tenants and their operators", () => {
     const { project, key } = await harness.createAccount();
     const [old, recent] = [await makeClip(harness, key), await makeClip(harness, key)];
     await sql`UPDATE jobs SET files_removed = true, ended_at = now() - interval '31 days'
-      WHERE id = ${old}`.execute(harness.database.kysely);
+      WHERE id = ${old}`.execute(harness.database);
     await sql`UPDATE jobs SET files_removed = true, ended_at = now() - interval '29 days'
-      WHERE id = ${recent}`.execute(harness.database.kysely);
+      WHERE id = ${recent}`.execute(harness.database);
     await janitorRuns(harness);
     expect((await call(`${front.baseUrl}/videos/${old}`, { key })).status).toBe(404);
     expect((await call(`${front.baseUrl}/videos/${recent}`, { key })).status).toBe(200);

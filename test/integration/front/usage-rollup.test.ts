@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "#framemill/config.js";
@@ -35,9 +35,9 @@ describe("the sums of charges", () => {
     };
   });
   beforeEach(async () => {
-    await sql`TRUNCATE charges, usage_hours, usage_days`.execute(database.kysely);
+    await sql`TRUNCATE charges, usage_hours, usage_days`.execute(database);
     await sql`UPDATE usage_rollup SET rolled_until = 'epoch', charges = 0, amount_nano_usd = 0`.execute(
-      database.kysely,
+      database,
     );
   });
   afterAll(async () => await close?.());
@@ -61,17 +61,17 @@ describe("the sums of charges", () => {
         'vectors', ${before ? null : tier}::text, ${JSON.stringify(embeddings.prices)}::jsonb,
         '{"inputTokens": 3}', ${before ? null : 60}::bigint, ${before ? 7 : 0}::bigint, 5,
         now() - age * interval '1 millisecond'
-      FROM unnest(${agesMs}::float8[]) AS age`.execute(database.kysely);
+      FROM unnest(${agesMs}::float8[]) AS age`.execute(database);
   };
   const usageOf = async ({ project }: Account, query: UsageQuery = {}) =>
-    await summariseUsage(database.kysely, {
+    await summariseUsage(database, {
       project: project.id,
       since: new Date(Date.now() - 40 * HOUR_MS).toISOString(),
       ...query,
     });
 
   it("count every charge once, before and after they are made and across their edge", async () => {
-    const { kysely } = database;
+    const db = database;
     const account = await createAccount();
     await addCharges(account, [30.5 * HOUR_MS, 30 * HOUR_MS, 2 * HOUR_MS, 90_000, 1_000]);
     const usage = await usageOf(account);
@@ -80,17 +80,17 @@ describe("the sums of charges", () => {
     ]);
     // 15 tokens at 0.02 micro-dollars each: nothing of it is rounded away.
     expect(usage[0]).toMatchObject({ chargedNanoUsd: 300, chargedMicroUsd: 0.3 });
-    await Promise.all([rollUpUsage(kysely), rollUpUsage(kysely), rollUpUsage(kysely)]);
-    await rollUpUsage(kysely);
+    await Promise.all([rollUpUsage(db), rollUpUsage(db), rollUpUsage(db)]);
+    await rollUpUsage(db);
     const { rows } = await sql<{ jobs: number; nano: number }>`SELECT sum(jobs)::int AS jobs,
       sum(amount_nano_usd)::int AS nano FROM usage_hours
-      WHERE project_id = ${account.project.id}`.execute(kysely);
+      WHERE project_id = ${account.project.id}`.execute(db);
     // The last second's may still be joined by others: it waits.
     expect(rows).toEqual([{ jobs: 4, nano: 240 }]);
     expect(await usageOf(account)).toEqual(usage);
     await addCharges(account, [500]);
     expect(await usageOf(account)).toMatchObject([{ jobs: 6, chargedNanoUsd: 360 }]);
-    expect(await readChargeTotals(kysely)).toEqual({ charges: 6, nanoUsd: 360 });
+    expect(await readChargeTotals(db)).toEqual({ charges: 6, nanoUsd: 360 });
   });
 
   it("begin and end at a second, not at an hour", async () => {
@@ -111,12 +111,12 @@ describe("the sums of charges", () => {
       expect(await count(at(59.5), at(600))).toBe(4);
     };
     await expectCuts();
-    await rollUpUsage(database.kysely);
+    await rollUpUsage(database);
     await expectCuts();
   });
 
   it("group by day, key and tier, and read what the previous release wrote", async () => {
-    const { kysely } = database;
+    const db = database;
     const account = await createAccount();
     const other = await keys.createKey(account.project.id, "night shift");
     await addCharges(account, [26 * HOUR_MS, HOUR_MS], { tier: "fast" });
@@ -130,7 +130,7 @@ describe("the sums of charges", () => {
       { keyId: other.id, key: "night shift", tier: "high", jobs: 1, chargedNanoUsd: 60 },
     ];
     expect(byKey).toMatchObject(expected);
-    await rollUpUsage(kysely);
+    await rollUpUsage(db);
     expect(await usageOf(account, { by: ["key", "tier"] })).toEqual(byKey);
     const days = await usageOf(account, { by: ["day"] });
     expect(days.length).toBeGreaterThanOrEqual(2);
@@ -139,13 +139,13 @@ describe("the sums of charges", () => {
   });
 
   it("hold a project to its monthly limit, to the nano-dollar", async () => {
-    const { kysely } = database;
+    const db = database;
     const account = await createAccount();
     const { project } = account;
     await addCharges(account, [90_000, 800, 600]);
-    await rollUpUsage(kysely);
+    await rollUpUsage(db);
     const reserve = async (limitMicroUsd: number, nanoUsd: number) =>
-      await kysely.transaction().execute(async (trx) => {
+      await db.transaction(async (trx) => {
         await reserveSpending(trx, { ...project, monthlyLimitMicroUsd: limitMicroUsd }, nanoUsd);
       });
     // 180 of 1000 nano-dollars are spent.

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   BODY,
@@ -107,13 +107,13 @@ describe("webhooks", () => {
 
   /** Ends the pause before the next call, where none is under way: that one has two minutes. */
   async function isDueAfterHurry(id: string): Promise<boolean | undefined> {
-    const { kysely } = harness.database;
+    const db = harness.database;
     await sql`UPDATE jobs SET webhook_at = now() WHERE id = ${id}
       AND webhook_at - now() NOT BETWEEN interval '100 seconds' AND interval '120 seconds'`.execute(
-      kysely,
+      db,
     );
     const { rows } = await sql<{ due: boolean }>`SELECT webhook_at IS NOT NULL AS due FROM jobs
-      WHERE id = ${id}`.execute(kysely);
+      WHERE id = ${id}`.execute(db);
     return rows[0]?.due;
   }
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import OpenAI from "openai";
-import { sql } from "kysely";
+import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { createOperations, type Operations } from "#framemill/front/operations/operations.js";
 import { delta, say, startScriptedWorker, words } from "../../support/front-workers.js";
@@ -36,7 +36,7 @@ describe.concurrent("workers that announce themselves", () => {
     (await operations.listWorkers()).find(({ workerId }) => workerId === name);
   const countQueued = async (model: string): Promise<number | undefined> => {
     const { rows } = await sql<{ count: number }>`SELECT count(*)::int AS count FROM jobs
-      WHERE model = ${model} AND state = 'queued'`.execute(harness.database.kysely);
+      WHERE model = ${model} AND state = 'queued'`.execute(harness.database);
     return rows[0]?.count;
   };
 

@@ -1,15 +1,13 @@
-import type { Kysely } from "kysely";
 import type { Logger } from "pino";
+import type { Db } from "./sql.js";
 import { openPGlite } from "./pglite.js";
 import { openMigrator, openPostgres } from "./postgres.js";
 import { faultOf, isSmall, migrate, readSchema } from "./schema.js";
-import type { Tables } from "./tables.js";
 
-export { openMigrator } from "./postgres.js";
+export { type Migrator, openMigrator } from "./postgres.js";
 
 /** One ledger: Postgres shared by replicas, or PGlite inside this process. */
-export interface Database {
-  readonly kysely: Kysely<Tables>;
+export interface Database extends Db {
   readonly engine: "postgres" | "pglite";
   /** Calls back with the payload of every `NOTIFY`, those of other replicas included, until it is told to stop. */
   readonly listen: (
@@ -40,7 +38,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       ? await openPGlite(options.dataDir)
       : openPostgres({ ...options, databaseUrl });
   try {
-    if (databaseUrl === undefined) await migrateHere(database.kysely, options.log);
+    if (databaseUrl === undefined) await migrateHere(database, options.log);
   } catch (error) {
     await database.close();
     throw error;
@@ -58,7 +56,7 @@ async function prepareSchema(databaseUrl: string, log: Logger): Promise<void> {
     const fault = faultOf(await readSchema(db));
     if (fault !== undefined) throw new Error(fault);
   } finally {
-    await db.destroy();
+    await db.close();
   }
 }
 
@@ -68,9 +66,6 @@ function reasonOf(error: unknown): string {
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-async function migrateHere(kysely: Kysely<Tables> | Kysely<unknown>, log: Logger): Promise<void> {
-  const say = (sentence: string): void => log.debug({}, sentence);
-  // Migrations know the tables as they were: by name, in SQL.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  await migrate(kysely as Kysely<unknown>, { contract: false, say });
+async function migrateHere(db: Db, log: Logger): Promise<void> {
+  await migrate(db, { contract: false, say: (sentence) => log.debug({}, sentence) });
 }

@@ -2,10 +2,10 @@ import { rmSync } from "node:fs";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, types } from "@electric-sql/pglite";
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
+import { createMutex } from "../../../core/async/mutex.js";
 import { isProcessAlive } from "../../../core/processes.js";
 import { makePrivateFolder, makePrivateInside } from "../../../storage/index.js";
-import type { Tables } from "./tables.js";
+import { createDb } from "./sql.js";
 
 /** A ledger inside this process, in a folder that no other process may have. */
 export async function openPGlite(dataDir: string) {
@@ -16,65 +16,22 @@ export async function openPGlite(dataDir: string) {
   // It makes its first files for everybody to read and write, whatever the umask says.
   const { mode } = await stat(join(folder, "PG_VERSION"));
   if ((mode & 0o077) !== 0) await makePrivateInside(folder);
-  const kysely = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: createPGlitePool(pglite) }),
+  // One session: a statement of another caller would land inside an open transaction.
+  const mutex = createMutex();
+  const db = createDb(async () => {
+    const release = await mutex.enter();
+    return { query: async (text, values) => await pglite.query(text, [...values]), release };
   });
   return {
-    kysely,
+    ...db,
     engine: "pglite" as const,
     listen: async (channel: string, onPayload: (payload: string) => void) => {
       const unlisten = await pglite.listen(channel, onPayload);
       return async (): Promise<void> => await unlisten();
     },
     async close(): Promise<void> {
-      await kysely.destroy();
+      await pglite.close();
       await unlock();
-    },
-  };
-}
-
-/**
- * Lets Kysely's Postgres dialect run on PGlite. PGlite is one session, so its users take turns:
- * a statement of another caller would land inside an open transaction.
- */
-function createPGlitePool(pglite: PGlite): PostgresPool {
-  const turns = createTurns();
-  const client = {
-    async query(text: string, parameters: readonly unknown[]) {
-      const { rows, affectedRows } = await pglite.query(text, [...parameters]);
-      return { command: "UPDATE", rowCount: affectedRows ?? 0, rows };
-    },
-    release: turns.give,
-  };
-  return {
-    async connect() {
-      await turns.take();
-      // The dialect calls `query` with text and parameters only; cursors are off.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return client as unknown as PostgresPoolClient;
-    },
-    end: async () => await pglite.close(),
-  };
-}
-
-interface Turns {
-  readonly take: () => Promise<void>;
-  readonly give: () => void;
-}
-
-/** First come, first served. */
-function createTurns(): Turns {
-  const waiting: (() => void)[] = [];
-  let taken = false;
-  return {
-    async take() {
-      if (taken) await new Promise<void>((resolve) => waiting.push(resolve));
-      taken = true;
-    },
-    give() {
-      const next = waiting.shift();
-      if (next === undefined) taken = false;
-      else next();
     },
   };
 }

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
-import { Client, Pool, type PoolClient, types } from "pg";
+import { Client, Pool, types } from "pg";
 import type { Logger } from "pino";
-import type { Tables } from "./tables.js";
+import { createDb, type Db } from "./sql.js";
 
 export interface PostgresOptions {
   readonly databaseUrl: string;
@@ -41,18 +40,22 @@ export function openPostgres({
   });
   pool.on("error", ({ message }) => log.warn({ message }, "idle database connection lost"));
   outliveResets(pool);
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
   return {
-    kysely,
+    ...overPool(pool, createNames()),
     engine: "postgres" as const,
     listen: (channel: string, onPayload: (payload: string) => void) =>
       Promise.resolve(listenOnPostgres({ connectionString, channel, onPayload, log })),
-    close: async (): Promise<void> => await kysely.destroy(),
+    close: async (): Promise<void> => await pool.end(),
   };
 }
 
+/** A database of which nobody may be the owner for long. */
+export interface Migrator extends Db {
+  readonly close: () => Promise<void>;
+}
+
 /** A session for a migrator: no statement of it is too long. */
-export function openMigrator(databaseUrl: string): Kysely<unknown> {
+export function openMigrator(databaseUrl: string): Migrator {
   const pool = new Pool({
     connectionString: databaseUrl,
     max: 1,
@@ -62,7 +65,7 @@ export function openMigrator(databaseUrl: string): Kysely<unknown> {
   });
   pool.on("error", () => {});
   outliveResets(pool);
-  return new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  return { ...overPool(pool), close: async () => await pool.end() };
 }
 
 /**
@@ -83,41 +86,33 @@ const MOST_NAMED = 300;
 /** A longer list of values is one of many lengths. */
 const MOST_VALUES = 60;
 /** What it returns, not what it reads within, changes with the table: no prepared statement survives that. */
-const RETURNS_WHATEVER_COLUMNS = /^\s*select \*|"\.\*|returning \*/i;
+const RETURNS_WHATEVER_COLUMNS = /^\s*select \*|returning \*$/i;
+
+type NameOf = (text: string, values: readonly unknown[]) => string | undefined;
 
 /**
- * A pool whose statements have names, so that the server parses and plans each once a session: the
- * claim's takes longer to plan than to run.
+ * Names of statements, by which the server parses and plans each once a session: the claim's takes longer
+ * to plan than to run.
  */
-function preparing(pool: Pool): PostgresPool {
+function createNames(): NameOf {
   const names = new Map<string, string | undefined>();
-  const nameOf = (text: string, valueCount: number): string | undefined => {
-    if (!names.has(text) && names.size < MOST_NAMED && valueCount <= MOST_VALUES)
+  return (text, { length }) => {
+    if (length === 0) return undefined;
+    if (!names.has(text) && names.size < MOST_NAMED && length <= MOST_VALUES)
       names.set(text, RETURNS_WHATEVER_COLUMNS.test(text) ? undefined : hashOf(text));
     return names.get(text);
   };
-  const facades = new WeakMap<PoolClient, PostgresPoolClient>();
-  const facadeOf = (client: PoolClient): PostgresPoolClient => {
-    const facade = {
-      async query(text: string, values: unknown[]) {
-        const name = values.length === 0 ? undefined : nameOf(text, values.length);
-        return await client.query(name === undefined ? { text, values } : { name, text, values });
-      },
-      release: () => client.release(),
+}
+
+function overPool(pool: Pool, nameOf: NameOf = () => undefined): Db {
+  return createDb(async () => {
+    const client = await pool.connect();
+    return {
+      query: async (text, values) =>
+        await client.query({ name: nameOf(text, values), text, values: [...values] }),
+      release: (broken) => client.release(broken),
     };
-    // The dialect calls `query` with text and parameters only; cursors are off.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return facade as unknown as PostgresPoolClient;
-  };
-  return {
-    async connect() {
-      const client = await pool.connect();
-      const facade = facades.get(client) ?? facadeOf(client);
-      facades.set(client, facade);
-      return facade;
-    },
-    end: async () => await pool.end(),
-  };
+  });
 }
 
 /** Within the 63 bytes that Postgres keeps of a name. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Kysely, sql } from "kysely";
+import { type Db, sql } from "./sql.js";
 import type { LedgerMigration } from "./migrations/migration.js";
 import { MIGRATIONS } from "./migrations/migrations.js";
 import { createOnlineLedger, inShortTransaction } from "./migrations/online.js";
@@ -38,7 +38,7 @@ const POLL_MS = 500;
 const SMALL = 10_000;
 
 export async function readSchema(
-  db: Kysely<unknown>,
+  db: Db,
   migrations: Migrations = MIGRATIONS,
 ): Promise<SchemaState> {
   const done = await readExecuted(db);
@@ -68,14 +68,15 @@ export function faultOf({ missing, unknown, major }: SchemaState): string | unde
 }
 
 /** Whether the ledger has so few rows that a front may migrate it at its start. */
-export async function isSmall(db: Kysely<unknown>): Promise<boolean> {
+export async function isSmall(db: Db): Promise<boolean> {
   for (const table of ["jobs", "charges", "attempts"]) {
     const { rows } = await sql<{
       at: string | null;
     }>`SELECT to_regclass(${table})::text AS at`.execute(db);
     if ((rows[0]?.at ?? null) === null) continue;
-    const { rows: more } =
-      await sql`SELECT FROM ${sql.table(table)} OFFSET ${SMALL} LIMIT 1`.execute(db);
+    const { rows: more } = await sql`SELECT FROM ${sql.ref(table)} OFFSET ${SMALL} LIMIT 1`.execute(
+      db,
+    );
     if (more.length > 0) return false;
   }
   return true;
@@ -86,8 +87,8 @@ export async function isSmall(db: Kysely<unknown>): Promise<boolean> {
  * ledger without jobs are done with the rest. What was interrupted is gone on with by the next run.
  * Throws with the failed migration's name and the database's words.
  */
-export async function migrate(kysely: Kysely<unknown>, options: MigrateOptions): Promise<void> {
-  await kysely.connection().execute(async (db) => {
+export async function migrate(ledger: Db, options: MigrateOptions): Promise<void> {
+  await ledger.session(async (db) => {
     await waitForTurn(db, options.say);
     try {
       await migrateAlone(db, options);
@@ -98,7 +99,7 @@ export async function migrate(kysely: Kysely<unknown>, options: MigrateOptions):
 }
 
 /** Asked for again and again: whoever waited within a statement would hold up indexes that are being made. */
-async function waitForTurn(db: Kysely<unknown>, say: MigrateOptions["say"]): Promise<void> {
+async function waitForTurn(db: Db, say: MigrateOptions["say"]): Promise<void> {
   for (let isAnnounced = false; ; isAnnounced = true) {
     const { rows } = await sql<{ mine: boolean }>`
       SELECT pg_try_advisory_lock(${MIGRATOR}::bigint) AS mine`.execute(db);
@@ -109,7 +110,7 @@ async function waitForTurn(db: Kysely<unknown>, say: MigrateOptions["say"]): Pro
 }
 
 async function migrateAlone(
-  db: Kysely<unknown>,
+  db: Db,
   { contract, say, migrations = MIGRATIONS }: MigrateOptions,
 ): Promise<void> {
   await makeNotes(db);
@@ -131,7 +132,7 @@ async function migrateAlone(
 }
 
 async function runOne(
-  db: Kysely<unknown>,
+  db: Db,
   name: string,
   migration: LedgerMigration,
   say: MigrateOptions["say"],
@@ -142,12 +143,12 @@ async function runOne(
     return;
   }
   await inShortTransaction(db, async (trx) => {
-    await migration.up(trx);
+    for (const statement of migration) await statement.execute(trx);
     await note(trx, name);
   });
 }
 
-async function makeNotes(db: Kysely<unknown>): Promise<void> {
+async function makeNotes(db: Db): Promise<void> {
   await sql`CREATE TABLE IF NOT EXISTS schema_migrations (
     name text PRIMARY KEY,
     major integer,
@@ -159,7 +160,7 @@ async function makeNotes(db: Kysely<unknown>): Promise<void> {
   )`.execute(db);
 }
 
-async function note(db: Kysely<unknown>, name: string, major?: number): Promise<void> {
+async function note(db: Db, name: string, major?: number): Promise<void> {
   if (name <= LAST_OF_KYSELY)
     await sql`INSERT INTO kysely_migration (name, timestamp)
       VALUES (${name}, ${new Date().toISOString()})`.execute(db);
@@ -170,9 +171,9 @@ async function note(db: Kysely<unknown>, name: string, major?: number): Promise<
 }
 
 /** Names; with them the schema's major, where it was raised. */
-async function readExecuted(db: Kysely<unknown>): Promise<Map<string, number>> {
-  const { rows } = await sql<{ kysely: string | null; own: string | null }>`
-    SELECT to_regclass('kysely_migration')::text AS kysely,
+async function readExecuted(db: Db): Promise<Map<string, number>> {
+  const { rows } = await sql<{ first: string | null; own: string | null }>`
+    SELECT to_regclass('kysely_migration')::text AS first,
       to_regclass('schema_migrations')::text AS own`.execute(db);
   const read = async (
     notes: string | null | undefined,
@@ -184,7 +185,7 @@ async function readExecuted(db: Kysely<unknown>): Promise<Map<string, number>> {
     return known.map(({ name, major: of }) => [name, of]);
   };
   return new Map([
-    ...(await read(rows[0]?.kysely, "1")),
+    ...(await read(rows[0]?.first, "1")),
     ...(await read(rows[0]?.own, "coalesce(major, 1)")),
   ]);
 }

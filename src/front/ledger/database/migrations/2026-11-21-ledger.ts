@@ -1,6 +1,8 @@
-import { sql, type Kysely, type Migration } from "kysely";
+import { sql } from "../sql.js";
+import type { QuickMigration } from "./migration.js";
 
-const STATEMENTS = [
+/** Projects, keys, jobs, outbox, charges, attempts and rate limits. */
+export const ledger: QuickMigration = [
   sql`CREATE TABLE projects (
     id text PRIMARY KEY,
     name text NOT NULL,
@@ -99,10 +101,3 @@ const STATEMENTS = [
     expire bigint
   )`,
 ];
-
-/** Projects, keys, jobs, outbox, charges, attempts and rate limits. */
-export const ledger: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "../sql.js";
 import type { OnlineMigration } from "./migration.js";
 
 const COLUMNS = [

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "../sql.js";
 import type { OnlineMigration } from "./migration.js";
 
 /** Completed jobs whose earlier attempts may have left files behind. */

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "../sql.js";
 import type { OnlineMigration } from "./migration.js";
 
 /** What a charge was for. Charges outlive their jobs: those without one, or of a front of before, have none. */

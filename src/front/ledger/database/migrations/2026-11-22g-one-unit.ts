@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "../sql.js";
 import type { OnlineMigration } from "./migration.js";
 
 /** Takes away the columns of the one unit that jobs had before 2026-11-21-replies, and their bridges. */

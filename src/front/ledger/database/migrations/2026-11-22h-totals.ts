@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "../sql.js";
 import type { OnlineMigration } from "./migration.js";
 
 const TABLES = [
@@ -46,7 +46,7 @@ export const totals: OnlineMigration = {
     await createIndex({ name: "attempts_ended", table: "attempts", definition: ended });
     const open = sql`(started_at) WHERE outcome IS NULL`;
     await createIndex({ name: "attempts_open", table: "attempts", definition: open });
-    await db.transaction().execute(async (trx) => {
+    await db.transaction(async (trx) => {
       for (const statement of SUMS) await statement.execute(trx);
     });
   },

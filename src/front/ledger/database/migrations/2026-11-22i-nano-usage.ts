@@ -1,6 +1,8 @@
-import { sql, type Kysely, type Migration } from "kysely";
+import { sql } from "../sql.js";
+import type { QuickMigration } from "./migration.js";
 
-const STATEMENTS = [
+/** Amounts in nano-dollars, charges by tier and key, and their sums by the hour. */
+export const nanoUsage: QuickMigration = [
   // Null in rows of a front of before: those read as micro-dollars × 1000.
   sql`ALTER TABLE jobs ADD COLUMN amount_nano_usd bigint`,
   sql`ALTER TABLE charges
@@ -37,10 +39,3 @@ const STATEMENTS = [
   )`,
   sql`INSERT INTO usage_rollup DEFAULT VALUES`,
 ];
-
-/** Amounts in nano-dollars, charges by tier and key, and their sums by the hour. */
-export const nanoUsage: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};

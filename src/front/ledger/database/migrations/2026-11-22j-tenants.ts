@@ -1,6 +1,8 @@
-import { sql, type Kysely, type Migration } from "kysely";
+import { sql } from "../sql.js";
+import type { QuickMigration } from "./migration.js";
 
-const STATEMENTS = [
+/** Who did what by the admin routes and the command line, and projects that are to be erased. */
+export const tenants: QuickMigration = [
   sql`CREATE TABLE admin_actions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at timestamptz NOT NULL DEFAULT now(),
@@ -15,10 +17,3 @@ const STATEMENTS = [
     ADD COLUMN erasure_asked_at timestamptz,
     ADD COLUMN erased_at timestamptz`,
 ];
-
-/** Who did what by the admin routes and the command line, and projects that are to be erased. */
-export const tenants: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};

@@ -1,6 +1,8 @@
-import { sql, type Kysely, type Migration } from "kysely";
+import { sql } from "../sql.js";
+import type { QuickMigration } from "./migration.js";
 
-const STATEMENTS = [
+/** The sums of hours by the day: a month of many kinds is read from some thousand rows. */
+export const usageDays: QuickMigration = [
   // Nobody sums meanwhile.
   sql`SELECT FROM usage_rollup FOR UPDATE`,
   sql`CREATE TABLE usage_days (LIKE usage_hours)`,
@@ -16,10 +18,3 @@ const STATEMENTS = [
       sum(searches)
     FROM usage_hours GROUP BY 1, 2, 3, 4, 5, 6`,
 ];
-
-/** The sums of hours by the day: a month of many kinds is read from some thousand rows. */
-export const usageDays: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};

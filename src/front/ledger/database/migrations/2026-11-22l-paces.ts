@@ -1,6 +1,8 @@
-import { sql, type Kysely, type Migration } from "kysely";
+import { sql } from "../sql.js";
+import type { QuickMigration } from "./migration.js";
 
-const STATEMENTS = [
+/** How long the latest jobs of each kind took, a unit of work. */
+export const paces: QuickMigration = [
   // Newest first, at most PACE_SAMPLE of each.
   sql`CREATE TABLE paces (
     modality text NOT NULL,
@@ -21,10 +23,3 @@ const STATEMENTS = [
       JOIN jobs ON jobs.id = latest.job_id WHERE jobs.work > 0
     ) runs GROUP BY modality, model, tier`,
 ];
-
-/** How long the latest jobs of each kind took, a unit of work. */
-export const paces: Migration = {
-  async up(db: Kysely<unknown>) {
-    for (const statement of STATEMENTS) await statement.execute(db);
-  },
-};

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql } from "../sql.js";
 import type { OnlineMigration } from "./migration.js";
 
 /** What each state says of token, lease and times; docs/job-states.md has them in words. */
@@ -16,7 +16,7 @@ const CHECKS = {
 
 const IS_LEGAL = sql.join(
   Object.values(CHECKS).map((check) => sql`(${check})`),
-  sql` AND `,
+  " AND ",
 );
 
 /**

@@ -1,14 +1,16 @@
-import type { Migration } from "kysely";
+import type { Sql } from "../sql.js";
 import type { OnlineLedger } from "./online.js";
 
-/**
- * A change of the ledger's schema, which fronts of the release before go on working with. A Kysely
- * `Migration` runs in one transaction that holds its locks for milliseconds: columns without a rewrite,
- * tables. What reads or writes the rows of a table (indexes, filling) is an `OnlineMigration`.
- */
-export type LedgerMigration = Migration | OnlineMigration;
+/** A change of the ledger's schema, which fronts of the release before go on working with. */
+export type LedgerMigration = QuickMigration | OnlineMigration;
 
-/** Steps that each stand for themselves: one that was interrupted is begun again from its first. */
+/** Statements of one transaction that holds its locks for milliseconds: tables, columns without a rewrite. */
+export type QuickMigration = readonly Sql[];
+
+/**
+ * What reads or writes the rows of a table, indexes and filling, in steps that each stand for themselves:
+ * one that was interrupted is begun again from its first.
+ */
 export interface OnlineMigration {
   readonly online: (ledger: OnlineLedger) => Promise<void>;
   /**

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
+import { type Db, type Sql, sql } from "../sql.js";
 
 /** What a migration does to a ledger that fronts are at work on. Each step can be done again. */
 export interface OnlineLedger {
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   /** Statements in one transaction that never waits for a lock, and so lets nobody wait, for long. */
-  readonly change: (...statements: readonly RawBuilder<unknown>[]) => Promise<void>;
+  readonly change: (...statements: readonly Sql[]) => Promise<void>;
   /** Makes an index while its table is written to; one of the same name stays. */
   readonly createIndex: (index: NewIndex) => Promise<void>;
   /** The same, in the place of one that has the same name. */
@@ -22,25 +22,25 @@ export interface NewIndex {
   readonly name: string;
   readonly table: string;
   /** What follows the table's name in CREATE INDEX. */
-  readonly definition: RawBuilder<unknown>;
+  readonly definition: Sql;
 }
 
-export type Checks = Readonly<Record<string, RawBuilder<unknown>>>;
+export type Checks = Readonly<Record<string, Sql>>;
 
 export interface Filling {
   readonly table: string;
   /** A unique column, in whose order the rows are gone through. */
   readonly key: string;
   /** Which rows are still to be filled. */
-  readonly where: RawBuilder<unknown>;
+  readonly where: Sql;
   /** Assignments of UPDATE. */
-  readonly set: RawBuilder<unknown>;
+  readonly set: Sql;
   /** Another table, joined by `where`. */
-  readonly from?: RawBuilder<unknown>;
+  readonly from?: Sql;
 }
 
 export interface OnlineOptions {
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   /** Told how far it is. */
   readonly say: (progress: string) => void;
 }
@@ -61,16 +61,15 @@ const LARGE_TABLES = ["jobs", "charges", "attempts"];
 
 /** Steps of a migration over one connection. */
 export function createOnlineLedger({ db, say }: OnlineOptions): OnlineLedger {
-  const change = async (...statements: readonly RawBuilder<unknown>[]): Promise<void> =>
+  const change = async (...statements: readonly Sql[]): Promise<void> =>
     await inShortTransaction(db, async (trx) => {
       for (const statement of statements) await statement.execute(trx);
     });
   const createIndex = async (index: NewIndex): Promise<void> => await makeIndex(db, index);
   const addChecks = async (table: string, checks: Checks): Promise<void> => {
-    const at = sql.table(table);
-    const parts = (
-      part: (name: RawBuilder<unknown>, check: RawBuilder<unknown>) => RawBuilder<unknown>,
-    ) => sql.join(Object.entries(checks).map(([name, check]) => part(sql.ref(name), check)));
+    const at = sql.ref(table);
+    const parts = (part: (name: Sql, check: Sql) => Sql) =>
+      sql.join(Object.entries(checks).map(([name, check]) => part(sql.ref(name), check)));
     await change(
       sql`ALTER TABLE ${at} ${parts((name) => sql`DROP CONSTRAINT IF EXISTS ${name}`)}`,
       sql`ALTER TABLE ${at}
@@ -95,8 +94,8 @@ export function createOnlineLedger({ db, say }: OnlineOptions): OnlineLedger {
     async requireValues(table, columns) {
       const name = `${table}_${columns[0]}_known`;
       const known = columns.map((column) => sql`${sql.ref(column)} IS NOT NULL`);
-      await addChecks(table, { [name]: sql.join(known, sql` AND `) });
-      const at = sql.table(table);
+      await addChecks(table, { [name]: sql.join(known, " AND ") });
+      const at = sql.ref(table);
       const required = columns.map((column) => sql`ALTER COLUMN ${sql.ref(column)} SET NOT NULL`);
       // Postgres takes the constraint's word for it.
       await change(
@@ -112,17 +111,14 @@ export function createOnlineLedger({ db, say }: OnlineOptions): OnlineLedger {
  * growing pauses, for ten minutes. An autovacuum, which gives way only to whoever waits for longer, is
  * sent away first, under a lock that stops nobody else.
  */
-export async function inShortTransaction(
-  db: Kysely<unknown>,
-  work: (trx: Transaction<unknown>) => Promise<void>,
-): Promise<void> {
+export async function inShortTransaction(db: Db, work: (trx: Db) => Promise<void>): Promise<void> {
   const endMs = performance.now() + PATIENCE_MS;
   for (let pauseMs = 50; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {
-      return await db.transaction().execute(async (trx) => {
+      return await db.transaction(async (trx) => {
         await setLockTimeout(trx, GENTLE_LOCK_MS);
         for (const table of await existingTables(trx))
-          await sql`LOCK TABLE ${sql.table(table)} IN SHARE UPDATE EXCLUSIVE MODE`.execute(trx);
+          await sql`LOCK TABLE ${sql.ref(table)} IN SHARE UPDATE EXCLUSIVE MODE`.execute(trx);
         await setLockTimeout(trx, LOCK_MS);
         await work(trx);
       });
@@ -137,23 +133,23 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "code" in error && BUSY.has(String(error.code));
 }
 
-async function setLockTimeout(db: Kysely<unknown>, milliseconds: number): Promise<void> {
+async function setLockTimeout(db: Db, milliseconds: number): Promise<void> {
   await sql`SELECT set_config('lock_timeout', ${String(milliseconds)}, true)`.execute(db);
 }
 
-async function existingTables(db: Kysely<unknown>): Promise<string[]> {
+async function existingTables(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT name FROM unnest(${LARGE_TABLES}::text[]) AS name
     WHERE to_regclass(name) IS NOT NULL ORDER BY name DESC`.execute(db);
   return rows.map(({ name }) => name);
 }
 
-async function makeIndex(db: Kysely<unknown>, index: NewIndex): Promise<void> {
+async function makeIndex(db: Db, index: NewIndex): Promise<void> {
   const { name, table, definition } = index;
   const { rows } = await sql<{ is_valid: boolean }>`SELECT indisvalid AS is_valid FROM pg_index
     WHERE indexrelid = to_regclass(${name})`.execute(db);
   if (rows[0]?.is_valid === true) return;
-  const at = sql.table(table);
+  const at = sql.ref(table);
   const { rows: found } = await sql`SELECT FROM ${at} LIMIT 1`.execute(db);
   const way = found.length === 0 ? sql`` : sql`CONCURRENTLY`;
   // What an interrupted making left behind.
@@ -162,11 +158,7 @@ async function makeIndex(db: Kysely<unknown>, index: NewIndex): Promise<void> {
 }
 
 /** Rows that fronts hold at the moment are left for another round, so that neither waits for the other. */
-async function fillAll(
-  db: Kysely<unknown>,
-  filling: Filling,
-  say: OnlineOptions["say"],
-): Promise<void> {
+async function fillAll(db: Db, filling: Filling, say: OnlineOptions["say"]): Promise<void> {
   let [filled, toldAtMs, rows] = [0, performance.now(), FIRST_BATCH];
   for (let skipped = true; skipped;) {
     skipped = false;
@@ -202,24 +194,24 @@ const BY_KEY = sql`SELECT set_config('enable_seqscan', 'off', true),
 
 /** The next rows by key; undefined where none follow. */
 async function fillBatch(
-  db: Kysely<unknown>,
+  db: Db,
   filling: Filling,
   after: unknown,
   rows: number,
 ): Promise<Batch | undefined> {
-  return await db.transaction().execute(async (trx) => {
+  return await db.transaction(async (trx) => {
     await BY_KEY.execute(trx);
     return await fillNext(trx, filling, after, rows);
   });
 }
 
 async function fillNext(
-  db: Kysely<unknown>,
+  db: Db,
   { table, key, where, set, from }: Filling,
   after: unknown,
   rows: number,
 ): Promise<Batch | undefined> {
-  const [at, by] = [sql.table(table), sql.ref(`${table}.${key}`)];
+  const [at, by] = [sql.ref(table), sql.ref(`${table}.${key}`)];
   const later = after === null ? sql`true` : sql`${by} > ${after}`;
   const { rows: ends } = await sql<{ up_to: unknown }>`SELECT max(key) AS up_to FROM (
     SELECT ${by} AS key FROM ${at} WHERE ${later} ORDER BY ${by} LIMIT ${rows}) page`.execute(db);
