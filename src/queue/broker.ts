@@ -1,5 +1,4 @@
 import type { Job } from "../core/job.js";
-import type { DeadLetters } from "./dead-letters.js";
 
 /** Publishes a copy with a delay, confirmed, then acknowledges. */
 export interface Retry {
@@ -71,6 +70,32 @@ export type BrokerEvent =
   | { readonly type: "handler-failed"; readonly jobId: string; readonly cause: unknown }
   /** The delivery could not be settled as asked and will come again. */
   | { readonly type: "settlement-failed"; readonly jobId: string; readonly cause: unknown };
+
+/** A message that the broker has put aside, and why. */
+export interface DeadLetterSummary {
+  /** Of the message, the same at every look: 32 hexadecimal digits. */
+  readonly id: string;
+  readonly routingKey: string;
+  /** Null where the message cannot be read. */
+  readonly jobId: string | null;
+  /** RabbitMQ's word: `rejected`, `delivery_limit`, `maxlen`, `expired`. */
+  readonly reason: string;
+  /** Why no worker takes it for a job; null where one would. */
+  readonly fault: string | null;
+  /** ISO 8601; null where the broker does not say. */
+  readonly diedAt: string | null;
+  readonly byteLength: number;
+}
+
+/** The dead-letter queue, for an operator. At most the 1 000 oldest messages are looked at. */
+export interface DeadLetters {
+  /** Oldest first; they stay where they are. */
+  list(limit: number): Promise<DeadLetterSummary[]>;
+  /** Puts a message back into its job queue; false where it is not there. Throws `invalid_value` for one that no worker would take. */
+  replay(id: string): Promise<boolean>;
+  /** Forgets a message; false where it is not there. */
+  drop(id: string): Promise<boolean>;
+}
 
 /** A queue of jobs. RabbitMQ in production, in-process in embedded mode; one test suite for both. */
 export interface Broker {

@@ -1,7 +1,7 @@
-import type { Channel, ChannelModel, Message } from "amqplib";
+import type { Channel, ChannelModel, GetMessage, Message } from "amqplib";
 import pRetry from "p-retry";
+import { withDeadline } from "../core/async/deadline.js";
 import type { Job } from "../core/job.js";
-import { keepChannel } from "./amqp-link.js";
 import type {
   BrokerEvent,
   ConsumeOptions,
@@ -10,13 +10,10 @@ import type {
   Settlement,
   Subscription,
 } from "./broker.js";
-import { decodeJob } from "./codec.js";
-import { Intake } from "./intake.js";
-import type { KeptOpen } from "./keep-open.js";
-import { type MessageSigner, SIGNATURE } from "./message-signer.js";
-import { PUBLISHED_AT_MS, UNANSWERED } from "./publish-session.js";
-import type { Publisher } from "./publisher.js";
-import { HANDLER_FAILED_DELAY_MS, type Topology } from "./topology.js";
+import { type ChannelLife, keepChannel, type KeptOpen } from "./connection.js";
+import { decodeJob, type MessageSigner, signatureOf } from "./message.js";
+import { PUBLISHED_AT_MS, type Publisher, UNANSWERED } from "./publisher.js";
+import { assertJobQueue, HANDLER_FAILED_DELAY_MS, type Topology } from "./topology.js";
 
 export interface ConsumerOptions {
   /** A connection that never publishes: an alarm must not hold back its acknowledgements. */
@@ -61,8 +58,16 @@ export function startConsumer(
           deliver(options, handler, { message, routingKey, channel, lost: life.lost }),
         );
       const { topology } = options;
-      const wanted = { routingKeys, taken: () => taken, capacity, priority };
-      const intake = new Intake({ channel, topology, ...wanted, life, take });
+      const intake = new Intake({
+        channel,
+        topology,
+        routingKeys,
+        taken: () => taken,
+        capacity,
+        priority,
+        life,
+        take,
+      });
       const openedWith = taken;
       if (!stopped) await intake.open();
       // It may have been limited while it opened.
@@ -75,8 +80,8 @@ export function startConsumer(
     get consuming() {
       return !stopped && intakes.current !== undefined;
     },
-    limitTo(wanted) {
-      taken = routingKeys.filter((key) => wanted.includes(key));
+    limitTo(allowed) {
+      taken = routingKeys.filter((key) => allowed.includes(key));
       void intakes.current?.follow(); // errors end in the intake
     },
     async stop() {
@@ -153,10 +158,9 @@ async function sendToRetry(
   { delayMs, unanswered }: Retry,
 ): Promise<void> {
   if (lost.aborted) return;
-  const signature = signatureOf(message);
   const copy = {
     body: message.content,
-    signature: typeof signature === "string" ? signature : undefined,
+    signature: signatureOf(message),
     traceparent: job.traceparent,
     unanswered,
   };
@@ -170,10 +174,6 @@ async function sendToRetry(
   });
 }
 
-function signatureOf({ properties }: Message): unknown {
-  return properties.headers?.[SIGNATURE];
-}
-
 /** On a lost channel there is nothing to settle: the broker has the message back. */
 function settle({ channel, message, lost }: Parcel, { type }: Settlement): void {
   if (lost.aborted) return;
@@ -181,6 +181,187 @@ function settle({ channel, message, lost }: Parcel, { type }: Settlement): void 
     if (type === "ack") channel.ack(message);
     else channel.reject(message, type === "return");
   } catch {
-    // The channel closed under our hands.
+    // The channel closed meanwhile.
+  }
+}
+
+interface IntakeOptions {
+  readonly channel: Channel;
+  readonly topology: Topology;
+  readonly routingKeys: readonly string[];
+  /** Messages held at once, over all routing keys. */
+  readonly capacity: number;
+  /** Those of the routing keys to take work from now. */
+  readonly taken: () => readonly string[];
+  /** RabbitMQ's consumer priority. */
+  readonly priority: number;
+  readonly life: ChannelLife;
+  /** Takes one message to its settlement. Must not throw. */
+  take(message: Message, routingKey: string): Promise<void>;
+}
+
+/**
+ * Longest wait for the broker's answer to a consume, in milliseconds. A quorum queue without a leader
+ * never answers, nor says why: seen on RabbitMQ 3.10.8 with a queue that was declared less than a
+ * second before the broker was killed. Better to fail and say so.
+ */
+const CONSUME_TIMEOUT_MS = 2_000;
+
+/** How often an idle intake looks whether it is idle with reason, in milliseconds. */
+const WATCH_INTERVAL_MS = 5_000;
+
+/**
+ * How messages come in during the life of one channel. Quorum queues know no prefetch shared by
+ * several consumers, so with several routing keys the consumers are cancelled while all places are
+ * taken, and a free place is filled by asking the queues in turn before listening again. Otherwise a
+ * full worker would hold messages that an idle one could run.
+ */
+class Intake {
+  readonly #options: IntakeOptions;
+  /** Consumer tags by routing key; empty while not listening. */
+  readonly #tags = new Map<string, string>();
+  #running = 0;
+  #turn = 0;
+  #stopped = false;
+  #wasStuck = false;
+  /** Whether consumers come and go with free places: for several routing keys, and once it was limited. */
+  #isShared: boolean;
+  /** The broker's answers are awaited one change at a time. */
+  #changes: Promise<void> = Promise.resolve();
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+    this.#isShared = options.routingKeys.length > 1 || options.taken().length === 0;
+  }
+
+  async open(): Promise<void> {
+    const { channel, topology, routingKeys } = this.#options;
+    for (const key of routingKeys) await assertJobQueue(channel, topology, key);
+    await this.#refill();
+    const timer = setInterval(() => void this.#change(() => this.#watch()), WATCH_INTERVAL_MS);
+    timer.unref();
+    this.#options.life.lost.addEventListener("abort", () => clearInterval(timer), { once: true });
+  }
+
+  /** Follows a change of the routing keys to take work from. */
+  async follow(): Promise<void> {
+    this.#isShared = true;
+    await this.#change(async () => {
+      await this.#cancelAll();
+      await this.#refill();
+    });
+  }
+
+  /** Takes no more messages. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#change(() => this.#cancelAll());
+  }
+
+  async #refill(): Promise<void> {
+    if (this.#isShared)
+      while (!this.#stopped && this.#running < this.#options.capacity)
+        if (!(await this.#pull())) break;
+    if (!this.#stopped && this.#running < this.#options.capacity) await this.#listen();
+  }
+
+  /** Fetches one message from the next queue that has any. */
+  async #pull(): Promise<boolean> {
+    const { channel, topology } = this.#options;
+    const taken = this.#options.taken();
+    for (let step = 0; step < taken.length; step++) {
+      const key = taken[this.#turn++ % taken.length] ?? "";
+      const { ready } = await assertJobQueue(channel, topology, key);
+      if (ready === 0) continue;
+      const message: GetMessage | false = await channel.get(topology.jobQueue(key));
+      if (message === false) continue;
+      this.#arrive(message, key);
+      return true;
+    }
+    return false;
+  }
+
+  async #listen(): Promise<void> {
+    const { channel, capacity } = this.#options;
+    await channel.prefetch(capacity - this.#running);
+    for (const key of this.#options.taken()) if (!this.#tags.has(key)) await this.#consume(key);
+  }
+
+  async #consume(key: string): Promise<void> {
+    const { channel, topology, life, priority } = this.#options;
+    const take = (message: Message | null) => {
+      if (message !== null) this.#arrive(message, key);
+      // The broker cancelled the consumer: its queue was deleted. A new channel declares it again.
+      else life.end(new Error(`the broker cancelled the consumer of ${key}`));
+    };
+    const consuming = channel.consume(topology.jobQueue(key), take, { priority });
+    const { consumerTag } = await withDeadline(consuming, CONSUME_TIMEOUT_MS, `consuming ${key}`);
+    this.#tags.set(key, consumerTag);
+  }
+
+  /**
+   * When a queue is deleted and declared again by somebody within about 20 ms, RabbitMQ (3.10.8)
+   * cancels no consumer, but its channel drops the new queue's first deliveries as repetitions of the
+   * old one's. Two looks in a row that find work or no consumer, while nothing runs, tell; a new
+   * channel gets everything.
+   */
+  async #watch(): Promise<void> {
+    if (this.#stopped || this.#running > 0 || this.#tags.size === 0) return;
+    const wasStuck = this.#wasStuck;
+    this.#wasStuck = await this.#isStuck();
+    if (wasStuck && this.#wasStuck && this.#running === 0)
+      this.#options.life.end(new Error("deliveries do not arrive"));
+  }
+
+  async #isStuck(): Promise<boolean> {
+    const { channel, topology } = this.#options;
+    for (const key of this.#options.taken()) {
+      const { ready, consumers } = await assertJobQueue(channel, topology, key);
+      if (ready > 0 || consumers === 0) return true;
+    }
+    return false;
+  }
+
+  #arrive(message: Message, key: string): void {
+    const isTaken = !this.#stopped && this.#options.taken().includes(key);
+    if (!isTaken || this.#running >= this.#options.capacity)
+      return this.#options.channel.nack(message, false, true);
+    this.#running++;
+    if (this.#full()) void this.#change(() => this.#pause()); // errors end in #change
+    void this.#options.take(message, key).then(() => this.#release()); // take does not throw
+  }
+
+  #release(): void {
+    this.#running--;
+    if (this.#isShared && !this.#stopped) void this.#change(() => this.#resume()); // errors end in #change
+  }
+
+  #full(): boolean {
+    return this.#isShared && this.#running >= this.#options.capacity;
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#full()) await this.#cancelAll();
+  }
+
+  async #resume(): Promise<void> {
+    if (this.#tags.size === 0) await this.#refill();
+  }
+
+  async #cancelAll(): Promise<void> {
+    for (const [key, tag] of this.#tags) {
+      this.#tags.delete(key);
+      await this.#options.channel.cancel(tag);
+    }
+  }
+
+  /** A change that fails ends the channel: it is opened again from the start. */
+  #change(work: () => Promise<void>): Promise<void> {
+    this.#changes = this.#changes
+      .then(work)
+      .catch((error: unknown) =>
+        this.#options.life.end(error instanceof Error ? error : new Error(String(error))),
+      );
+    return this.#changes;
   }
 }

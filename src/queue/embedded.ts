@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { unixMs } from "../core/clock.js";
 import { JobError } from "../core/errors.js";
@@ -7,14 +6,14 @@ import type {
   Broker,
   BrokerEvent,
   ConsumeOptions,
+  DeadLetters,
   DeliveryHandler,
   Retry,
   Settlement,
   Subscription,
 } from "./broker.js";
-import { CONTENT_TYPE, decodeJob, encodeJob, MESSAGE_TYPE } from "./codec.js";
-import { type DeadLetters, type DeadMessage, idOf, summariseDeadLetter } from "./dead-letters.js";
-import { createMessageSigner } from "./message-signer.js";
+import { CONTENT_TYPE, decodeJob, encodeJob, MESSAGE_TYPE } from "./message.js";
+import { type DeadMessage, idOf, summariseDeadLetter } from "./dead-letters.js";
 import {
   DELIVERY_LIMIT,
   HANDLER_FAILED_DELAY_MS,
@@ -32,7 +31,6 @@ export interface EmbeddedOptions {
 interface StoredMessage {
   readonly routingKey: string;
   readonly body: Buffer;
-  readonly signature: string;
   /** Unix milliseconds. */
   readonly publishedAtMs: number;
   /** Times it came back without being settled. */
@@ -40,7 +38,7 @@ interface StoredMessage {
   readonly unanswered?: number;
 }
 
-type Outgoing = Pick<StoredMessage, "routingKey" | "body" | "signature">;
+type Outgoing = Pick<StoredMessage, "routingKey" | "body">;
 
 interface Consumer {
   readonly options: ConsumeOptions;
@@ -67,8 +65,6 @@ class InProcessBroker implements Broker {
   readonly system = "in_process";
   /** Oldest first. */
   #dead: (DeadMessage & Outgoing)[] = [];
-  /** Nothing leaves this process: the secret is nobody else's. */
-  readonly #signer = createMessageSigner({ secret: randomBytes(32).toString("hex") });
   readonly #retryDelaysMs: readonly number[];
   readonly #onEvent: (event: BrokerEvent) => void;
   readonly #queues = new Map<string, StoredMessage[]>();
@@ -98,7 +94,7 @@ class InProcessBroker implements Broker {
       throw new JobError("service_unavailable", "queue unavailable: it is closed", {
         retryAfterSeconds: 2,
       });
-    this.#enqueue({ routingKey, body, signature: this.#signer.sign(routingKey, body) });
+    this.#enqueue({ routingKey, body });
   }
 
   async consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription> {
@@ -142,7 +138,7 @@ class InProcessBroker implements Broker {
     };
     return {
       list: async (limit) =>
-        this.#dead.slice(0, limit).map((message) => summariseDeadLetter(this.#signer, message)),
+        this.#dead.slice(0, limit).map((message) => summariseDeadLetter(message)),
       replay: async (id) => {
         const found = take(id);
         if (found === undefined) return false;
@@ -165,9 +161,8 @@ class InProcessBroker implements Broker {
     while (consumer.inFlight.size > 0) await Promise.all(consumer.inFlight);
   }
 
-  #enqueue({ routingKey, body, signature }: Outgoing): void {
-    const publishedAtMs = unixMs();
-    this.#queue(routingKey).push({ routingKey, body, signature, publishedAtMs, returns: 0 });
+  #enqueue({ routingKey, body }: Outgoing): void {
+    this.#queue(routingKey).push({ routingKey, body, publishedAtMs: unixMs(), returns: 0 });
     this.#dispatchSoon();
   }
 
@@ -217,7 +212,7 @@ class InProcessBroker implements Broker {
   }
 
   async #deliver(consumer: Consumer, message: StoredMessage): Promise<void> {
-    const job = this.#read(message);
+    const job = decodeJob(message.body, FORMAT);
     const { publishedAtMs, returns, unanswered = 0 } = message;
     const { signal } = consumer;
     const delivery = { job, redelivered: returns > 0, signal, publishedAtMs, unanswered };
@@ -229,21 +224,14 @@ class InProcessBroker implements Broker {
     }
   }
 
-  /** Everything that lies here was signed and encoded here: what throws is a defect. */
-  #read({ routingKey, body, signature }: StoredMessage): Job {
-    this.#signer.verify(routingKey, body, signature);
-    return decodeJob(body, FORMAT);
-  }
-
   #settle(message: StoredMessage, settlement: Settlement): void {
     if (settlement.type === "reject") this.#bury(message, "rejected");
     if (settlement.type === "return") this.#takeBack(message);
     if (settlement.type === "retry") this.#deliverLater(message, settlement);
   }
 
-  #bury({ routingKey, body, signature }: StoredMessage, reason: string): void {
-    const diedAt = new Date();
-    this.#dead.push({ routingKey, body, signature, format: FORMAT, reason, diedAt });
+  #bury({ routingKey, body }: StoredMessage, reason: string): void {
+    this.#dead.push({ routingKey, body, format: FORMAT, reason, diedAt: new Date() });
   }
 
   #takeBack(message: StoredMessage): void {
@@ -252,12 +240,9 @@ class InProcessBroker implements Broker {
     else this.#queue(message.routingKey).unshift(message);
   }
 
-  #deliverLater(
-    { routingKey, body, signature }: StoredMessage,
-    { delayMs, unanswered = 0 }: Retry,
-  ): void {
+  #deliverLater({ routingKey, body }: StoredMessage, { delayMs, unanswered = 0 }: Retry): void {
     const publishedAtMs = unixMs();
-    const message = { routingKey, body, signature, publishedAtMs, returns: 0, unanswered };
+    const message = { routingKey, body, publishedAtMs, returns: 0, unanswered };
     const timer = setTimeout(
       () => {
         this.#timers.delete(timer);

@@ -1,14 +1,13 @@
 import type { Channel, ConfirmChannel } from "amqplib";
 import { JobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
-import { keepChannel, keepConnection } from "./amqp-link.js";
+import { orAbort } from "../core/async/deadline.js";
+import { keepChannel, keepConnection, type KeptOpen } from "./connection.js";
 import type { Broker, BrokerEvent, QueueDepth, Subscription } from "./broker.js";
-import { encodeJob } from "./codec.js";
+import { encodeJob, type MessageSigner } from "./message.js";
 import { startConsumer } from "./consumer.js";
-import type { MessageSigner } from "./message-signer.js";
-import type { OutgoingMessage } from "./publish-session.js";
-import { createPublisher } from "./publisher.js";
-import { createDeadLetters } from "./rabbitmq-dead-letters.js";
+import { createPublisher, type OutgoingMessage } from "./publisher.js";
+import { createDeadLetters } from "./dead-letters.js";
 import {
   assertJobQueue,
   assertTopology,
@@ -72,11 +71,11 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
     system: "rabbitmq",
     publish: async (routingKey, job, { signal } = {}) =>
       await publisher.publish(routingKey, toMessage(signer, routingKey, job), signal),
-    async consume(wanted, handler) {
+    async consume(consume, handler) {
       const connection = consuming.get();
       const shared = { topology, publisher, signer, onEvent };
       const consumer = { ...shared, connection, name: `${name} consume` };
-      const subscription = startConsumer(consumer, wanted, handler);
+      const subscription = startConsumer(consumer, consume, handler);
       subscriptions.add(subscription);
       return subscription;
     },
@@ -87,10 +86,7 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
       }),
     async close() {
       await Promise.all([...subscriptions].map((subscription) => subscription.stop()));
-      if (inspecting.used) await inspecting.get().close();
-      if (consuming.used) await consuming.get().close();
-      if (dead.used) await dead.get().close();
-      if (looking.used) await looking.get().close();
+      for (const kept of [inspecting, consuming, dead, looking]) await kept.close();
       await publisher.close();
     },
   };
@@ -101,13 +97,12 @@ function toMessage(signer: MessageSigner, routingKey: string, job: Job): Outgoin
   return { body, signature: signer.sign(routingKey, body), traceparent: job.traceparent };
 }
 
-function lazy<T>(create: () => T) {
-  let made: { readonly value: T } | undefined;
+/** Kept open from its first use on. */
+function lazy<T>(create: () => KeptOpen<T>) {
+  let made: KeptOpen<T> | undefined;
   return {
-    get used() {
-      return made !== undefined;
-    },
-    get: () => (made ??= { value: create() }).value,
+    get: () => (made ??= create()),
+    close: async () => await made?.close(),
   };
 }
 
@@ -117,11 +112,8 @@ async function withTimeout<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const late = new Promise<never>((_, reject) =>
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
-  );
   try {
-    return await Promise.race([work(signal), late]);
+    return await orAbort(work(signal), signal);
   } catch (cause) {
     throw new JobError("service_unavailable", "queue unavailable: the broker does not answer", {
       cause,

@@ -34,8 +34,8 @@ export function traceBroker(broker: Broker, tracer: Tracer): Broker {
         },
       });
       const { traceparent } = span;
-      const told = traceparent === undefined ? job : { ...job, traceparent };
-      await traced(span, async () => await broker.publish(routingKey, told, options));
+      const traceable = traceparent === undefined ? job : { ...job, traceparent };
+      await traced(span, async () => await broker.publish(routingKey, traceable, options));
     },
     consume: async (options, handler) =>
       await broker.consume(options, async (delivery) => await process(delivery, handler)),

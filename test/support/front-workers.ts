@@ -13,9 +13,8 @@ import { UNTRACED } from "#framemill/core/tracing.js";
 import type { InferenceJob } from "#framemill/runtime/process/host.js";
 import type { GenerationOutput } from "#framemill/models/decoder/request/generation-request.js";
 import { findModality, listModalities } from "#framemill/modalities/registry.js";
-import { createReporter } from "#framemill/rpc/reporter.js";
-import { createReporters } from "#framemill/rpc/reporters.js";
-import { createDirectives } from "#framemill/worker/directives.js";
+import { createReporter, createReporters } from "#framemill/rpc/reporter.js";
+import { createDirectives } from "#framemill/worker/attempt.js";
 import { startWorker, type Worker } from "#framemill/worker/worker.js";
 import { REPLY_MODELS, SOON, WORKER_TOKEN, type Harness } from "./front-harness.js";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "#framemill/core/job.js";
-import { createMessageSigner, SIGNATURE } from "#framemill/queue/message-signer.js";
+import { createMessageSigner, SIGNATURE } from "#framemill/queue/message.js";
 
 /** What brokers of tests sign with. */
 export const SIGNER = createMessageSigner({ secret: "the-worker-token-of-tests" });

@@ -9,7 +9,7 @@ import {
   encodeJob,
   MAX_MESSAGE_BYTES,
   MESSAGE_TYPE,
-} from "#framemill/queue/codec.js";
+} from "#framemill/queue/message.js";
 import { createTopology } from "#framemill/queue/topology.js";
 import { createPostgres, dropPostgres, WORKER_TOKEN } from "../../support/front-harness.js";
 import { createJob, getAmqpUrl, signed, until } from "../../support/queue-harness.js";

@@ -9,8 +9,12 @@ import { promisify } from "node:util";
 import { credentials, Metadata, type requestCallback } from "@grpc/grpc-js";
 import { connect } from "amqplib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CONTENT_TYPE, MESSAGE_TYPE } from "#framemill/queue/codec.js";
-import { createMessageSigner, SIGNATURE } from "#framemill/queue/message-signer.js";
+import {
+  CONTENT_TYPE,
+  createMessageSigner,
+  MESSAGE_TYPE,
+  SIGNATURE,
+} from "#framemill/queue/message.js";
 import { createTopology } from "#framemill/queue/topology.js";
 import { proto } from "#framemill/rpc/proto.js";
 import { createPostgres, dropPostgres } from "../../support/front-harness.js";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Broker, Delivery, Settlement } from "#framemill/queue/broker.js";
-import { openBroker } from "#framemill/queue/open-broker.js";
+import { openBroker } from "#framemill/queue/index.js";
 import {
   createGate,
   createJob,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Broker, Delivery, Settlement } from "#framemill/queue/broker.js";
-import { openBroker, type OpenBrokerOptions } from "#framemill/queue/open-broker.js";
+import { openBroker, type OpenBrokerOptions } from "#framemill/queue/index.js";
 import {
   createGate,
   createJob,

@@ -1,9 +1,13 @@
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Broker, BrokerEvent, Delivery, Settlement } from "#framemill/queue/broker.js";
-import { CONTENT_TYPE, MESSAGE_TYPE } from "#framemill/queue/codec.js";
-import { createMessageSigner, SIGNATURE } from "#framemill/queue/message-signer.js";
-import { openBroker } from "#framemill/queue/open-broker.js";
+import {
+  CONTENT_TYPE,
+  createMessageSigner,
+  MESSAGE_TYPE,
+  SIGNATURE,
+} from "#framemill/queue/message.js";
+import { openBroker } from "#framemill/queue/index.js";
 import { assertJobQueue, createTopology } from "#framemill/queue/topology.js";
 import {
   createGate,

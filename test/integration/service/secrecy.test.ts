@@ -112,7 +112,7 @@ describe("the broker's address", () => {
       } });`;
     const env = {
       ...process.env,
-      MODULE: dist("queue/open-broker.js"),
+      MODULE: dist("queue/index.js"),
       URL: url.href,
       ...environment,
     };

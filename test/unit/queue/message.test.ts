@@ -9,7 +9,7 @@ import {
   MAX_MESSAGE_BYTES,
   MAX_REQUEST_BYTES,
   MESSAGE_TYPE,
-} from "#framemill/queue/codec.js";
+} from "#framemill/queue/message.js";
 
 const format = { contentType: CONTENT_TYPE, type: MESSAGE_TYPE };
 const job: Job = {

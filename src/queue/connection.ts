@@ -1,8 +1,95 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Channel, type ChannelModel, connect } from "amqplib";
+import pRetry from "p-retry";
+import { orAbort, withDeadline } from "../core/async/deadline.js";
 import type { BrokerEvent } from "./broker.js";
-import { withDeadline, orAbort } from "../core/async/deadline.js";
-import { keepOpen, type KeptOpen } from "./keep-open.js";
+
+interface KeepOpenOptions<T> {
+  /** Opens the resource; `lost` is to be called when it is gone. */
+  open(lost: (cause: Error) => void, signal: AbortSignal): Promise<T>;
+  /** Lets go of a resource, lost or not. Must not throw. */
+  dispose(resource: T): Promise<void>;
+  readonly onOpen: () => void;
+  readonly onLost: (cause: Error) => void;
+  readonly onOpenFailed: (cause: Error) => void;
+}
+
+/** A resource that is opened again whenever it is lost. */
+export interface KeptOpen<T> {
+  /** Undefined while it is away. */
+  readonly current: T | undefined;
+  /** Waits until it stands. Rejects when `signal` aborts or after `close`. */
+  get(signal: AbortSignal): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** First and longest wait between two attempts to open, in milliseconds. */
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 1_000;
+/** Spread over which the clients of a broker that came back start, in milliseconds. */
+const JITTER_MS = 200;
+
+/** Keeps one resource open until `close`, with back-off and jitter. */
+function keepOpen<T>(options: KeepOpenOptions<T>): KeptOpen<T> {
+  const stop = new AbortController();
+  // Every publish that waits for a channel listens.
+  setMaxListeners(0, stop.signal);
+  const waiting = new Set<(resource: T) => void>();
+  let current: T | undefined;
+
+  async function openOnce() {
+    let markLost: (cause: Error) => void = () => undefined;
+    const lost = new Promise<Error>((resolve) => (markLost = resolve));
+    return { resource: await options.open(markLost, stop.signal), lost };
+  }
+
+  async function live(): Promise<void> {
+    const { resource, lost } = await pRetry(openOnce, {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: FIRST_DELAY_MS,
+      maxTimeout: LONGEST_DELAY_MS,
+      randomize: true,
+      signal: stop.signal,
+      onFailedAttempt: ({ error }) => options.onOpenFailed(error),
+    });
+    if (!stop.signal.aborted) {
+      current = resource;
+      options.onOpen();
+      for (const take of waiting) take(resource);
+    }
+    const cause = await orAbort(lost, stop.signal).catch(() => undefined);
+    current = undefined;
+    if (cause !== undefined) options.onLost(cause);
+    await options.dispose(resource);
+  }
+
+  async function keep(): Promise<void> {
+    while (!stop.signal.aborted) {
+      // Causes went to onOpenFailed; what arrives here is the stop, or an error p-retry never retries.
+      await live().catch(() => undefined);
+      const pause = sleep(Math.random() * JITTER_MS, undefined, { signal: stop.signal });
+      await pause.catch(() => undefined);
+    }
+  }
+
+  const kept = keep();
+  return {
+    get current() {
+      return current;
+    },
+    async get(signal) {
+      if (current !== undefined) return current;
+      let take: (resource: T) => void = () => undefined;
+      const opened = new Promise<T>((resolve) => waiting.add((take = resolve)));
+      return await orAbort(opened, signal, stop.signal).finally(() => waiting.delete(take));
+    },
+    async close() {
+      stop.abort(new Error("closed"));
+      await kept;
+    },
+  };
+}
 
 /** A dead peer is noticed after two to three of these. */
 const HEARTBEAT_SECONDS = 5;
@@ -49,7 +136,7 @@ async function openConnection(
   });
   const connection = await withDeadline(connecting, 2 * CONNECT_TIMEOUT_MS, "connecting").catch(
     (error: unknown) => {
-      void connecting.then((late) => late.close()).catch(() => undefined); // nobody waits for it
+      void connecting.then((opened) => opened.close()).catch(() => undefined); // nobody waits for it
       throw error;
     },
   );
