@@ -1,5 +1,8 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import type { Artifact } from "../core/artifact.js";
+import { JobError, reasonOf } from "../core/errors.js";
 
 export interface ByteRange {
   /** First and last byte, both included, within the artifact. */
@@ -30,4 +33,87 @@ export interface ArtifactStore {
   /** Throws with a sentence when the store cannot be written and read. */
   probe(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** One part of an id; no leading dot, so neither `..` nor the store's own files can be named. */
+const PART = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
+const MAX_PARTS = 8;
+
+/** Returns the id when it is safe as a key and as a relative path; throws `invalid_value` otherwise. */
+export function checkedId(id: string): string {
+  const parts = id.split("/");
+  if (parts.length <= MAX_PARTS && parts.every((part) => PART.test(part))) return id;
+  throw new JobError(
+    "invalid_value",
+    `artifact id must be 1 to ${MAX_PARTS} parts of letters, digits and ._- joined by /, got ${JSON.stringify(id.slice(0, 200))}`,
+  );
+}
+
+/** Returns the prefix when it names a folder: a checked id with a trailing slash. */
+export function checkedPrefix(prefix: string): string {
+  if (!prefix.endsWith("/"))
+    throw new JobError(
+      "invalid_value",
+      `artifact prefix must end in /, got ${JSON.stringify(prefix.slice(0, 200))}`,
+    );
+  checkedId(prefix.slice(0, -1));
+  return prefix;
+}
+
+/** Counts and hashes bytes on their way to the store. */
+export interface Digest {
+  add(bytes: Uint8Array): void;
+  /** The same chunks, each added. */
+  pass(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
+  /** What was put, once all chunks have passed. */
+  describe(put: ArtifactPut): Artifact;
+}
+
+export function createDigest(): Digest {
+  const hash = createHash("sha256");
+  let byteLength = 0;
+  const add = (bytes: Uint8Array): void => {
+    hash.update(bytes);
+    byteLength += bytes.byteLength;
+  };
+  return {
+    add,
+    async *pass(chunks) {
+      for await (const chunk of chunks) {
+        add(chunk);
+        yield chunk;
+      }
+    },
+    describe({ id, variant, mediaType }) {
+      return { id, variant, mediaType, byteLength, sha256: hash.digest("hex") };
+    },
+  };
+}
+
+/** A file's bytes in chunks of 1 MiB; it is opened with the first one and closed after the last. */
+export async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  yield* createReadStream(path, { highWaterMark: 1024 * 1024 });
+}
+
+/** Writes, reads and removes a small artifact; throws `service_unavailable` with what went wrong. */
+export async function probeStore(store: ArtifactStore, where: string): Promise<void> {
+  const folder = `probe/${randomUUID()}/`;
+  const written = Buffer.from(folder);
+  try {
+    const id = `${folder}content.txt`;
+    await store.putBytes({ id, variant: "content", mediaType: "text/plain" }, written);
+    const read = await store.readBytes(id);
+    if (!written.equals(read))
+      throw new Error(`wrote ${written.byteLength} bytes, read ${read.byteLength} others`);
+    await store.removeAll(folder);
+  } catch (cause) {
+    const message = `artifact store ${where} cannot be used: ${reasonOf(cause)}`;
+    throw new JobError("service_unavailable", message, { cause });
+  }
+}
+
+/** Throws `cancelled` where the signal of an upload is aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true)
+    throw new JobError("cancelled", "upload was cancelled", { cause: signal.reason });
 }

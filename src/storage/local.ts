@@ -11,14 +11,21 @@ import {
 } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import type { Artifact } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
 import { isProcessAlive } from "../core/processes.js";
-import { checkedId, checkedPrefix } from "./artifact-id.js";
-import type { ArtifactPut, ArtifactStore, ByteRange } from "./artifact-store.js";
-import { createDigest, readChunks } from "./digest.js";
-import { probeStore } from "./store-probe.js";
+import {
+  type ArtifactPut,
+  type ArtifactStore,
+  type ByteRange,
+  checkedId,
+  checkedPrefix,
+  createDigest,
+  probeStore,
+  readChunks,
+  throwIfAborted,
+} from "./artifact-store.js";
 
 /** Unfinished files; the leading dot keeps the folder out of every id and list. */
 const UNFINISHED = ".unfinished";
@@ -47,7 +54,7 @@ class LocalStore implements ArtifactStore {
   }
 
   async putBytes(put: ArtifactPut, bytes: Uint8Array): Promise<Artifact> {
-    return this.#put(put, oneChunk(bytes));
+    return this.#put(put, Readable.from([Buffer.from(bytes)]));
   }
 
   async openRead(id: string, range?: ByteRange): Promise<Readable> {
@@ -90,10 +97,11 @@ class LocalStore implements ArtifactStore {
 
   async list(prefix: string): Promise<readonly string[]> {
     const folder = join(this.#root, prefix === "" ? "" : checkedPrefix(prefix));
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
-      noneIfMissing,
-    );
-    return entries
+    const reading = readdir(folder, { recursive: true, withFileTypes: true });
+    const entries = await reading.catch((thrown: unknown) => {
+      if (!isMissing(thrown)) throw thrown;
+    });
+    return (entries ?? [])
       .filter((entry) => entry.isFile())
       .map((entry) => relative(this.#root, join(entry.parentPath, entry.name)))
       .filter((id) => !id.startsWith(UNFINISHED))
@@ -192,21 +200,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true)
-    throw new JobError("cancelled", "upload was cancelled", { cause: signal.reason });
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Buffer> {
-  yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
 function isMissing(thrown: unknown): boolean {
   const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
   return code === "ENOENT" || code === "ENOTDIR";
-}
-
-function noneIfMissing(thrown: unknown): never[] {
-  if (isMissing(thrown)) return [];
-  throw thrown;
 }

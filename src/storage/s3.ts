@@ -10,10 +10,17 @@ import {
 import { Upload } from "@aws-sdk/lib-storage";
 import type { Artifact } from "../core/artifact.js";
 import { JobError } from "../core/errors.js";
-import { checkedId, checkedPrefix } from "./artifact-id.js";
-import type { ArtifactPut, ArtifactStore, ByteRange } from "./artifact-store.js";
-import { createDigest, readChunks } from "./digest.js";
-import { probeStore } from "./store-probe.js";
+import {
+  type ArtifactPut,
+  type ArtifactStore,
+  type ByteRange,
+  checkedId,
+  checkedPrefix,
+  createDigest,
+  probeStore,
+  readChunks,
+  throwIfAborted,
+} from "./artifact-store.js";
 
 export interface S3StoreOptions {
   readonly bucket: string;
@@ -85,25 +92,19 @@ class S3Store implements ArtifactStore {
 
   async putBytes(put: ArtifactPut, bytes: Uint8Array): Promise<Artifact> {
     const digest = createDigest();
-    const chunks: Buffer[] = [];
-    for await (const chunk of digest.pass(Readable.from([Buffer.from(bytes)]))) chunks.push(chunk);
-    const command = new PutObjectCommand({ ...this.#target(put), Body: Buffer.concat(chunks) });
-    await this.#client
-      .send(command)
-      .catch((cause: unknown) => Promise.reject(storeError(cause, put.id)));
+    digest.add(bytes);
+    const command = new PutObjectCommand({ ...this.#target(put), Body: bytes });
+    await answered(this.#client.send(command), put.id);
     return digest.describe(put);
   }
 
   async openRead(id: string, range?: ByteRange): Promise<Readable> {
-    const Range = range && `bytes=${range.start}-${range.end}`;
     const command = new GetObjectCommand({
       Bucket: this.#bucket,
       Key: checkedId(id),
-      ...(Range && { Range }),
+      ...(range && { Range: `bytes=${range.start}-${range.end}` }),
     });
-    const { Body } = await this.#client
-      .send(command)
-      .catch((cause: unknown) => Promise.reject(storeError(cause, id)));
+    const { Body } = await answered(this.#client.send(command), id);
     if (!(Body instanceof Readable))
       throw new JobError("service_unavailable", AWAY, { cause: new Error(`${id}: no body`) });
     return Body;
@@ -118,11 +119,10 @@ class S3Store implements ArtifactStore {
   async findSize(id: string): Promise<number | undefined> {
     const command = new HeadObjectCommand({ Bucket: this.#bucket, Key: checkedId(id) });
     try {
-      return (await this.#client.send(command)).ContentLength;
-    } catch (cause) {
-      const error = storeError(cause, id);
-      if (error.code === "not_found") return undefined;
-      throw error;
+      return (await answered(this.#client.send(command), id)).ContentLength;
+    } catch (thrown) {
+      if (thrown instanceof JobError && thrown.code === "not_found") return undefined;
+      throw thrown;
     }
   }
 
@@ -146,9 +146,7 @@ class S3Store implements ArtifactStore {
         ...query,
         ...(token && { ContinuationToken: token }),
       });
-      const page = await this.#client
-        .send(command)
-        .catch((cause: unknown) => Promise.reject(storeError(cause, prefix)));
+      const page = await answered(this.#client.send(command), prefix);
       for (const { Key } of page.Contents ?? []) if (Key !== undefined) ids.push(Key);
       token = page.NextContinuationToken;
     } while (token !== undefined);
@@ -193,9 +191,7 @@ class S3Store implements ArtifactStore {
       Bucket: this.#bucket,
       Delete: { Objects, Quiet: true },
     });
-    const { Errors = [] } = await this.#client
-      .send(command)
-      .catch((cause: unknown) => Promise.reject(storeError(cause, ids[0] ?? "")));
+    const { Errors = [] } = await answered(this.#client.send(command), ids[0] ?? "");
     const [first] = Errors;
     if (first === undefined) return;
     const cause = new Error(`${Errors.length} were not removed: ${first.Key} ${first.Message}`);
@@ -207,7 +203,7 @@ class S3Store implements ArtifactStore {
   }
 }
 
-/** The same chunks; `note` hears why there are no more of them. */
+/** The same chunks; `note` is called with the error that ends them. */
 async function* noting(
   chunks: AsyncIterable<Buffer>,
   note: (thrown: Error) => void,
@@ -220,9 +216,13 @@ async function* noting(
   }
 }
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true)
-    throw new JobError("cancelled", "upload was cancelled", { cause: signal.reason });
+/** What the service answers; throws one of our errors where it refuses or is away. */
+async function answered<T>(answer: Promise<T>, id: string): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    throw storeError(cause, id);
+  }
 }
 
 /** What the service said, as one of our codes: missing, out of range, or not to be reached now. */

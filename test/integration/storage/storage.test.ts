@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ArtifactStore } from "#framemill/storage/artifact-store.js";
 import { createLocalStore } from "#framemill/storage/local.js";
-import { openArtifactStore } from "#framemill/storage/open-store.js";
+import { openArtifactStore } from "#framemill/storage/index.js";
 import { createS3Store } from "#framemill/storage/s3.js";
 import { BUCKET, S3_KEY, type S3Server, startS3Server } from "../../support/s3-server.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";

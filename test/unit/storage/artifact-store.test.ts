@@ -1,4 +1,4 @@
-import { checkedId, checkedPrefix } from "#framemill/storage/artifact-id.js";
+import { checkedId, checkedPrefix } from "#framemill/storage/artifact-store.js";
 import * as fc from "fast-check";
 import { normalize } from "node:path";
 import { describe, expect, it } from "vitest";
