@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Artifact } from "../core/artifact.js";
+import type { Chunk } from "../core/events.js";
 import { isFailureCode, JobError } from "../core/errors.js";
 import type {
   ClaimResult,
@@ -11,23 +11,20 @@ import type {
   LeaseRef,
   ProgressReport,
   ReleaseReport,
+  WorkerStatus,
 } from "../core/reports.js";
-import { type Prices, UNIT_NAMES, type Units, type Usage } from "../core/usage.js";
-import type { Artifact as WireArtifact } from "./gen/framemill/v1/Artifact.js";
+import { type Prices, UNIT_NAMES, type Units } from "../core/usage.js";
+import type { AnnounceRequest } from "./gen/framemill/v1/AnnounceRequest.js";
+import type { Chunk as WireChunk } from "./gen/framemill/v1/Chunk.js";
 import type { ClaimResponse } from "./gen/framemill/v1/ClaimResponse.js";
 import type { CompleteRequest } from "./gen/framemill/v1/CompleteRequest.js";
 import type { CompleteResponse } from "./gen/framemill/v1/CompleteResponse.js";
 import type { FailRequest } from "./gen/framemill/v1/FailRequest.js";
 import type { FailResponse } from "./gen/framemill/v1/FailResponse.js";
 import type { HeartbeatResponse } from "./gen/framemill/v1/HeartbeatResponse.js";
-import type { LeaseRef as WireLeaseRef } from "./gen/framemill/v1/LeaseRef.js";
 import type { ReleaseRequest } from "./gen/framemill/v1/ReleaseRequest.js";
 import type { ReportRequest } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
-import { unitFields, wireUnits, withoutAbsent } from "./wire-units.js";
-import { decode, decodeAnswer, integer, name, outcome } from "./wire.js";
-import type { Chunk } from "../core/events.js";
-import type { Chunk as WireChunk } from "./gen/framemill/v1/Chunk.js";
 
 /** What the front says to a progress report. */
 export interface ProgressResult {
@@ -58,11 +55,47 @@ const FAIL_OUTCOMES = {
   failed: "FAIL_OUTCOME_FAILED",
   stale: "FAIL_OUTCOME_STALE",
 } as const;
+const STATES = {
+  starting: "WORKER_STATE_STARTING",
+  ready: "WORKER_STATE_READY",
+  busy: "WORKER_STATE_BUSY",
+  unready: "WORKER_STATE_UNREADY",
+  draining: "WORKER_STATE_DRAINING",
+  stopped: "WORKER_STATE_STOPPED",
+} as const satisfies Readonly<Record<WorkerStatus["state"], string>>;
 
+// Fields of messages.
+
+/** A wire enum back to the core's word; UNSPECIFIED and numbers of a newer schema are refused. */
+function outcome<const Word extends string>(words: Readonly<Record<Word, string>>) {
+  const all = Object.keys(words).filter((word): word is Word => Object.hasOwn(words, word));
+  return z.unknown().transform((sent, context): Word => {
+    const word = all.find((candidate) => words[candidate] === sent);
+    if (word !== undefined) return word;
+    context.addIssue(`unknown outcome ${String(sent)}`);
+    return z.NEVER;
+  });
+}
+
+/** A 64-bit integer as text, refused where a number would lose digits. */
+const integer = z
+  .string()
+  .regex(/^\d{1,16}$/, "must be an integer below 2^53")
+  .transform(Number)
+  .refine(Number.isSafeInteger, "must be below 2^53");
 const positive = integer.refine((value) => value > 0, "must be above 0");
 const quantity = z.number().nonnegative();
+const name = z.string().min(1).max(256);
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue("must be JSON");
+    return z.NEVER;
+  }
+});
 
-const leaseRef = z.object({ jobId: name, token: positive });
+const lease = z.object({ jobId: name, token: positive });
 const artifact = z.object({
   id: z.string().min(1).max(1_024),
   variant: name,
@@ -75,199 +108,184 @@ const prices = z
   .object(Object.fromEntries(UNIT_NAMES.map((unit) => [unit, quantity.optional()])))
   .nullish()
   .transform((sent): Prices => withoutAbsent(sent ?? {}));
-const cost = z.object({ prices, amountMicroUsd: integer });
-const usage = z.object({ ...unitFields, gpuMilliseconds: integer });
-const json = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue("must be JSON");
-    return z.NEVER;
-  }
-});
-
-/** A piece of an answer as it comes off the wire. */
-const wireChunk = z
+const unitFields = {
+  inputTokens: integer.optional(),
+  outputTokens: integer.optional(),
+  images: integer.optional(),
+  audioSeconds: quantity.optional(),
+  videoSeconds: quantity.optional(),
+  characters: integer.optional(),
+  searches: integer.optional(),
+};
+const usage = z
+  .object({ ...unitFields, gpuMilliseconds: integer })
+  .transform(({ gpuMilliseconds, ...units }) => ({
+    ...withoutAbsent(units),
+    gpuMs: gpuMilliseconds,
+  }));
+const chunk = z
   .object({
     json: z.string().optional(),
     bytes: z.instanceof(Uint8Array).optional(),
-    units: wireUnits.nullish(),
+    units: z.object(unitFields).transform(withoutAbsent).nullish(),
   })
-  .transform(toChunk);
+  .transform(({ json: text = "", bytes, units }, context): Chunk => {
+    const counted = units ? { units } : {};
+    if (bytes !== undefined) return { type: "bytes", bytes, ...counted };
+    try {
+      return { type: "json", value: JSON.parse(text), ...counted };
+    } catch {
+      context.addIssue("a chunk must be JSON or bytes");
+      return z.NEVER;
+    }
+  });
 
-const claimRequest = z.object({ jobId: name, workerId: name });
-const heartbeatRequest = z.object({ lease: leaseRef, workerId: name });
-const reportRequest = z.object({
-  lease: leaseRef,
-  sequence: positive,
-  fraction: z.number().min(0).max(1),
-  stage: z.string().max(256),
-  chunks: z.array(wireChunk),
-});
-const completeRequest = z.object({
-  lease: leaseRef,
-  usage,
-  cost,
-  artifacts: z.array(artifact).max(100),
-  outputJson: json,
-});
-const failRequest = z.object({
-  lease: leaseRef,
-  code: z.string().refine(isFailureCode, "is no failure code"),
-  message: z.string(),
-  param: z.string().max(256),
-  retryable: z.boolean(),
-  gpuMilliseconds: integer,
-});
-const releaseRequest = z.object({ lease: leaseRef, checkpoint, gpuMilliseconds: integer });
-
-const claimResponse = z.object({
-  outcome: outcome(CLAIM_OUTCOMES),
-  lease: z.object({ token: positive, attempt: z.number(), leaseMs: z.number(), prices }).nullish(),
-  checkpoint,
-  retryAfterMs: z.number(),
-  reportTo: z.string().max(512).default(""),
-});
-const heartbeatResponse = z.object({
-  outcome: outcome(LEASE_OUTCOMES),
-  leaseMs: z.number(),
-  cancel: z.boolean(),
-  drain: z.boolean(),
-});
-const reportResponse = z.object({
-  lease: leaseRef,
-  sequence: integer,
-  outcome: outcome(LEASE_OUTCOMES),
-  cancel: z.boolean(),
-});
-const recordResponse = z.object({ outcome: outcome(RECORD_OUTCOMES) });
-const failResponse = z.object({ outcome: outcome(FAIL_OUTCOMES), retryAfterMs: z.number() });
-
-// Requests, read by the front.
-
-export function decodeClaimRequest(wire: unknown): { jobId: string; workerId: string } {
-  return decode(claimRequest, wire);
+/** Drops units that were not sent: an absent unit and 0 are different things. */
+function withoutAbsent(units: Readonly<Record<string, number | undefined>>): Units {
+  return Object.fromEntries(Object.entries(units).filter(([, value]) => value !== undefined));
 }
 
-export function decodeHeartbeatRequest(wire: unknown): { lease: LeaseRef; workerId: string } {
-  return decode(heartbeatRequest, wire);
-}
+// Requests, read by the front: what does not fit is the worker's fault.
 
-export function decodeReportRequest(wire: unknown): SequencedReport {
-  const { lease, sequence, chunks, ...progress } = decode(reportRequest, wire);
-  const report = { ...lease, ...progress, ...(chunks.length === 0 ? {} : { chunks }) };
-  return { report, sequence };
-}
-
-export function decodeCompleteRequest(wire: unknown): CompletionReport {
-  const request = decode(completeRequest, wire);
-  return {
-    ...request.lease,
-    usage: toUsage(request.usage),
-    cost: request.cost,
-    artifacts: request.artifacts,
-    output: request.outputJson,
+function requestOf<T>(schema: z.ZodType<T>): (wire: unknown) => T {
+  return (wire) => {
+    const parsed = schema.safeParse(wire);
+    if (parsed.success) return parsed.data;
+    throw new JobError("invalid_value", z.prettifyError(parsed.error));
   };
 }
 
-export function decodeFailRequest(wire: unknown): FailureReport {
-  const { lease, code, message, param, retryable, gpuMilliseconds } = decode(failRequest, wire);
-  const failure = { code, message, ...(param !== "" && { param }) };
-  return { ...lease, failure, retryable, gpuMs: gpuMilliseconds };
-}
+export const decodeClaimRequest = requestOf(z.object({ jobId: name, workerId: name }));
 
-export function decodeReleaseRequest(wire: unknown): ReleaseReport {
-  const request = decode(releaseRequest, wire);
-  return { ...request.lease, checkpoint: request.checkpoint, gpuMs: request.gpuMilliseconds };
-}
+export const decodeHeartbeatRequest = requestOf(z.object({ lease, workerId: name }));
 
-// Requests, written by the worker.
+export const decodeReportRequest = requestOf<SequencedReport>(
+  z
+    .object({
+      lease,
+      sequence: positive,
+      fraction: z.number().min(0).max(1),
+      stage: z.string().max(256),
+      chunks: z.array(chunk),
+    })
+    .transform(({ lease: of, sequence, chunks, ...progress }) => ({
+      report: { ...of, ...progress, ...(chunks.length > 0 && { chunks }) },
+      sequence,
+    })),
+);
 
-export function encodeLeaseRef({ jobId, token }: LeaseRef): WireLeaseRef {
-  return { jobId, token };
-}
+export const decodeCompleteRequest = requestOf<CompletionReport>(
+  z
+    .object({
+      lease,
+      usage,
+      cost: z.object({ prices, amountMicroUsd: integer }),
+      artifacts: z.array(artifact).max(100),
+      outputJson: json,
+    })
+    .transform(({ lease: of, outputJson, ...report }) => ({
+      ...of,
+      ...report,
+      output: outputJson,
+    })),
+);
+
+export const decodeFailRequest = requestOf<FailureReport>(
+  z
+    .object({
+      lease,
+      code: z.string().refine(isFailureCode, "is no failure code"),
+      message: z.string(),
+      param: z.string().max(256),
+      retryable: z.boolean(),
+      gpuMilliseconds: integer,
+    })
+    .transform(({ lease: of, code, message, param, retryable, gpuMilliseconds }) => {
+      const failure = { code, message, ...(param !== "" && { param }) };
+      return { ...of, failure, retryable, gpuMs: gpuMilliseconds };
+    }),
+);
+
+export const decodeReleaseRequest = requestOf<ReleaseReport>(
+  z
+    .object({ lease, checkpoint, gpuMilliseconds: integer })
+    .transform(({ lease: of, checkpoint: saved, gpuMilliseconds }) => {
+      return { ...of, checkpoint: saved, gpuMs: gpuMilliseconds };
+    }),
+);
+
+export const decodeAnnounceRequest = requestOf<WorkerStatus>(
+  z.object({
+    workerId: name,
+    state: outcome(STATES),
+    models: z.array(name).max(1_000),
+    slots: z.number().int().nonnegative(),
+    running: z.number().int().nonnegative(),
+    device: z.string().max(256),
+    memoryBytes: integer,
+  }),
+);
+
+// Requests, written by the worker. Of a report that stands for its lease, only that is sent.
 
 export function encodeReportRequest({ report, sequence }: SequencedReport): ReportRequest {
   const { fraction, stage, chunks = [] } = report;
-  const pieces = chunks.map(encodeChunk);
-  return { lease: encodeLeaseRef(report), sequence, fraction, stage, chunks: pieces };
+  return { lease: report, sequence, fraction, stage, chunks: chunks.map(encodeChunk) };
 }
 
 export function encodeCompleteRequest(report: CompletionReport): CompleteRequest {
   const { gpuMs, ...units } = report.usage;
   return {
-    lease: encodeLeaseRef(report),
+    lease: report,
     usage: { ...units, gpuMilliseconds: Math.round(gpuMs) },
     cost: report.cost,
-    artifacts: report.artifacts.map(encodeArtifact),
+    artifacts: [...report.artifacts],
     outputJson: JSON.stringify(report.output ?? null),
   };
 }
 
 export function encodeFailRequest(report: FailureReport): FailRequest {
   const { failure, retryable, gpuMs } = report;
-  return {
-    lease: encodeLeaseRef(report),
-    ...failure,
-    retryable,
-    gpuMilliseconds: Math.round(gpuMs),
-  };
+  return { lease: report, ...failure, retryable, gpuMilliseconds: Math.round(gpuMs) };
 }
 
 export function encodeReleaseRequest(report: ReleaseReport): ReleaseRequest {
-  const { checkpoint: saved, gpuMs } = report;
-  return {
-    lease: encodeLeaseRef(report),
-    checkpoint: saved === null ? null : encodeArtifact(saved),
-    gpuMilliseconds: Math.round(gpuMs),
-  };
+  const gpuMilliseconds = Math.round(report.gpuMs);
+  return { lease: report, checkpoint: report.checkpoint, gpuMilliseconds };
+}
+
+export function encodeAnnounceRequest({ state, models, ...status }: WorkerStatus): AnnounceRequest {
+  return { ...status, models: [...models], state: STATES[state] };
+}
+
+function encodeChunk({ units, ...piece }: Chunk): WireChunk {
+  const counted = units === undefined ? {} : { units };
+  return piece.type === "bytes"
+    ? { bytes: Buffer.from(piece.bytes), ...counted }
+    : { json: JSON.stringify(piece.value), ...counted };
 }
 
 // Answers, written by the front.
 
 export function encodeClaimResponse(result: ClaimResult): ClaimResponse {
-  const head = { outcome: CLAIM_OUTCOMES[result.outcome] };
-  if (result.outcome === "busy") return { ...head, retryAfterMs: result.retryAfterMs };
-  if (result.outcome === "already-done") return head;
-  const { token, attempt, leaseMs, prices: agreed } = result.lease;
-  const saved = result.checkpoint === null ? null : encodeArtifact(result.checkpoint);
-  return {
-    ...head,
-    lease: { token, attempt, leaseMs, prices: agreed },
-    checkpoint: saved,
-    reportTo: result.reportTo ?? "",
-  };
+  return { ...result, outcome: CLAIM_OUTCOMES[result.outcome] };
 }
 
 export function encodeHeartbeatResponse(result: HeartbeatResult): HeartbeatResponse {
-  return {
-    ...result,
-    leaseMs: Math.floor(result.leaseMs),
-    outcome: LEASE_OUTCOMES[result.outcome],
-  };
+  const leaseMs = Math.floor(result.leaseMs);
+  return { ...result, leaseMs, outcome: LEASE_OUTCOMES[result.outcome] };
 }
 
 export function encodeReportResponse(
   { report, sequence }: SequencedReport,
-  result: ProgressResult,
+  { outcome: word, cancel }: ProgressResult,
 ): ReportResponse {
-  const { cancel } = result;
-  return {
-    lease: encodeLeaseRef(report),
-    sequence,
-    outcome: LEASE_OUTCOMES[result.outcome],
-    cancel,
-  };
+  return { lease: report, sequence, outcome: LEASE_OUTCOMES[word], cancel };
 }
 
-/** Word of its own, which acknowledges nothing. */
-export function encodeCancellation(lease: LeaseRef): ReportResponse {
-  return {
-    lease: encodeLeaseRef(lease),
-    sequence: 0,
-    outcome: LEASE_OUTCOMES.held,
-    cancel: true,
-  };
+/** A message of its own, which acknowledges nothing. */
+export function encodeCancellation(of: LeaseRef): ReportResponse {
+  return { lease: of, sequence: 0, outcome: LEASE_OUTCOMES.held, cancel: true };
 }
 
 export function encodeRecordResponse(result: CompletionResult): CompleteResponse {
@@ -278,10 +296,31 @@ export function encodeFailResponse(result: FailureResult): FailResponse {
   return { outcome: FAIL_OUTCOMES[result.outcome], retryAfterMs: Math.ceil(result.retryAfterMs) };
 }
 
-// Answers, read by the worker.
+// Answers, read by the worker: what does not fit is the front's fault.
+
+function answerOf<T>(schema: z.ZodType<T>): (wire: unknown) => T {
+  return (wire) => {
+    const parsed = schema.safeParse(wire);
+    if (parsed.success) return parsed.data;
+    const problem = z.prettifyError(parsed.error);
+    throw new JobError("server_error", `unusable answer of the front: ${problem}`);
+  };
+}
+
+const readClaim = answerOf(
+  z.object({
+    outcome: outcome(CLAIM_OUTCOMES),
+    lease: z
+      .object({ token: positive, attempt: z.number(), leaseMs: z.number(), prices })
+      .nullish(),
+    checkpoint,
+    retryAfterMs: z.number(),
+    reportTo: z.string().max(512).default(""),
+  }),
+);
 
 export function decodeClaimResponse(wire: unknown, jobId: string): ClaimResult {
-  const answer = decodeAnswer(claimResponse, wire);
+  const answer = readClaim(wire);
   if (answer.outcome === "busy") return { outcome: "busy", retryAfterMs: answer.retryAfterMs };
   if (answer.outcome === "already-done") return { outcome: "already-done" };
   if (!answer.lease) throw new JobError("server_error", "the front leased a job without a lease");
@@ -293,52 +332,25 @@ export function decodeClaimResponse(wire: unknown, jobId: string): ClaimResult {
   };
 }
 
-export function decodeHeartbeatResponse(wire: unknown): HeartbeatResult {
-  return decodeAnswer(heartbeatResponse, wire);
-}
+export const decodeHeartbeatResponse = answerOf<HeartbeatResult>(
+  z.object({
+    outcome: outcome(LEASE_OUTCOMES),
+    leaseMs: z.number(),
+    cancel: z.boolean(),
+    drain: z.boolean(),
+  }),
+);
 
-export function decodeReportResponse(
-  wire: unknown,
-): ProgressResult & { readonly lease: LeaseRef; readonly sequence: number } {
-  return decodeAnswer(reportResponse, wire);
-}
+export const decodeReportResponse = answerOf(
+  z.object({ lease, sequence: integer, outcome: outcome(LEASE_OUTCOMES), cancel: z.boolean() }),
+);
 
-export function decodeRecordResponse(wire: unknown): CompletionResult {
-  return decodeAnswer(recordResponse, wire);
-}
+export const decodeRecordResponse = answerOf<CompletionResult>(
+  z.object({ outcome: outcome(RECORD_OUTCOMES) }),
+);
 
-export function decodeFailResponse(wire: unknown): FailureResult {
-  return decodeAnswer(failResponse, wire);
-}
+export const decodeFailResponse = answerOf<FailureResult>(
+  z.object({ outcome: outcome(FAIL_OUTCOMES), retryAfterMs: z.number() }),
+);
 
-function encodeArtifact({ id, variant, mediaType, byteLength, sha256 }: Artifact): WireArtifact {
-  return { id, variant, mediaType, byteLength, sha256 };
-}
-
-function toUsage({ gpuMilliseconds, ...units }: z.infer<typeof usage>): Usage {
-  return { ...withoutAbsent(units), gpuMs: gpuMilliseconds };
-}
-
-function encodeChunk({ units, ...piece }: Chunk): WireChunk {
-  const counted = units === undefined ? {} : { units };
-  return piece.type === "bytes"
-    ? { bytes: Buffer.from(piece.bytes), ...counted }
-    : { json: JSON.stringify(piece.value), ...counted };
-}
-
-interface SentChunk {
-  readonly json?: string | undefined;
-  readonly bytes?: Uint8Array | undefined;
-  readonly units?: Units | null | undefined;
-}
-
-function toChunk(wire: SentChunk, context: z.RefinementCtx): Chunk {
-  const counted = wire.units ? { units: wire.units } : {};
-  if (wire.bytes !== undefined) return { type: "bytes", bytes: wire.bytes, ...counted };
-  try {
-    return { type: "json", value: JSON.parse(wire.json ?? ""), ...counted };
-  } catch {
-    context.addIssue("a chunk must be JSON or bytes");
-    return z.NEVER;
-  }
-}
+export const decodeAnnounceResponse = answerOf(z.object({ drain: z.boolean() }));

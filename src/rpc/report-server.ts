@@ -12,25 +12,14 @@ import {
 } from "@grpc/grpc-js";
 import { LRUCache } from "lru-cache";
 import { toJobError } from "../core/errors.js";
-import type {
-  ClaimResult,
-  CompletionReport,
-  CompletionResult,
-  FailureReport,
-  FailureResult,
-  HeartbeatResult,
-  LeaseRef,
-  ProgressReport,
-  ReleaseReport,
-  WorkerOrders,
-  WorkerStatus,
-} from "../core/reports.js";
+import type { LeaseRef, ProgressReport, Reporter } from "../core/reports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
 import type { ReportRequest__Output } from "./gen/framemill/v1/ReportRequest.js";
 import type { ReportResponse } from "./gen/framemill/v1/ReportResponse.js";
 import type { WorkerServiceHandlers } from "./gen/framemill/v1/WorkerService.js";
 import type { HealthHandlers } from "./gen/grpc/health/v1/Health.js";
 import {
+  decodeAnnounceRequest,
   decodeClaimRequest,
   decodeCompleteRequest,
   decodeFailRequest,
@@ -44,10 +33,9 @@ import {
   encodeRecordResponse,
   encodeReportResponse,
   type ProgressResult,
+  type SequencedReport,
 } from "./messages.js";
-import { decodeAnnounceRequest, encodeAnnounceResponse } from "./presence-messages.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
-import { ReportSequences } from "./report-sequences.js";
 import { type Address, bind, shutDown, unary } from "./server.js";
 import { toStatus } from "./status.js";
 import { traceServed } from "./trace-calls.js";
@@ -56,18 +44,12 @@ import { traceServed } from "./trace-calls.js";
  * What the front does with each call. A `JobError` travels to the worker with its code. Every one may
  * be repeated with the same arguments and must then give the same answer.
  */
-export interface ReportHandlers {
-  claim(jobId: string, workerId: string): Promise<ClaimResult>;
-  heartbeat(lease: LeaseRef, workerId: string): Promise<HeartbeatResult>;
+export interface ReportHandlers extends Omit<Reporter, "close"> {
   /**
    * Once for each report, in order, within one worker's stream. `service_unavailable` makes the worker
    * send it again; any other error drops it.
    */
   progress(report: ProgressReport): Promise<ProgressResult>;
-  complete(report: CompletionReport): Promise<CompletionResult>;
-  fail(report: FailureReport): Promise<FailureResult>;
-  release(report: ReleaseReport): Promise<CompletionResult>;
-  announce(status: WorkerStatus): Promise<WorkerOrders>;
 }
 
 export interface ReportServerOptions extends Address {
@@ -90,7 +72,7 @@ type ReportCall = ServerDuplexStream<ReportRequest__Output, ReportResponse>;
 /** Which stream brings an attempt's reports. Its end may be told to another front: the oldest go. */
 type Reporting = LRUCache<string, { readonly call: ReportCall; readonly lease: LeaseRef }>;
 
-/** Attempts whose streams are remembered; far more than run at once. */
+/** Attempts that are remembered; far more than run at once. */
 const REMEMBERED_ATTEMPTS = 10_000;
 
 const SERVER_OPTIONS: ServerOptions = {
@@ -123,7 +105,10 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
       if (known !== undefined && !known.call.destroyed)
         known.call.write(encodeCancellation(known.lease));
     },
-    close: () => close(server, streams),
+    async close() {
+      for (const stream of streams) stream.end();
+      await shutDown(server);
+    },
   };
 }
 
@@ -160,9 +145,7 @@ function createService(
       forget(report);
       return encodeRecordResponse(await handlers.release(report));
     }),
-    Announce: unary(async (request) =>
-      encodeAnnounceResponse(await handlers.announce(decodeAnnounceRequest(request))),
-    ),
+    Announce: unary(async (request) => await handlers.announce(decodeAnnounceRequest(request))),
     Report(call) {
       streams.add(call);
       const take = async (report: ProgressReport) => {
@@ -220,11 +203,6 @@ const HEALTH: HealthHandlers = {
   },
 };
 
-async function close(server: Server, streams: Set<ReportCall>): Promise<void> {
-  for (const stream of streams) stream.end();
-  await shutDown(server);
-}
-
 /** Services a probe may ask without a token. */
 const OPEN_PATHS = /^\/grpc\.health\.v1\.Health\//;
 
@@ -256,4 +234,30 @@ function matches(metadata: Metadata, expected: Buffer): boolean {
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+/**
+ * Tells repeated reports from new ones. A worker whose stream was lost sends again what was not
+ * acknowledged, and text taken twice would be text shown twice.
+ */
+class ReportSequences {
+  /** Highest sequence taken, by attempt; the longest silent first. */
+  readonly #taken = new LRUCache<string, number>({ max: REMEMBERED_ATTEMPTS });
+
+  /** Runs `work` for a new report; a repetition is acknowledged without effect. */
+  async take(
+    { report, sequence }: SequencedReport,
+    work: () => Promise<ProgressResult>,
+  ): Promise<ProgressResult> {
+    const key = `${report.token}:${report.jobId}`;
+    const before = this.#taken.get(key) ?? 0;
+    if (sequence <= before) return { outcome: "held", cancel: false };
+    this.#taken.set(key, sequence);
+    try {
+      return await work();
+    } catch (error) {
+      this.#taken.set(key, before);
+      throw error;
+    }
+  }
 }

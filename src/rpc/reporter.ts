@@ -19,21 +19,21 @@ import type {
 import { type Tracer, UNTRACED } from "../core/tracing.js";
 import type { WorkerServiceClient } from "./gen/framemill/v1/WorkerService.js";
 import {
+  decodeAnnounceResponse,
   decodeClaimResponse,
   decodeFailResponse,
   decodeHeartbeatResponse,
   decodeRecordResponse,
+  encodeAnnounceRequest,
   encodeCompleteRequest,
   encodeFailRequest,
-  encodeLeaseRef,
   encodeReleaseRequest,
 } from "./messages.js";
-import { decodeAnnounceResponse, encodeAnnounceRequest } from "./presence-messages.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { type Directive, ReportStream } from "./report-stream.js";
 import { fromServiceError } from "./status.js";
 import { createClientCredentials, type TlsOptions } from "./tls.js";
-import { TRACEPARENT, traceCalls } from "./trace-calls.js";
+import { traceCalls, TRACEPARENT } from "./trace-calls.js";
 
 export interface ReporterOptions {
   /** `host:port` of the front. */
@@ -140,7 +140,7 @@ class Client implements GrpcReporter {
 
   /** Tried for one deadline only: the next heartbeat is due by then. */
   async heartbeat(lease: LeaseRef, workerId: string) {
-    const request = { lease: encodeLeaseRef(lease), workerId };
+    const request = { lease, workerId };
     const answer = await this.#call((client, ...rest) => client.heartbeat(request, ...rest), {
       retryMs: this.#callTimeoutMs,
     });
@@ -229,4 +229,45 @@ class Client implements GrpcReporter {
     metadata.set("authorization", `Bearer ${this.#token}`);
     return metadata;
   }
+}
+
+/** Connections to the fronts that have callers, opened when first used. */
+export interface Reporters {
+  /** The front at this address. */
+  at(address: string): GrpcReporter;
+  close(): Promise<void>;
+}
+
+/** Fronts come and go; a connection that was not used for this long is closed, in milliseconds. */
+const IDLE_MS = 600_000;
+const CHECK_MS = 60_000;
+
+interface Opened {
+  readonly reporter: GrpcReporter;
+  usedAtMs: number;
+}
+
+/** A job that runs asks for its connection at every heartbeat: an idle one has none. */
+export function createReporters(open: (address: string) => GrpcReporter): Reporters {
+  const opened = new Map<string, Opened>();
+  const closeIdle = () => {
+    for (const [address, { reporter, usedAtMs }] of opened) {
+      if (performance.now() - usedAtMs < IDLE_MS) continue;
+      opened.delete(address);
+      void reporter.close(); // Nothing of it is awaited by anyone.
+    }
+  };
+  const timer = setInterval(closeIdle, CHECK_MS).unref();
+  return {
+    at(address) {
+      const known = opened.get(address) ?? { reporter: open(address), usedAtMs: 0 };
+      known.usedAtMs = performance.now();
+      opened.set(address, known);
+      return known.reporter;
+    },
+    async close() {
+      clearInterval(timer);
+      await Promise.all([...opened.values()].map(({ reporter }) => reporter.close()));
+    },
+  };
 }
