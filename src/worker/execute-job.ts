@@ -9,12 +9,16 @@ import type { ClaimResult, CompletionReport, ProgressStream } from "../core/repo
 import { type Span, traced, traceFields } from "../core/tracing.js";
 import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/index.js";
-import { startAttempt, type Attempt } from "./attempt.js";
-import { keepCheckpoint, readCheckpoint, type Saved } from "./checkpoint.js";
-import { createPreviews, type Previews } from "./previews.js";
+import { type Attempt, startAttempt, type WorkerDeps } from "./attempt.js";
+import {
+  createPreviews,
+  keepCheckpoint,
+  type Previews,
+  readCheckpoint,
+  type Saved,
+  whenStoreIsThere,
+} from "./attempt-store.js";
 import { startRun, type Run } from "./run.js";
-import { whenStoreIsThere } from "./store-outages.js";
-import type { WorkerDeps } from "./worker-deps.js";
 
 /** Pause before a message comes again that no front has answered for, the first time and at most. */
 const RETRY_MS = 5_000;

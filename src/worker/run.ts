@@ -4,9 +4,8 @@ import { toJobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import { isPolled } from "../core/modality.js";
 import type { Delivery } from "../queue/index.js";
-import type { Attempt } from "./attempt.js";
-import { whenStoreIsThere } from "./store-outages.js";
-import type { WorkerDeps } from "./worker-deps.js";
+import type { Attempt, WorkerDeps } from "./attempt.js";
+import { whenStoreIsThere } from "./attempt-store.js";
 
 /** The pipeline's work on one delivery. */
 export interface Run {

@@ -12,7 +12,7 @@ export interface Scratch {
   close(): Promise<void>;
 }
 
-/** Opens this process's folder and removes those of workers that are gone; `onKept` hears of a folder that stays. */
+/** Opens this process's folder and removes those of workers that are gone; `onKept` is called for a folder that could not be removed. */
 export async function openScratch(
   root: string,
   onKept: (path: string, reason: unknown) => void = () => {},

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Closers, createClosers } from "../core/closers.js";
 import { reasonOf, toJobError } from "../core/errors.js";
 import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
@@ -6,17 +7,16 @@ import type { ListenAddress } from "../core/ports.js";
 import type { ProgressStream, Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import { type Page, servePages } from "../http/serve-pages.js";
-import type { InferenceHost } from "../runtime/process/host.js";
 import type { Broker, ConsumeOptions, Delivery, Subscription } from "../queue/index.js";
+import type { InferenceHost } from "../runtime/process/host.js";
 import type { ArtifactStore } from "../storage/index.js";
-import type { Directives } from "./directives.js";
+import type { Directives } from "./attempt.js";
 import { executeJob } from "./execute-job.js";
 import { createFitness, type Obstacles } from "./fitness.js";
-import { keepPresence } from "./presence.js";
+import { createWorkerMetrics, type WorkerMetricsOptions } from "./metrics.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
 import type { Log } from "./log.js";
-import { createWorkerMetrics, type WorkerMetricsOptions } from "./metrics.js";
 
 export interface WorkerOptions {
   readonly workerId: string;
@@ -303,4 +303,61 @@ function createIntake(subscribe: () => Promise<readonly Subscription[]>): Intake
       for (const subscription of subscriptions) subscription.limitTo(limit);
     },
   };
+}
+
+const INTERVAL_MS = 5_000;
+/** A worker that leaves waits so long at most for the front to hear of it. */
+const FAREWELL_MS = 1_000;
+
+export interface PresenceOptions {
+  /** Tells the front how this worker is doing now. */
+  readonly announce: () => Promise<WorkerOrders>;
+  readonly onOrders: (orders: WorkerOrders) => void;
+  /** The front does not take this worker for one of its own any more. */
+  readonly onRefused: (reason: string) => void;
+}
+
+export interface Presence {
+  /** Announces once more and ends. */
+  leave(): Promise<void>;
+}
+
+/**
+ * Announces a worker every 5 s. Resolves after the first answer or, with the front away, after its
+ * deadline: operators may want a worker drained that only now starts. Rejects where the front refuses it.
+ */
+async function keepPresence(options: PresenceOptions): Promise<Presence> {
+  const { announce, onOrders, onRefused } = options;
+  const over = new AbortController();
+  const tell = async () => {
+    const orders = await announce().catch(throwRefusal);
+    if (orders !== undefined && !over.signal.aborted) onOrders(orders);
+  };
+  await tell();
+  const tellOn = async () => await tell().catch((thrown) => onRefused(toJobError(thrown).message));
+  const telling = repeat(tellOn, over.signal);
+  return {
+    async leave() {
+      over.abort();
+      await telling;
+      const farewell = announce().catch(() => undefined);
+      await Promise.race([farewell, sleep(FAREWELL_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** A front that is away will be back. */
+function throwRefusal(thrown: unknown): undefined {
+  if (toJobError(thrown).code === "invalid_api_key") throw thrown;
+}
+
+async function repeat(tell: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
+    for (;;) {
+      await sleep(INTERVAL_MS, undefined, { signal, ref: false });
+      await tell();
+    }
+  } catch {
+    // The sleep was aborted: the worker leaves.
+  }
 }

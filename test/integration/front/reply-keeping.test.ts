@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import { createFileLinks } from "#framemill/front/http/file-links.js";
 import type { ImageOutput } from "#framemill/modalities/image/request.js";
-import { encodeJob } from "#framemill/queue/codec.js";
+import { encodeJob } from "#framemill/queue/message.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import {
   call,

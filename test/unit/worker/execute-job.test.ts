@@ -19,7 +19,7 @@ import type { InferenceHost, InferenceJob } from "#framemill/runtime/process/hos
 import { findModality } from "#framemill/modalities/registry.js";
 import type { ArtifactStore } from "#framemill/storage/artifact-store.js";
 import { createLocalStore } from "#framemill/storage/local.js";
-import { createDirectives } from "#framemill/worker/directives.js";
+import { createDirectives } from "#framemill/worker/attempt.js";
 import { executeJob } from "#framemill/worker/execute-job.js";
 import { createWorkerMetrics } from "#framemill/worker/metrics.js";
 import { openScratch } from "#framemill/worker/scratch.js";

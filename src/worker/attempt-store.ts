@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import pRetry from "p-retry";
+import { type Artifact, attemptFolder, previewFolder } from "../core/artifact.js";
+import { isLocalFault, JobError, reasonOf, toJobError } from "../core/errors.js";
+import type { Lease } from "../core/job.js";
+import type { ArtifactStore } from "../storage/index.js";
+import type { Attempt, WorkerDeps } from "./attempt.js";
+
+/** What a network file system says when its server is away: errno(3). */
+const AWAY = /^(EIO|ESTALE|ETIMEDOUT|ENOTCONN|EHOSTDOWN|EHOSTUNREACH|EREMOTEIO)$/;
+
+/** Who uses the store. */
+export interface StoreUse {
+  readonly attempt: Pick<Attempt, "signal" | "waitFor">;
+  readonly deps: Pick<WorkerDeps, "store" | "fitness">;
+}
+
+/**
+ * Does something with the artifact store, again and again while it is away: an outage is nobody's fault,
+ * and what was made must not be made twice. It is waited for as long as the attempt may last.
+ */
+export async function whenStoreIsThere<T>(
+  { attempt, deps: { store, fitness } }: StoreUse,
+  work: (store: ArtifactStore) => Promise<T>,
+): Promise<T> {
+  let endWaiting = (): void => {};
+  const trying = async () =>
+    await work(store).catch((thrown: unknown) => {
+      throw toStoreFault(thrown);
+    });
+  try {
+    return await pRetry(trying, {
+      signal: attempt.signal,
+      retries: Number.MAX_SAFE_INTEGER,
+      minTimeout: 500,
+      maxTimeout: 5_000,
+      randomize: true,
+      shouldRetry({ error }) {
+        const fault = toJobError(error);
+        if (fault.code !== "store_unavailable") return false;
+        fitness.met(fault);
+        endWaiting();
+        endWaiting = attempt.waitFor(fault);
+        return true;
+      },
+    });
+  } finally {
+    endWaiting();
+  }
+}
+
+/** What using the store failed with, as the attempt's failure: its outage, the machine's fault, or another. */
+function toStoreFault(thrown: unknown): JobError {
+  if (isLocalFault(thrown)) return toJobError(thrown instanceof JobError ? thrown.cause : thrown);
+  const error = toJobError(thrown);
+  if (error.code !== "service_unavailable" && !isAway(thrown)) return error;
+  return new JobError("store_unavailable", "The artifact store cannot be used.", { cause: thrown });
+}
+
+function isAway(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && AWAY.test(String(thrown.code));
+}
+
+/** Longest upload of a checkpoint by a worker that must leave, in milliseconds. */
+const KEEP_MS = 2_000;
+
+/** A checkpoint in the scratch folder, once there is one. */
+export interface Saved {
+  path: string | undefined;
+}
+
+type Deps = Pick<WorkerDeps, "store" | "log">;
+
+/** The bytes that an earlier attempt saved; undefined where they are gone or are not what was saved. */
+export async function readCheckpoint(
+  running: StoreUse & { readonly checkpoint: Artifact | null; readonly deps: Deps },
+): Promise<Uint8Array | undefined> {
+  if (running.checkpoint === null) return undefined;
+  const { id, sha256 } = running.checkpoint;
+  try {
+    const bytes = await whenStoreIsThere(running, (store) => store.readBytes(id));
+    if (createHash("sha256").update(bytes).digest("hex") === sha256) return bytes;
+    throw new Error("its SHA-256 is another");
+  } catch (thrown) {
+    running.deps.log.warn(
+      { checkpoint: id, reason: reasonOf(thrown) },
+      "checkpoint not usable, starting over",
+    );
+    return undefined;
+  }
+}
+
+/** Puts what was saved where the next worker finds it; without it that one starts over. */
+export async function keepCheckpoint(
+  { jobId, attempt }: Lease,
+  { path }: Saved,
+  { store, log }: Deps,
+): Promise<Artifact | null> {
+  if (path === undefined) return null;
+  const id = `${attemptFolder(jobId, attempt)}checkpoint.bin`;
+  const label = { id, variant: "checkpoint", mediaType: "application/octet-stream" };
+  try {
+    return await store.putFile(label, path, AbortSignal.timeout(KEEP_MS));
+  } catch (thrown) {
+    log.warn({ jobId, reason: reasonOf(thrown) }, "checkpoint not kept");
+    return null;
+  }
+}
+
+/** What is shown of an attempt while it runs. A picture that cannot be shown disturbs nothing. */
+export interface Previews {
+  /** Shows a picture (WebP) as soon as the one before is on its way no more. */
+  show(bytes: Uint8Array): void;
+  /** Takes what was shown away, without being waited for. */
+  end(): void;
+}
+
+export function createPreviews(
+  { jobId, attempt }: Lease,
+  { store, log }: Pick<WorkerDeps, "store" | "log">,
+): Previews {
+  const folder = previewFolder(jobId, attempt);
+  const label = { id: `${folder}newest.webp`, variant: "preview", mediaType: "image/webp" };
+  let waiting: Uint8Array | undefined;
+  let sending: Promise<void> | undefined;
+  const send = async (): Promise<void> => {
+    for (let bytes = waiting; bytes !== undefined; bytes = waiting) {
+      waiting = undefined;
+      await store.putBytes(label, bytes);
+    }
+  };
+  const warn = (thrown: unknown) =>
+    log.warn({ jobId, reason: reasonOf(thrown) }, "preview not shown");
+  let wasShown = false;
+  return {
+    show(bytes) {
+      waiting = bytes;
+      wasShown = true;
+      sending ??= send()
+        .catch(warn)
+        .finally(() => (sending = undefined));
+    },
+    end() {
+      waiting = undefined;
+      if (!wasShown) return;
+      const removed = (sending ?? Promise.resolve()).then(() => store.removeAll(folder));
+      void removed.catch(warn);
+    },
+  };
+}
