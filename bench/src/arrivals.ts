@@ -1,4 +1,4 @@
-import { randomStream } from "../../src/models/sampling/random.js";
+import { randomStream } from "../../src/models/sampling/noise.js";
 
 /**
  * Milliseconds from the start at which `count` independent requests arrive: a Poisson process, whose

@@ -5,7 +5,7 @@ import type { PipelineSetup } from "../../src/core/modality.js";
 import { fusePackage } from "../../src/models/diffusion/fuse-package.js";
 import { loadModelPackage } from "../../src/runtime/packages/model-package.js";
 import { denoise, encodePrompts } from "../../src/models/motion/denoise.js";
-import { type MotionModel, openMotionModel } from "../../src/models/motion/motion-model.js";
+import { type MotionModel, openMotionModel } from "../../src/models/motion/model.js";
 import { BENCH_REQUEST } from "./clip.js";
 import { type BenchRow, compare, type Pair, timed } from "./measure.js";
 

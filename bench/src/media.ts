@@ -5,7 +5,7 @@ import type { PipelineSetup } from "../../src/core/modality.js";
 import { chooseVideoEncoder, clipArguments, openEncoder } from "../../src/media/encoder.js";
 import { runFfmpeg } from "../../src/media/ffmpeg.js";
 import { loadModelPackage } from "../../src/runtime/packages/model-package.js";
-import { openMotionModel } from "../../src/models/motion/motion-model.js";
+import { openMotionModel } from "../../src/models/motion/model.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";
 import { type BenchResult, compare, cpuSeconds, machine, type Pair } from "./measure.js";
 

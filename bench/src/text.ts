@@ -1,7 +1,6 @@
-import { gaussianNoise } from "../../src/models/sampling/noise.js";
+import { gaussianNoise, randomStream } from "../../src/models/sampling/noise.js";
 import { loadModelPackage } from "../../src/runtime/packages/model-package.js";
 import { openTextEngine, type TextEngine } from "../../src/models/decoder/open.js";
-import { randomStream } from "../../src/models/sampling/random.js";
 import { TokenSampler } from "../../src/models/sampling/token-sampler.js";
 import { greedyJob } from "./greedy-job.js";
 import { type BenchRow, compare, type Pair, timed } from "./measure.js";

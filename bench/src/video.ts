@@ -5,7 +5,7 @@ import { unixMs } from "../../src/core/clock.js";
 import type { Pipeline, PipelineSetup } from "../../src/core/modality.js";
 import { openEncoder } from "../../src/media/encoder.js";
 import { loadModelPackage } from "../../src/runtime/packages/model-package.js";
-import { openMotionModel, type MotionModel } from "../../src/models/motion/motion-model.js";
+import { openMotionModel, type MotionModel } from "../../src/models/motion/model.js";
 import { createVideoPipeline } from "../../src/modalities/video/pipeline.js";
 import type { VideoOutput, VideoRequest } from "../../src/modalities/video/request.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";

@@ -20,8 +20,7 @@ import {
 import { type PackageSettings, readSettings } from "./diffusion/settings.js";
 import { flux } from "./flux/family.js";
 import { stableDiffusion3 } from "./stable-diffusion/stable-diffusion-3.js";
-import { stableDiffusionXl } from "./stable-diffusion/stable-diffusion-xl.js";
-import { stableDiffusion } from "./stable-diffusion/stable-diffusion.js";
+import { stableDiffusion, stableDiffusionXl } from "./stable-diffusion/unet.js";
 import { vectorScene } from "./vector-scene/family.js";
 
 /** An open package of the pipeline `diffusion-image`. */

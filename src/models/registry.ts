@@ -110,7 +110,7 @@ const ARCHITECTURES: readonly Architecture[] = [
   {
     pipeline: "encoder",
     layout: encoder,
-    embeddings: async () => (await import("./encoder/encoder-embedder.js")).openEncoderEmbedder,
+    embeddings: async () => (await import("./encoder/text-embedder.js")).openEncoderEmbedder,
     rerank: async () => (await import("./encoder/text-classifier.js")).openTextClassifier,
   },
   { pipeline: "bag-of-words", layout: bagOfWords },

@@ -38,7 +38,7 @@ const PLANTED = [
   [
     "door-of-models/whisper",
     "modalities/transcription/planted.ts",
-    "../../models/whisper/whisper-model.js",
+    "../../models/whisper/model.js",
   ],
   ["door-of-queue", "front/jobs/planted-queue.ts", "../../queue/topology.js"],
   ["modalities-are-strangers", "modalities/planted/sibling.ts", "../other/request.js"],

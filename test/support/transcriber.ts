@@ -4,11 +4,8 @@ import { join } from "node:path";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Pipeline } from "#framemill/core/modality.js";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
-import {
-  createWhisperDecoder,
-  type WhisperDecoder,
-} from "#framemill/models/whisper/whisper-decoder.js";
-import { openWhisperModel, type WhisperModel } from "#framemill/models/whisper/whisper-model.js";
+import { createWhisperDecoder, type WhisperDecoder } from "#framemill/models/whisper/decoder.js";
+import { openWhisperModel, type WhisperModel } from "#framemill/models/whisper/model.js";
 import { decodeAudio } from "#framemill/media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "#framemill/media/mel.js";
 import { openPcm, type PcmFile } from "#framemill/media/pcm.js";

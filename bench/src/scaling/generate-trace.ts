@@ -1,4 +1,4 @@
-import { randomStream } from "../../../src/models/sampling/random.js";
+import { randomStream } from "../../../src/models/sampling/noise.js";
 import { poissonArrivals } from "../arrivals.js";
 import type { Arrival } from "./trace.js";
 

@@ -4,7 +4,7 @@ import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { openModel } from "../../models/registry.js";
 import { normalised } from "../../models/encoder/pooling.js";
 import type { TextEmbedder } from "../../models/encoder/text-embedder.js";
-import type { TokenSequence } from "../../models/tokenizer/token-template.js";
+import type { TokenSequence } from "../../models/tokenizer/sequence-tokenizer.js";
 import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import {

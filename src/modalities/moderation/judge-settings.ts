@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sigmoid, softmax } from "../../models/encoder/activation.js";
+import { sigmoid, softmax } from "../../models/encoder/pooling.js";
 import type { EncoderConfig } from "../../models/encoder/encoder-settings.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { CATEGORIES, type Category } from "./categories.js";

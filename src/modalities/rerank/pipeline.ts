@@ -1,10 +1,9 @@
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { sigmoid, softmax } from "../../models/encoder/activation.js";
-import { fitPair } from "../../models/tokenizer/sequence-tokenizer.js";
+import { sigmoid, softmax } from "../../models/encoder/pooling.js";
+import { fitPair, type TokenSequence } from "../../models/tokenizer/sequence-tokenizer.js";
 import type { TextClassifier } from "../../models/encoder/text-classifier.js";
 import { openModel } from "../../models/registry.js";
-import type { TokenSequence } from "../../models/tokenizer/token-template.js";
 import {
   MOST_CHARACTERS_PER_TOKEN,
   yieldToEventLoop,

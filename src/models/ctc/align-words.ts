@@ -1,4 +1,4 @@
-import type { Spelled } from "./beam-search.js";
+import type { Spelled } from "./search.js";
 
 /** Steps [first, end) in which a word sounds. */
 export interface WordPlace {

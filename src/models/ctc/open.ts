@@ -1,5 +1,5 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { openCtcModel } from "./ctc-model.js";
+import { openCtcModel } from "./model.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { createLogMel } from "../../media/mel.js";
 import type { TranscriptionModel } from "../speech-recognition/transcription-model.js";

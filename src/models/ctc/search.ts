@@ -1,4 +1,4 @@
-import type { LexiconTree } from "./lexicon-tree.js";
+import { type LexiconTree, phonesTo } from "./lexicon-tree.js";
 import type { WordModel } from "./word-model.js";
 
 export interface SearchRules {
@@ -12,7 +12,7 @@ export interface SearchRules {
 }
 
 /** A finished word and those before it. */
-export interface Chain {
+interface Chain {
   readonly word: number;
   readonly node: number;
   readonly first: number;
@@ -61,7 +61,7 @@ const LEAST_PHONE = -7;
 const SURELY_BLANK = -0.02;
 
 /** The hypotheses about a stretch of sound, step by step. */
-export class Search {
+class Search {
   readonly #tree: LexiconTree;
   readonly #model: WordModel;
   readonly #rules: SearchRules;
@@ -192,4 +192,46 @@ export class Search {
     if (chain === undefined) return 0;
     return this.#rules.languageWeight * this.#model.follow(state, this.#model.end).cost;
   }
+}
+
+/** What sounds at each step: log probabilities [steps, phones], the first of them blank. */
+export interface Spelled {
+  readonly logprobs: Float32Array;
+  readonly steps: number;
+  readonly phones: number;
+}
+
+export interface FoundWord {
+  readonly word: number;
+  readonly phones: readonly number[];
+  /** Steps [first, end) in which its phones were marked. */
+  readonly first: number;
+  readonly end: number;
+  /** Natural logarithm of what was heard of it. */
+  readonly logprob: number;
+}
+
+/**
+ * The likeliest words of a stretch of sound: best path through the lexicon's tree by the rules of CTC
+ * (Graves et al. 2006), with the language model's costs looked ahead in the tree. `before` is the
+ * language model's state before it.
+ */
+export function findWords(
+  spelled: Spelled,
+  { tree, model }: { readonly tree: LexiconTree; readonly model: WordModel },
+  { rules, before }: { readonly rules: SearchRules; readonly before: number },
+): readonly FoundWord[] {
+  const search = new Search(tree, model, rules);
+  search.start(before);
+  for (let step = 0; step < spelled.steps; step++)
+    search.hear(
+      spelled.logprobs.subarray(step * spelled.phones, (step + 1) * spelled.phones),
+      step,
+    );
+  const words: FoundWord[] = [];
+  for (let at = search.finish(); at !== undefined; at = at.before) {
+    const { word, node, first, end, heard } = at;
+    words.unshift({ word, phones: phonesTo(tree, node), first, end, logprob: heard });
+  }
+  return words;
 }

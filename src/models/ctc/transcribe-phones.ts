@@ -1,16 +1,16 @@
 import { alignWords, type WordPlace } from "./align-words.js";
-import type { FoundWord, Spelled } from "./beam-search.js";
-import type { CtcModel, HeardPhones } from "./ctc-model.js";
-import { compressionRatio } from "../speech-recognition/compression-ratio.js";
+import type { FoundWord, Spelled } from "./search.js";
+import type { CtcModel, HeardPhones } from "./model.js";
+import {
+  compressionRatio,
+  type TranscribedWindow,
+  type TranscriptSegment,
+  type TranscriptWord,
+  type VoiceDetection,
+} from "../speech-recognition/transcription-model.js";
 import { createSpanFinder, type Span, type SpanRules } from "../speech-recognition/speech-spans.js";
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm.js";
-import type {
-  TranscribedWindow,
-  TranscriptSegment,
-  TranscriptWord,
-  VoiceDetection,
-} from "../speech-recognition/transcription-model.js";
+import type { PcmFile } from "../../media/pcm-file.js";
 
 export interface PhoneTask {
   readonly model: CtcModel;

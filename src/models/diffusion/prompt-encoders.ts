@@ -11,7 +11,7 @@ import {
   hashedNgramSettings,
   type HashedNgramSettings,
   hashNgrams,
-} from "../tokenizer/tokenizer.js";
+} from "../tokenizer/hashed-ngrams.js";
 import { findOutput } from "./graph-ports.js";
 
 export const ENCODER_ROLES = ["text-encoder", "text-encoder-2", "text-encoder-3"] as const;

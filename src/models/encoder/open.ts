@@ -9,9 +9,12 @@ import {
   readEncoderConfig,
   readMaxTokens,
 } from "./encoder-settings.js";
-import { openSequenceTokenizer, type SequenceTokenizer } from "../tokenizer/sequence-tokenizer.js";
+import {
+  openSequenceTokenizer,
+  type SequenceTokenizer,
+  type TokenSequence,
+} from "../tokenizer/sequence-tokenizer.js";
 import { createTokenGraph, type TokenBatch } from "./token-graph.js";
-import type { TokenSequence } from "../tokenizer/token-template.js";
 import {
   elementCount,
   type GraphInfo,

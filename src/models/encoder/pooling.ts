@@ -1,7 +1,7 @@
 /** How the vectors of a text's tokens become one. */
 export type Pooling = "cls" | "mean" | "last" | "max" | "mean-sqrt-length";
 
-export interface TokenVectors {
+interface TokenVectors {
   /** [rows, length, width], float32; the tokens of a row come first, padding after them. */
   readonly data: Float32Array;
   readonly length: number;
@@ -51,4 +51,18 @@ export function normalised(vector: Float32Array): Float32Array {
   for (const value of vector) squares += value * value;
   const scale = squares > 0 ? 1 / Math.sqrt(squares) : 0;
   return vector.map((value) => value * scale);
+}
+
+/** 0 to 1. */
+export function sigmoid(logit: number): number {
+  return 1 / (1 + Math.exp(-logit));
+}
+
+/** Shares of 1, by the differences to the greatest logit, so that nothing overflows. */
+export function softmax(logits: ArrayLike<number>): number[] {
+  const values = Array.from(logits);
+  const greatest = Math.max(...values);
+  const powers = values.map((value) => Math.exp(value - greatest));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return powers.map((power) => power / sum);
 }

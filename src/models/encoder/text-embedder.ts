@@ -1,4 +1,16 @@
-import type { TokenSequence } from "../tokenizer/token-template.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import type { GraphInfo } from "../../runtime/tensors/tensor.js";
+import type { TokenSequence } from "../tokenizer/sequence-tokenizer.js";
+import { type PoolingSettings, readPoolingSettings } from "./encoder-settings.js";
+import {
+  type EncoderSetup,
+  findOutput,
+  openEncoder,
+  type OpenEncoder,
+  rowOf,
+  type RowReader,
+} from "./open.js";
+import { normalised, poolRow } from "./pooling.js";
 
 /** Texts to vectors. */
 export interface TextEmbedder {
@@ -13,4 +25,72 @@ export interface TextEmbedder {
   /** One vector a sequence, of the model's own length, normalised where the model says so. */
   embed(sequences: readonly TokenSequence[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
+}
+
+/** Vectors of an encoder's tokens, pooled as the package says. */
+export async function openEncoderEmbedder(
+  model: ModelPackage,
+  setup: EncoderSetup,
+): Promise<TextEmbedder> {
+  const settings = await readPoolingSettings(model);
+  const encoder = await openEncoder(model, setup, (info) => chooseReader(info, settings, model));
+  return createEmbedder(encoder);
+}
+
+function createEmbedder(encoder: OpenEncoder): TextEmbedder {
+  const { tokens, config } = encoder;
+  const { template, tokenizer } = tokens;
+  return {
+    maxTokens: encoder.maxTokens,
+    vocabSize: config.vocab_size ?? tokenizer.vocabSize,
+    sequenceOfText: (text) => template.single(tokens.contentOf(text)),
+    sequenceOfIds(given) {
+      const ids = Int32Array.from(given);
+      if (template.isWrapped(ids)) return { ids, typeIds: null, length: ids.length };
+      return template.single(ids);
+    },
+    embed: encoder.run,
+    close: () => encoder.close(),
+  };
+}
+
+const POOLED = new Set(["sentence_embedding", "text_embeds", "dense_vecs"]);
+const TOKEN_LEVEL = ["last_hidden_state", "token_embeddings", "hidden_states"];
+
+function chooseReader(
+  info: GraphInfo,
+  { pooling, normalises, furtherModules }: PoolingSettings,
+  { path }: ModelPackage,
+): RowReader {
+  const finish = (row: Float32Array) => (normalises ? normalised(row) : row);
+  const pooled = info.outputs.find(({ name }) => POOLED.has(name));
+  if (pooled !== undefined) {
+    return {
+      output: pooled.name,
+      readRows: (tensor, _batch, sequences) =>
+        sequences.map((_, row) => finish(rowOf(tensor, row))),
+    };
+  }
+  if (furtherModules.length > 0)
+    throw new Error(
+      `${path}: modules.json names ${furtherModules.join(", ")}: only a graph with the output sentence_embedding can hold them`,
+    );
+  const hidden = findOutput(info, TOKEN_LEVEL, 3);
+  if (hidden === undefined) {
+    const has = info.outputs.map(({ name }) => name).join(", ");
+    throw new Error(
+      `${path}: the graph encoder must have the output last_hidden_state or sentence_embedding, has ${has}`,
+    );
+  }
+  return {
+    output: hidden.name,
+    readRows({ data, dims }, batch, sequences) {
+      if (!(data instanceof Float32Array))
+        throw new TypeError(`${hidden.name} must be of a float type`);
+      const vectors = { data, length: dims[1] ?? batch.length, width: dims[2] ?? 0 };
+      return sequences.map(({ length: count }, row) =>
+        finish(poolRow(vectors, { row, count, pooling })),
+      );
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { GraphInfo, Tensor, TensorInfo, Tensors } from "../../runtime/tensors/tensor.js";
 import type { BatchLimits } from "../../runtime/batching/fair-queue.js";
-import type { TokenSequence } from "../tokenizer/token-template.js";
+import type { TokenSequence } from "../tokenizer/sequence-tokenizer.js";
 
 /** Feeds of one run and the shape that they were padded to. */
 export interface TokenBatch {

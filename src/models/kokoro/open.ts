@@ -1,15 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { JobError } from "../../core/errors.js";
 import type { PipelineSetup } from "../../core/modality.js";
+import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import {
   graphPaths,
   type ModelPackage,
   readModelText,
 } from "../../runtime/packages/model-package.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
-import { kokoroPhonemes } from "./kokoro-phonemes.js";
-import { cutPhonemes } from "../speech/phonemes.js";
+import { cutPhonemes, espeakVoice, phonemizeText } from "../speech/phonemes.js";
 import type {
   SpeechModel,
   TextToSpeak,
@@ -121,4 +121,64 @@ async function readStyles(model: ModelPackage): Promise<Styles> {
     return [role.slice(VOICE_ROLE.length), new Float32Array(new Uint8Array(bytes).buffer)];
   });
   return new Map(await Promise.all(styles));
+}
+
+/** First letter of a voice's id → language (hexgrad/kokoro, VOICES.md). */
+const LANGUAGES: Readonly<Record<string, string>> = {
+  a: "en-US",
+  b: "en-GB",
+  e: "es",
+  f: "fr-FR",
+  h: "hi",
+  i: "it",
+  j: "ja",
+  p: "pt-BR",
+  z: "zh",
+};
+
+/** Trained on other phonemizers than espeak-ng; what espeak-ng says of these would be gibberish. */
+const OTHER_PHONEMES: ReadonlySet<string> = new Set(["ja", "zh"]);
+
+/** How English sounds as the model knows them: espeak-ng's others are replaced (kokoro.js, phonemize). */
+const ENGLISH_SOUNDS: readonly (readonly [RegExp, string])[] = [
+  [/kəkˈoːɹoʊ/g, "kˈoʊkəɹoʊ"],
+  [/kəkˈɔːɹəʊ/g, "kˈəʊkəɹəʊ"],
+  [/ʲ/g, "j"],
+  [/r/g, "ɹ"],
+  [/x/g, "k"],
+  [/ɬ/g, "l"],
+  [/(?<=[a-zɹː])(?=hˈʌndɹɪd)/g, " "],
+  [/ z(?=[;:,.!?¡¿—…"() ]|$)/g, "z"],
+];
+
+/** BCP 47 code of a voice: `af_heart` speaks American English. */
+function kokoroLanguage(voice: string): string {
+  const [, letter = "a"] = /^([a-z])[fm]_/.exec(voice) ?? [];
+  return LANGUAGES[letter] ?? "en-US";
+}
+
+/** A text as the sounds and marks that Kokoro reads. */
+export async function kokoroPhonemes(
+  { text, voice, language, signal }: TextToSpeak,
+  espeakPath: string,
+): Promise<string> {
+  const code = language ?? kokoroLanguage(voice);
+  const [base = ""] = code.toLowerCase().split("-");
+  if (OTHER_PHONEMES.has(base)) {
+    const message = `language must be one that espeak-ng prepares for Kokoro, got ${code} (voice ${voice})`;
+    throw new JobError("invalid_value", message, {
+      param: language === null ? "voice" : "language",
+    });
+  }
+  const options = { espeakPath, voice: espeakVoice(code), signal };
+  const phonemes = await phonemizeText(text, options);
+  return base === "en" ? settleEnglish(phonemes, options.voice === "en-us") : phonemes;
+}
+
+function settleEnglish(phonemes: string, isAmerican: boolean): string {
+  const settled = ENGLISH_SOUNDS.reduce(
+    (said, [sound, ours]) => said.replaceAll(sound, ours),
+    phonemes,
+  );
+  return isAmerican ? settled.replaceAll(/(?<=nˈaɪn)ti(?!ː)/g, "di") : settled;
 }

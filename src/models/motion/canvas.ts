@@ -1,6 +1,6 @@
 import { bytesOf, float32, floatsOf, type Tensors } from "../../runtime/tensors/tensor.js";
 import type { Canvas, FramePlan, Plane } from "./frame-plan.js";
-import type { MotionModel } from "./motion-model.js";
+import type { MotionModel } from "./model.js";
 
 /** Numbers of one look. */
 const LOOK_SIZE = 6;

@@ -10,7 +10,7 @@ import {
 import type { FrameWindow } from "../video/family.js";
 import { decodeCanvas, layerShifts } from "./canvas.js";
 import type { Canvas, FramePlan, Scene } from "./frame-plan.js";
-import type { MotionModel } from "./motion-model.js";
+import type { MotionModel } from "./model.js";
 
 interface Span {
   readonly first: number;

@@ -1,14 +1,14 @@
 import { JobError } from "../../core/errors.js";
-import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
-import { hashNgrams } from "../tokenizer/tokenizer.js";
-import type { DenoiseState } from "../video/checkpoint.js";
-import { type ScheduleInput, type DenoiseSchedule, planSchedule } from "./denoise-schedule.js";
-import type { MotionModel } from "./motion-model.js";
-import type { ClipRequest } from "../video/family.js";
-import { eulerStep, guide } from "../diffusion/flow-euler.js";
 import type { StepBatch } from "../../runtime/batching/step-batch.js";
+import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
+import { eulerStep, flowSigmas, guide } from "../diffusion/flow-euler.js";
+import { gaussianNoise } from "../sampling/noise.js";
+import { hashNgrams } from "../tokenizer/hashed-ngrams.js";
+import type { DenoiseState } from "../video/checkpoint.js";
+import type { ClipRequest } from "../video/family.js";
+import type { MotionModel } from "./model.js";
 
-export interface DenoiseInput extends ScheduleInput {
+interface DenoiseInput extends ScheduleInput {
   readonly signal: AbortSignal;
   /** Where an earlier attempt stopped. */
   readonly start?: DenoiseState | undefined;
@@ -138,4 +138,49 @@ function pullOf({ model, picture, noise, dims: [tokens, channels] }: DenoiseSche
     anchor: { data: anchor, dims: [1, tokens, channels] },
     pull: { data: shares, dims: [1, tokens, 1] },
   };
+}
+
+/** What does not change from step to step of the denoising of one clip. */
+interface DenoiseSchedule {
+  readonly model: MotionModel;
+  /** Text states [2, 8, 48]: of the prompt, then of the negative prompt. */
+  readonly context: Float32Array;
+  /** Canvas tokens [canvas tokens, channels] of the picture to animate: the first of the latents. */
+  readonly picture: Float32Array | null;
+  /** Where the latents begin, standard normal. */
+  readonly noise: Float32Array;
+  /** Of the latents: [tokens, channels]. */
+  readonly dims: readonly [number, number];
+  /** Noise levels from 1 to 0, one more than steps. */
+  readonly sigmas: readonly number[];
+  /** Of each step. */
+  readonly guidances: readonly number[];
+}
+
+interface ScheduleInput extends Pick<DenoiseSchedule, "model" | "context" | "picture"> {
+  readonly request: ClipRequest;
+}
+
+function planSchedule({ request, ...given }: ScheduleInput): DenoiseSchedule {
+  const { sampler, shapes } = given.model.settings;
+  const length = latentLength(given.model, request);
+  const guidances = Array.from({ length: sampler.steps }, (_, step) => {
+    const fraction = step === 0 ? sampler.firstStepGuidanceFraction : 1;
+    return 1 + (sampler.guidance - 1) * fraction;
+  });
+  return {
+    ...given,
+    noise: gaussianNoise(request.seed, length),
+    dims: [length / shapes.channels, shapes.channels],
+    sigmas: flowSigmas(sampler.steps, sampler.shift),
+    guidances,
+  };
+}
+
+/** Numbers of a clip's latents. */
+export function latentLength(
+  { settings: { shapes } }: MotionModel,
+  { seconds }: ClipRequest,
+): number {
+  return (shapes.stillTokens + seconds * shapes.latentsPerSecond) * shapes.channels;
 }

@@ -1,7 +1,10 @@
+import { JobError } from "../../core/errors.js";
 import type { Feed, Feeds } from "../../runtime/ort/graphs.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { bool, float32, floatsOf, int64, type Tensor } from "../../runtime/tensors/tensor.js";
-import type { MusicgenSettings } from "./settings.js";
+import { randomStream } from "../sampling/noise.js";
+import { TokenSampler } from "../sampling/token-sampler.js";
+import type { CodeSampling, MusicgenSettings } from "./settings.js";
 
 /** Text states of one job for every row of the batch: conditional, then unconditional where guided. */
 export interface TextStates {
@@ -13,7 +16,7 @@ export interface TextStates {
 }
 
 /** Logits after the last column fed: one row of codes a codebook, for each row of the batch. */
-export interface ColumnLogits {
+interface ColumnLogits {
   readonly values: Float32Array;
   readonly codes: number;
   /** Where the logits of a batch row's codebook begin in `values`. */
@@ -21,7 +24,7 @@ export interface ColumnLogits {
 }
 
 /** One run of the decoder over the columns of a window; its caches stay where the graphs run. */
-export interface ColumnDecoder {
+interface ColumnDecoder {
   /** Reads `count` columns [codebooks, count] and says what comes next. */
   feed(columns: ArrayLike<number>, count: number): Promise<ColumnLogits>;
   /** Frees the caches. */
@@ -134,4 +137,57 @@ function readLogits(
   const offsetOf = (batchRow: number, codebook: number) =>
     ((batchRow * codebooks + codebook + 1) * columns - 1) * codes;
   return { values, codes, offsetOf };
+}
+
+/** Where a code stands in the piece. */
+interface CodePlace {
+  readonly codebook: number;
+  /** Counted from the start of the piece. */
+  readonly frame: number;
+}
+
+/** Chooses the code at a place. Throws `invalid_output` where the logits are not numbers. */
+export interface CodeSampler {
+  sample(logits: ColumnLogits, place: CodePlace): number;
+}
+
+/**
+ * Guidance, then a draw among the likeliest codes. Each place has its own random number, whatever was
+ * drawn before it.
+ */
+export function createCodeSampler(
+  { guidance, topK, temperature }: CodeSampling,
+  seed: number,
+): CodeSampler {
+  const settings = { temperature, topK, topP: 1, minP: 0 };
+  let scores = new Float32Array(0);
+  let sampler = new TokenSampler(0);
+  return {
+    sample(logits, { codebook, frame }) {
+      if (scores.length !== logits.codes) {
+        scores = new Float32Array(logits.codes);
+        sampler = new TokenSampler(logits.codes);
+      }
+      guideInto(scores, logits, { codebook, guidance });
+      return sampler.choose(scores, settings, randomStream(seed, codebook).at(frame));
+    },
+  };
+}
+
+/** Writes uncond + guidance × (cond − uncond). */
+function guideInto(
+  scores: Float32Array,
+  logits: ColumnLogits,
+  { codebook, guidance }: { readonly codebook: number; readonly guidance: number },
+): void {
+  const { values } = logits;
+  const conditional = logits.offsetOf(0, codebook);
+  const unconditional = guidance === 1 ? conditional : logits.offsetOf(1, codebook);
+  for (let code = 0; code < scores.length; code++) {
+    const without = values[unconditional + code] ?? Number.NaN;
+    const score = without + guidance * ((values[conditional + code] ?? Number.NaN) - without);
+    if (!Number.isFinite(score))
+      throw new JobError("invalid_output", "the decoder produced logits that are not numbers");
+    scores[code] = score;
+  }
 }

@@ -1,6 +1,5 @@
 import type { SessionThread } from "../../runtime/ort/session.js";
-import type { CodeSampler } from "./code-sampler.js";
-import { createColumnDecoder, type TextStates } from "./decoder.js";
+import { type CodeSampler, createColumnDecoder, type TextStates } from "./decoder.js";
 import type { Codes, PieceProgress } from "../music/music-model.js";
 import type { MusicgenSettings } from "./settings.js";
 

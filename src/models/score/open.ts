@@ -2,7 +2,7 @@ import type { PipelineSetup } from "../../core/modality.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import type { MusicModel, PieceRequest, PieceEvent } from "../music/music-model.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { randomStream } from "../sampling/random.js";
+import { randomStream } from "../sampling/noise.js";
 import { master } from "./master.js";
 import { notesOf } from "./notes.js";
 import { makePlan } from "./plan.js";

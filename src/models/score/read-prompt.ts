@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { floatsOf, int64, type Tensors } from "../../runtime/tensors/tensor.js";
-import { hashNgrams } from "../tokenizer/tokenizer.js";
+import { hashNgrams } from "../tokenizer/hashed-ngrams.js";
 import type { ScoreSettings } from "./settings.js";
 
 /** What a prompt asks for; what it leaves open is drawn. Classes are numbers of the package. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
-import { hashedNgramSettings } from "../tokenizer/tokenizer.js";
+import { hashedNgramSettings } from "../tokenizer/hashed-ngrams.js";
 
 const count = z.int().nonnegative();
 const draw = z.object({ temperature: z.number().positive(), least: z.number().min(0).max(1) });

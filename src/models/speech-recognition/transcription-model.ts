@@ -1,4 +1,5 @@
-import type { PcmFile } from "../../media/pcm.js";
+import { deflateSync } from "node:zlib";
+import type { PcmFile } from "../../media/pcm-file.js";
 
 /** A model that recognises speech, whatever its family. */
 export interface TranscriptionModel {
@@ -75,4 +76,10 @@ export interface TokenLogprob {
   /** UTF-8. */
   readonly bytes: readonly number[];
   readonly logprob: number;
+}
+
+/** Bytes of a text over their deflated length: repetition makes it great. */
+export function compressionRatio(text: string): number {
+  const bytes = Buffer.from(text);
+  return bytes.byteLength / deflateSync(bytes).byteLength;
 }

@@ -9,8 +9,7 @@ import {
 } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import { floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
-import { espeakVoice } from "../speech/espeak-voices.js";
-import { cutPhonemes, phonemizeText, settleMarks } from "../speech/phonemes.js";
+import { cutPhonemes, espeakVoice, phonemizeText, settleMarks } from "../speech/phonemes.js";
 import {
   SOLE_VOICE,
   type SpeechModel,

@@ -3,7 +3,7 @@ import { i420OfRgb } from "../../media/i420.js";
 import type { FrameWindow } from "../video/family.js";
 import type { DecodedFrames } from "./decoder.js";
 import type { LatentDims } from "./denoiser.js";
-import type { WanModel } from "./wan-model.js";
+import type { WanModel } from "./model.js";
 
 /** Latent frames of one run of the decoder, and which of its frames are new. */
 export interface LatentWindow {

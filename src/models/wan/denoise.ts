@@ -1,15 +1,17 @@
 import { JobError } from "../../core/errors.js";
 import { guide } from "../diffusion/flow-euler.js";
-import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
+import type { SchedulerConfig } from "../diffusion/schedulers/config.js";
+import { createScheduler } from "../diffusion/schedulers/create-scheduler.js";
+import { fewStepSigmas } from "../diffusion/schedulers/flow-match.js";
 import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
+import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
 import type { DenoiseState } from "../video/checkpoint.js";
-import type { Schedule } from "./schedule.js";
-import type { LatentDims } from "./denoiser.js";
-import type { PromptStates } from "./encode-prompt.js";
-import type { WanModel } from "./wan-model.js";
+import type { ClipRequest } from "../video/family.js";
+import type { Denoisers, LatentDims, PromptStates } from "./denoiser.js";
+import type { WanSettings } from "./settings.js";
 
-export interface DenoiseInput {
-  readonly model: Pick<WanModel, "denoisers">;
+interface DenoiseInput {
+  readonly model: { readonly denoisers: Denoisers };
   readonly schedule: Schedule;
   readonly dims: LatentDims;
   /** The prompt, then what to move away from; that one is missing where no step has guidance. */
@@ -78,4 +80,48 @@ function even(length: number): number {
 function checkFinite(sample: Float32Array): void {
   if (sample.every(Number.isFinite)) return;
   throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
+}
+
+/** Of which denoiser a step asks, and how strongly the prompt pulls there. */
+interface ScheduledStep {
+  readonly denoiser: number;
+  readonly guidance: number;
+}
+
+/** The steps of one clip from noise to latents; each clip has a schedule of its own. */
+export interface Schedule {
+  readonly scheduler: Scheduler;
+  /** One for each timestep of the scheduler. */
+  readonly steps: readonly ScheduledStep[];
+}
+
+interface ScheduleSetup {
+  readonly settings: WanSettings;
+  readonly scheduler: SchedulerConfig;
+}
+
+/** Throws a sentence that names a scheduler that is not known, or cannot take a list of timesteps. */
+export function planSchedule({ settings, scheduler: config }: ScheduleSetup): Schedule {
+  const { steps, timesteps, guidance, guidanceBoundary } = settings.sampler;
+  if (timesteps !== undefined && !config.className.startsWith("FlowMatch"))
+    throw new Error(
+      `sampler.timesteps is for FlowMatch schedulers, scheduler_config.json has ${config.className}`,
+    );
+  const sigmas = timesteps && fewStepSigmas(timesteps);
+  const scheduler = createScheduler(config, { steps, ...(sigmas && { sigmas }) });
+  const boundary = (guidanceBoundary ?? 0) * config.num_train_timesteps;
+  const plan = scheduler.timesteps.map((timestep): ScheduledStep => {
+    return timestep >= boundary
+      ? { denoiser: 0, guidance: guidance[0] }
+      : { denoiser: 1, guidance: guidance[1] };
+  });
+  return { scheduler, steps: plan };
+}
+
+/** The model's own frames are 1 + temporal stride × (latent frames − 1); a clip takes as many as it needs. */
+export function latentDims(settings: WanSettings, { seconds }: ClipRequest): LatentDims {
+  const { native, spatialStride, temporalStride, frameRate } = settings.shapes;
+  const [height, width] = native;
+  const frames = 1 + Math.ceil((seconds * frameRate - 1) / temporalStride);
+  return [settings.channels, frames, height / spatialStride, width / spatialStride];
 }

@@ -1,14 +1,21 @@
-import { findOutput, findPorts, VIDEO_DENOISER_INPUTS } from "../diffusion/graph-ports.js";
 import { createStepBatch, type Rows } from "../../runtime/batching/step-batch.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { concatFloats, float32, floatsOf, type TensorInfo } from "../../runtime/tensors/tensor.js";
-import type { PromptStates } from "./encode-prompt.js";
+import {
+  concatFloats,
+  float32,
+  floatsOf,
+  int64Of,
+  type TensorInfo,
+} from "../../runtime/tensors/tensor.js";
+import { findOutput, findPorts, VIDEO_DENOISER_INPUTS } from "../diffusion/graph-ports.js";
+import { promptTokens } from "../diffusion/prompt-encoders.js";
+import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 
 /** Of latents: channels, frames, rows, columns. */
 export type LatentDims = readonly [number, number, number, number];
 
 /** What the model is asked at a step: the same latents for each of the prompts. */
-export interface Question {
+interface Question {
   readonly sample: Float32Array;
   readonly dims: LatentDims;
   readonly timestep: number;
@@ -17,6 +24,9 @@ export interface Question {
 
 /** Its answers, prompt by prompt, float32. */
 export type Denoiser = (question: Question) => Promise<Float32Array>;
+
+/** The one that works above the boundary of the noise schedule, then the one below; one alone does both. */
+export type Denoisers = readonly [Denoiser, ...Denoiser[]];
 
 /** Rows of one run at most: two clips with guidance. */
 const MAX_ROWS = 4;
@@ -79,4 +89,36 @@ function missing(output: string): never {
 /** Whether the first dimension is a number in the graph. */
 function isFixed({ dims: [first] }: TensorInfo): boolean {
   return typeof first === "number" && first > 0;
+}
+
+/** States of a prompt [tokens, features], float32: zeros after its end. */
+export type EncodePrompt = (text: string) => Promise<PromptStates>;
+
+export interface PromptStates {
+  readonly values: Float32Array;
+  readonly tokens: number;
+}
+
+/** UMT5 as Wan was trained with it: the padding is masked, and nothing is left of it in the states. */
+export function createPromptEncoder(
+  sessions: SessionThread,
+  tokenizer: TextTokenizer,
+  tokens: number,
+): EncodePrompt {
+  const graph = sessions.info["text-encoder"] ?? { inputs: [], outputs: [] };
+  const output = findOutput(graph, ["last_hidden_state", "text_embeddings"]);
+  return async (text) => {
+    const plain = text.replaceAll(/\s+/g, " ").trim();
+    const { ids, used } = promptTokens(tokenizer, plain, tokens);
+    const feeds = {
+      input_ids: int64Of(ids, [1, tokens]),
+      attention_mask: int64Of(
+        ids.map((_, at) => (at < used ? 1 : 0)),
+        [1, tokens],
+      ),
+    };
+    const states = floatsOf(await sessions.run("text-encoder", feeds, { fetch: [output] }), output);
+    const features = states.length / tokens;
+    return { values: states.fill(0, used * features), tokens };
+  };
 }

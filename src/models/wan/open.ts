@@ -2,11 +2,11 @@ import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { evenCover } from "../../media/i420.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, VideoModel } from "../video/family.js";
-import { latentDims, planSchedule } from "./schedule.js";
+import { latentDims, planSchedule } from "./denoise.js";
 import { decodeWindows } from "./decode-windows.js";
 import { denoise } from "./denoise.js";
-import type { PromptStates } from "./encode-prompt.js";
-import { openWanModel, type WanModel } from "./wan-model.js";
+import type { PromptStates } from "./denoiser.js";
+import { openWanModel, type WanModel } from "./model.js";
 
 /** Not measured: of models of published size, nearly all of the time goes into their steps. */
 const DENOISED_FRACTION = 0.85;

@@ -2,15 +2,15 @@ import type { PipelineSetup } from "../../core/modality.js";
 import { uniformSource } from "../sampling/noise.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import { createWhisperDecoder } from "./whisper-decoder.js";
-import { openWhisperModel, type WhisperModel } from "./whisper-model.js";
+import { createWhisperDecoder } from "./decoder.js";
+import { openWhisperModel, type WhisperModel } from "./model.js";
 import { createLogMel, type LogMel } from "../../media/mel.js";
 import type {
   TranscribedWindow,
   TranscriptionInput,
   TranscriptionModel,
 } from "../speech-recognition/transcription-model.js";
-import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./sound-regions.js";
+import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./voice-detection.js";
 import { type SoundTask, transcribeSound } from "./transcribe-sound.js";
 
 /** Tried until one gives plausible text, where the caller left the temperature at 0. */

@@ -7,20 +7,19 @@ import {
   type WindowTask,
   type WindowText,
 } from "./transcribe-window.js";
-import type { WhisperDecoder } from "./whisper-decoder.js";
-import { type WhisperModel, whisperText } from "./whisper-model.js";
+import type { WhisperDecoder } from "./decoder.js";
+import { type WhisperModel, whisperText } from "./model.js";
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm.js";
-import { WINDOW_SAMPLES } from "./sound-regions.js";
+import type { PcmFile } from "../../media/pcm-file.js";
+import { WINDOW_SAMPLES } from "./voice-detection.js";
 import type {
   TranscribedWindow,
   TokenLogprob,
   TranscriptSegment,
   TranscriptWord,
 } from "../speech-recognition/transcription-model.js";
-import type { WhisperTokens } from "./whisper-settings.js";
-import { alignTokens } from "./attention-alignment.js";
-import { groupWords } from "./spoken-words.js";
+import type { WhisperTokens } from "./settings.js";
+import { alignTokens, groupWords } from "./word-times.js";
 
 export interface SoundTask {
   readonly model: WhisperModel;

@@ -1,8 +1,7 @@
-import { chooseToken } from "./choose-token.js";
-import { compressionRatio } from "../speech-recognition/compression-ratio.js";
-import { createTokenRules, logSumExp } from "./token-rules.js";
-import type { PromptLogits, WhisperDecoder } from "./whisper-decoder.js";
-import { whisperText, type WhisperModel } from "./whisper-model.js";
+import { chooseToken, createTokenRules, logSumExp } from "./decoding-rules.js";
+import { compressionRatio } from "../speech-recognition/transcription-model.js";
+import type { PromptLogits, WhisperDecoder } from "./decoder.js";
+import { whisperText, type WhisperModel } from "./model.js";
 
 export interface WindowTask {
   readonly model: WhisperModel;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openSessions } from "#framemill/runtime/ort/session.js";
-import { voiceRegions } from "#framemill/models/whisper/sound-regions.js";
+import { voiceRegions } from "#framemill/models/whisper/voice-detection.js";
 import { addedModel } from "../../support/added-model.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { collect, openSound, openTranscriber, outputOf } from "../../support/transcriber.js";

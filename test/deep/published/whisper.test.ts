@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { addModel } from "#framemill/models/add-model.js";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
-import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
+import type { WhisperDecoder } from "#framemill/models/whisper/decoder.js";
 import { floatsOf, float32 } from "#framemill/runtime/tensors/tensor.js";
 import { createLogMel } from "#framemill/media/mel.js";
 import { readWindow } from "#framemill/models/whisper/transcribe-sound.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { phonemize } from "#framemill/media/espeak.js";
 import { phonemizeText } from "#framemill/models/speech/phonemes.js";
-import { kokoroPhonemes } from "#framemill/models/kokoro/kokoro-phonemes.js";
+import { kokoroPhonemes } from "#framemill/models/kokoro/open.js";
 
 const english = { espeakPath: "espeak-ng", voice: "en-us" };
 

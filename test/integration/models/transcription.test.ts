@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import { openSessions } from "#framemill/runtime/ort/session.js";
-import { createVoiceDetector, voiceRegions } from "#framemill/models/whisper/sound-regions.js";
+import { createVoiceDetector, voiceRegions } from "#framemill/models/whisper/voice-detection.js";
 import { melody, tone, wavOf } from "../../support/melody.js";
 import { createRandom } from "../../support/onnx.js";
 import { writeOldVoiceDetector, writeVoiceDetector } from "../../support/tiny-voice-detector.js";

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { GraphRun } from "#framemill/core/modality.js";
 import { denoise, encodePrompts } from "#framemill/models/motion/denoise.js";
-import { type MotionModel, openMotionModel } from "#framemill/models/motion/motion-model.js";
+import { type MotionModel, openMotionModel } from "#framemill/models/motion/model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
 import { loadModelPackage } from "#framemill/runtime/packages/model-package.js";
 

@@ -21,9 +21,8 @@ import {
   type DenoiseState,
   encodeCheckpoint,
 } from "#framemill/models/video/checkpoint.js";
-import { denoise, encodePrompts } from "#framemill/models/motion/denoise.js";
-import { latentLength } from "#framemill/models/motion/denoise-schedule.js";
-import { type MotionModel, openMotionModel } from "#framemill/models/motion/motion-model.js";
+import { denoise, encodePrompts, latentLength } from "#framemill/models/motion/denoise.js";
+import { type MotionModel, openMotionModel } from "#framemill/models/motion/model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
 import { writeOnnx } from "../../support/onnx.js";
 

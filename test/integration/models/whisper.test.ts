@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { addModel } from "#framemill/models/add-model.js";
-import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
+import type { WhisperDecoder } from "#framemill/models/whisper/decoder.js";
 import { createLogMel } from "#framemill/media/mel.js";
 import { readWindow } from "#framemill/models/whisper/transcribe-sound.js";
 import { melBinOf, melody, PITCHES_HZ, tone, wavOf } from "../../support/melody.js";

@@ -8,7 +8,7 @@ import { DEPLOYED, triggersOf } from "#framemill/bench/scaling/deployed.js";
 import { generateTrace } from "#framemill/bench/scaling/generate-trace.js";
 import { simulate, type SimulationOptions } from "#framemill/bench/scaling/simulate.js";
 import { type Arrival, parseTrace } from "#framemill/bench/scaling/trace.js";
-import { randomStream } from "#framemill/models/sampling/random.js";
+import { randomStream } from "#framemill/models/sampling/noise.js";
 
 const manifest = new URL(
   "../../../../deploy/kubernetes/components/keda/scaled-object.yaml",

@@ -4,7 +4,7 @@ import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/con
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
 import { float32, type GraphInfo } from "#framemill/runtime/tensors/tensor.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
-import { stableDiffusion } from "#framemill/models/stable-diffusion/stable-diffusion.js";
+import { stableDiffusion } from "#framemill/models/stable-diffusion/unet.js";
 import type { ImageModel } from "#framemill/models/image-model.js";
 import { zeros } from "#framemill/models/diffusion/matrices.js";
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { alignWords } from "#framemill/models/ctc/align-words.js";
-import { findWords } from "#framemill/models/ctc/beam-search.js";
-import { parseLexicon } from "#framemill/models/ctc/lexicon.js";
-import { growTree, phonesTo } from "#framemill/models/ctc/lexicon-tree.js";
+import { findWords } from "#framemill/models/ctc/search.js";
+import { growTree, parseLexicon, phonesTo } from "#framemill/models/ctc/lexicon-tree.js";
 import { parseWordModel } from "#framemill/models/ctc/word-model.js";
 
 const PHONES = ["sil", "s", "iy", "ah", "n", "d"];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { eulerStep, flowSigmas, guide } from "#framemill/models/diffusion/flow-euler.js";
 import { gaussianNoise } from "#framemill/models/sampling/noise.js";
-import { hashNgrams } from "#framemill/models/tokenizer/tokenizer.js";
+import { hashNgrams } from "#framemill/models/tokenizer/hashed-ngrams.js";
 
 const tokenizer = {
   kind: "hashed-ngram",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createCodeSampler } from "#framemill/models/musicgen/code-sampler.js";
+import { createCodeSampler } from "#framemill/models/musicgen/decoder.js";
 
 /** Logits of one codebook: conditional, then unconditional. */
 function logits(conditional: readonly number[], unconditional = conditional) {

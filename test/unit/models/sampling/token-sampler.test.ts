@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { philox, randomStream } from "#framemill/models/sampling/random.js";
+import { philox, randomStream } from "#framemill/models/sampling/noise.js";
 import { type SamplingSettings, TokenSampler } from "#framemill/models/sampling/token-sampler.js";
 import { argmax, LargestLogits } from "#framemill/models/sampling/largest-logits.js";
 import { createLikelyTokens, editLogits, maskLogits } from "#framemill/models/decoder/choice.js";

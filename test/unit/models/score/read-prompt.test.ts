@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { spellPrompt } from "#framemill/models/score/read-prompt.js";
-import { hashNgrams } from "#framemill/models/tokenizer/tokenizer.js";
+import { hashNgrams } from "#framemill/models/tokenizer/hashed-ngrams.js";
 
 test("spells numbers digit by digit and signs of keys as words", () => {
   const words = spellPrompt("120bpm in F# minor, B♭").split(/[\s,]+/);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { chooseToken } from "#framemill/models/whisper/choose-token.js";
-import { createTokenRules } from "#framemill/models/whisper/token-rules.js";
+import { chooseToken, createTokenRules } from "#framemill/models/whisper/decoding-rules.js";
 import { segmentWindow } from "#framemill/models/whisper/transcribe-sound.js";
-import type { WhisperSettings } from "#framemill/models/whisper/whisper-settings.js";
+import type { WhisperSettings } from "#framemill/models/whisper/settings.js";
 
 /** Ten words, the end at 10, steering 11 to 14, times from 15: 0.00 s to 0.20 s. */
 const TOKENS = {

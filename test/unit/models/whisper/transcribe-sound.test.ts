@@ -1,7 +1,7 @@
 import type { TranscribedWindow } from "#framemill/models/speech-recognition/transcription-model.js";
 import { describe, expect, test } from "vitest";
-import type { WhisperDecoder } from "#framemill/models/whisper/whisper-decoder.js";
-import type { WhisperModel } from "#framemill/models/whisper/whisper-model.js";
+import type { WhisperDecoder } from "#framemill/models/whisper/decoder.js";
+import type { WhisperModel } from "#framemill/models/whisper/model.js";
 import { SPEECH_RATE_HZ } from "#framemill/media/mel.js";
 import { type SoundTask, transcribeSound } from "#framemill/models/whisper/transcribe-sound.js";
 

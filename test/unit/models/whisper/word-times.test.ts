@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { alignTokens, warpRows } from "#framemill/models/whisper/attention-alignment.js";
-import { groupWords } from "#framemill/models/whisper/spoken-words.js";
+import { alignTokens, groupWords, warpRows } from "#framemill/models/whisper/word-times.js";
 
 describe("words", () => {
   test("are groups of tokens between spaces, with their punctuation", () => {

@@ -9,10 +9,10 @@ import {
 } from "../../runtime/packages/model-package.js";
 import { openSessions } from "../../runtime/ort/session.js";
 import { loadTextTokenizer } from "../tokenizer/text-tokenizer.js";
-import { planSchedule } from "./schedule.js";
-import { createDenoiser, type Denoiser } from "./denoiser.js";
+import { planSchedule } from "./denoise.js";
+import { createDenoiser, type Denoisers } from "./denoiser.js";
 import { openDecoder, type WanDecoder } from "./decoder.js";
-import { createPromptEncoder, type EncodePrompt } from "./encode-prompt.js";
+import { createPromptEncoder, type EncodePrompt } from "./denoiser.js";
 import { readSettings, type WanSettings } from "./settings.js";
 
 /** An open package of the pipeline `wan-video`. */
@@ -21,8 +21,7 @@ export interface WanModel {
   readonly settings: WanSettings;
   readonly scheduler: SchedulerConfig;
   readonly encodePrompt: EncodePrompt;
-  /** The one that works above the boundary of the noise schedule, then the one below; one alone does both. */
-  readonly denoisers: readonly [Denoiser, ...Denoiser[]];
+  readonly denoisers: Denoisers;
   readonly decoder: WanDecoder;
   readonly decoding: Mutex;
   close(): Promise<void>;

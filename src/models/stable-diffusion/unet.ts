@@ -1,5 +1,6 @@
 import { float32 } from "../../runtime/tensors/tensor.js";
 import type { FamilyInput, ImageFamily } from "../diffusion/family.js";
+import { joinFeatures, sizeCondition } from "../diffusion/matrices.js";
 
 /** Features of the guidance embedding of consistency models. */
 const GUIDANCE_FEATURES = 256;
@@ -24,7 +25,7 @@ interface UnetDefaults {
 }
 
 /** What is common to the U-Net models, distilled ones included. */
-export function unetTraits(input: FamilyInput, defaults: UnetDefaults) {
+function unetTraits(input: FamilyInput, defaults: UnetDefaults) {
   const { denoiser, ports } = input;
   return {
     latentChannels: denoiser.in_channels,
@@ -62,3 +63,23 @@ export function guidanceEmbedding(guidance: number) {
   }
   return float32(features, [1, GUIDANCE_FEATURES]);
 }
+
+/** SDXL and its Turbo and Lightning forms: two CLIP encoders, and the size as a condition. */
+export const stableDiffusionXl: ImageFamily = {
+  packing: "grid",
+  timestepScale: 1,
+  usesEvenSigmas: false,
+  traits: (input) => unetTraits(input, { latentSide: 128, steps: 30, guidance: 5 }),
+  async encode(encoders, text) {
+    const first = await encoders.run("text-encoder", text, ["penultimate"]);
+    const second = await encoders.run("text-encoder-2", text, ["penultimate", "pooled"]);
+    return {
+      context: joinFeatures(first.penultimate, second.penultimate),
+      pooled: second.pooled,
+    };
+  },
+  constants: ({ guidance, height, width }) => ({
+    timestepCondition: guidanceEmbedding(guidance),
+    timeIds: sizeCondition(height, width),
+  }),
+};

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
+import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 
 /** Token ids that steer Whisper; text has ids below `endOfText`, times from `firstTimestamp` on. */

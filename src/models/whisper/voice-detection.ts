@@ -1,15 +1,15 @@
+import { SPEECH_RATE_HZ } from "../../media/mel.js";
+import type { PcmFile } from "../../media/pcm-file.js";
+import type { Feed } from "../../runtime/ort/graphs.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
+import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import {
   createSpanFinder,
   joinSpans,
   type Span,
   type SpanRules,
 } from "../speech-recognition/speech-spans.js";
-import { SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm.js";
 import type { VoiceDetection } from "../speech-recognition/transcription-model.js";
-import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
-import type { Feed } from "../../runtime/ort/graphs.js";
 
 /** What Whisper hears at once: 30 s. */
 export const WINDOW_SAMPLES = 30 * SPEECH_RATE_HZ;
@@ -18,7 +18,7 @@ export const VOICE_ROLE = "vad";
 
 const JOINING = { longestSamples: WINDOW_SAMPLES, gapSamples: 2 * SPEECH_RATE_HZ };
 
-export interface VoiceRegions {
+interface VoiceRegions {
   readonly thread: SessionThread;
   readonly detection: VoiceDetection;
   readonly signal: AbortSignal;

@@ -8,8 +8,8 @@ import {
 } from "../../runtime/packages/model-package.js";
 import { openSessions } from "../../runtime/ort/session.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
-import { findWords, type FoundWord, type Spelled } from "./beam-search.js";
-import { parseLexicon } from "./lexicon.js";
+import { findWords, type FoundWord, type Spelled } from "./search.js";
+import { parseLexicon } from "./lexicon-tree.js";
 import { growTree } from "./lexicon-tree.js";
 import { parseWordModel } from "./word-model.js";
 import type { SearchRules } from "./search.js";

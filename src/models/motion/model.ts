@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { parseSettings } from "../../runtime/packages/parse-settings.js";
+import { createMutex, type Mutex } from "../../core/async/mutex.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import { createStepBatch, type StepBatch } from "../../runtime/batching/step-batch.js";
-import { createMutex, type Mutex } from "../../core/async/mutex.js";
-import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../diffusion/step-chain.js";
-import { createMultiStepBatch } from "../diffusion/multi-step-batch.js";
-import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { type KeepingThread, openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import type { Tensors } from "../../runtime/tensors/tensor.js";
-import { hashedNgramSettings } from "../tokenizer/tokenizer.js";
+import { createMultiStepBatch } from "../diffusion/multi-step-batch.js";
+import { chainSteps, STEP_KEEPS, STEP_ROLE } from "../diffusion/step-chain.js";
+import { hashedNgramSettings } from "../tokenizer/hashed-ngrams.js";
 
 const motionSettings = z.object({
   tokenizer: hashedNgramSettings,
@@ -43,7 +43,7 @@ const motionSettings = z.object({
   }),
 });
 
-export type MotionSettings = z.infer<typeof motionSettings>;
+type MotionSettings = z.infer<typeof motionSettings>;
 
 /** Graphs that look at a whole clip; they run one after the other with all threads. */
 const CLIP_GRAPHS = [
@@ -64,7 +64,7 @@ const MAX_DECODERS = 8;
  * Steps by the denoiser, or several in a run of the samplers that `models fuse` made. Clips of one length
  * share runs: the same numbers as alone, on the CPU.
  */
-export interface Denoising {
+interface Denoising {
   readonly graph: "denoiser" | "sampler" | typeof STEP_ROLE;
   readonly batch: StepBatch;
 }

@@ -8,7 +8,7 @@ import {
   type TensorInfo,
   type Tensors,
 } from "../../runtime/tensors/tensor.js";
-import type { WhisperModel } from "./whisper-model.js";
+import type { WhisperModel } from "./model.js";
 
 /** Logits over the vocabulary where a prompt leads: at one of its tokens, and after its last. */
 export interface PromptLogits {

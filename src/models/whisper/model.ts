@@ -2,7 +2,7 @@ import { type ModelPackage, graphPaths } from "../../runtime/packages/model-pack
 import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
 import type { GraphRun } from "../../core/modality.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
-import { readWhisperSettings, type WhisperSettings } from "./whisper-settings.js";
+import { readWhisperSettings, type WhisperSettings } from "./settings.js";
 
 /** An opened Whisper package: encoder, decoder (merged or as a pair), tokenizer and settings. */
 export interface WhisperModel {
