@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { loadConfig, type Config } from "../config.js";
-import { TIER_NAMES } from "../modalities/video/tiers.js";
+import { TIER_NAMES } from "../modalities/video/request.js";
 import { addOperatingCommands, addTenantCommands } from "./operating-commands.js";
 import { parsePort, type ReadConfig, UsageError } from "./option-values.js";
 

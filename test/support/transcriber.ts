@@ -10,11 +10,11 @@ import { decodeAudio } from "#framemill/media/decode-audio.js";
 import { SPEECH_RATE_HZ } from "#framemill/media/mel.js";
 import { openPcm, type PcmFile } from "#framemill/media/pcm.js";
 import { createTranscriptionPipeline } from "#framemill/modalities/transcription/pipeline.js";
-import type { TranscriptionRequest } from "#framemill/modalities/transcription/request.js";
 import type {
   TranscriptDelta,
   TranscriptionOutput,
-} from "#framemill/modalities/transcription/transcript.js";
+  TranscriptionRequest,
+} from "#framemill/modalities/transcription/request.js";
 
 const folder = mkdtempSync(join(tmpdir(), "framemill-transcriber-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));

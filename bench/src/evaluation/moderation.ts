@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CATEGORIES } from "../../../src/modalities/moderation/categories.js";
+import { CATEGORIES } from "../../../src/modalities/moderation/request.js";
 import type { Evaluate, EvaluationContext } from "./evaluator.js";
 import { areaUnderCurve } from "./ranking.js";
 import { inGroups, mean, ofEachKind, readCases, rounded } from "./text-cases.js";

@@ -26,8 +26,7 @@ import {
   toolType,
   toSchemaFormat,
 } from "../shared/generation-body.js";
-import { atMost, parseBody } from "../shared/request-body.js";
-import { textContent, textOf } from "../shared/text-content.js";
+import { atMost, parseBody, textContent, textOf } from "../shared/request-body.js";
 
 const MAX_STOPS = 4;
 const MAX_CHOICES = 8;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
-import { answerEmbeddings, embeddingsReply } from "./render.js";
+import { answerEmbeddings, embeddingsReply } from "./answer.js";
 import {
   embeddingsOutput,
   embeddingsRequest,

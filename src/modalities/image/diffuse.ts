@@ -1,11 +1,15 @@
 import { JobError } from "../../core/errors.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
+import type { Condition } from "../../models/diffusion/family.js";
+import { guide } from "../../models/diffusion/flow-euler.js";
+import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
+import { stack } from "../../models/diffusion/matrices.js";
 import { createScheduler } from "../../models/diffusion/schedulers/create-scheduler.js";
 import { dynamicShift } from "../../models/diffusion/schedulers/flow-match.js";
 import type { Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
-import type { NoiseSource } from "../../models/sampling/noise.js";
-import { createDenoiser, type DenoiserInput } from "./denoiser.js";
 import type { ImageModel } from "../../models/image-model.js";
+import type { NoiseSource } from "../../models/sampling/noise.js";
+import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensors/tensor.js";
 
 export interface DiffuseInput extends DenoiserInput {
   readonly steps: number;
@@ -14,7 +18,7 @@ export interface DiffuseInput extends DenoiserInput {
 }
 
 /** A step that was taken. */
-export interface DiffuseStep {
+interface DiffuseStep {
   /** Counted from 1. */
   readonly step: number;
   /** Runs of the denoiser in all; some schedulers take one more than asked for. */
@@ -62,4 +66,136 @@ function imageTokens({ traits }: ImageModel, { height, width }: DenoiserInput["g
 function checkFinite(sample: Float32Array): void {
   if (sample.every(Number.isFinite)) return;
   throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
+}
+
+interface DenoiserInput {
+  readonly model: ImageModel;
+  /** The prompt, then, where the model is guided by a second run, what it is to move away from. */
+  readonly conditions: readonly Condition[];
+  readonly guidance: number;
+  /** Latents: channels, rows, columns. */
+  readonly grid: Omit<Planes, "values">;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What the model says of latents [channels, rows, columns] at a timestep of the scheduler. */
+type Denoise = (sample: Float32Array, timestep: number) => Promise<Float32Array>;
+
+type Branch = Readonly<Partial<Record<DenoiserRole, Tensor>>>;
+
+const OUTPUTS = ["out_sample", "out_hidden_states", "sample", "latent", "noise_pred"];
+
+export function createDenoiser(input: DenoiserInput): Denoise {
+  const { model, grid, guidance } = input;
+  const { sessions, family } = model;
+  const output = findOutput(sessions.info["denoiser"] ?? { inputs: [], outputs: [] }, OUTPUTS);
+  const branches = branchesOf(input);
+  const packs = family.packing === "squares";
+  const runBatch = async (batch: readonly Branch[], latents: Tensor, timestep: number) => {
+    const feeds = { ...joinBranches(batch), sample: stack(batch.map(() => latents)) };
+    const named = nameFeeds(model, {
+      ...feeds,
+      timestep: timesteps(model, timestep, batch.length),
+    });
+    return floatsOf(await sessions.run("denoiser", named, { fetch: [output] }), output);
+  };
+  return async (sample, timestep) => {
+    const { channels, height, width } = grid;
+    const latents = packs
+      ? float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4])
+      : float32(sample, [1, channels, height, width]);
+    const scaled = timestep * family.timestepScale;
+    const parts: Float32Array[] = [];
+    for (const batch of batches(model, branches))
+      parts.push(await runBatch(batch, latents, scaled));
+    const guided = branches.length > 1 ? guide(concatFloats(parts), guidance) : concatFloats(parts);
+    return packs ? unpackSquares(guided, grid) : guided;
+  };
+}
+
+function branchesOf({ model, conditions, grid, guidance, width, height }: DenoiserInput): Branch[] {
+  return conditions.map(({ context, pooled }) => {
+    const constants = model.family.constants({
+      width,
+      height,
+      rows: grid.height,
+      columns: grid.width,
+      guidance,
+      contextTokens: context.dims[1] ?? 0,
+    });
+    return { ...constants, context, ...(pooled && { pooled }) };
+  });
+}
+
+/** Both branches in one run, or, where the graph is fixed to a batch of one, one after the other. */
+function batches({ ports }: ImageModel, branches: readonly Branch[]): (readonly Branch[])[] {
+  const declared = ports.sample?.dims[0];
+  const isFixed = typeof declared === "number" && declared > 0 && declared < branches.length;
+  return isFixed ? branches.map((branch) => [branch]) : [branches];
+}
+
+/** Positions are the same for every sample of a batch. */
+const SHARED: readonly string[] = ["imageIds", "textIds"] satisfies DenoiserRole[];
+
+function joinBranches(batch: readonly Branch[]): Branch {
+  const [first = {}] = batch;
+  const joined = Object.entries(first).map(([role, tensor]) => [
+    role,
+    SHARED.includes(role) ? tensor : stack(batch.flatMap((branch) => find(branch, role) ?? [])),
+  ]);
+  return Object.fromEntries(joined);
+}
+
+function find(branch: Branch, role: string): Tensor | undefined {
+  return Object.entries(branch).find(([name]) => name === role)?.[1];
+}
+
+/** A scalar, one value, or one a sample, as the graph declares it. */
+function timesteps({ ports }: ImageModel, timestep: number, count: number): Tensor {
+  const dims = ports.timestep?.dims ?? [];
+  if (dims.length === 0) return float32(Float32Array.of(timestep), []);
+  const length = typeof dims[0] === "number" && dims[0] > 0 ? dims[0] : count;
+  return float32(new Float32Array(length).fill(timestep), [length]);
+}
+
+/** Feeds under the graph's names; what it does not declare is left out. */
+function nameFeeds({ ports }: ImageModel, feeds: Branch): Record<string, Tensor> {
+  const named = Object.entries(ports).flatMap(([role, port]) => {
+    const tensor = find(feeds, role);
+    if (tensor === undefined || port === undefined) return [];
+    const missing = port.dims.length - tensor.dims.length;
+    const dims = missing > 0 && SHARED.includes(role) ? [1, ...tensor.dims] : tensor.dims;
+    return [[port.name, { ...tensor, dims }] as const];
+  });
+  return Object.fromEntries(named);
+}
+
+type Grid = Omit<Planes, "values">;
+
+/** Planes [channels, rows, columns] as tokens [rows/2 × columns/2, channels × 4], a square of four each. */
+export function packSquares(planes: Float32Array, grid: Grid): Float32Array {
+  const tokens = new Float32Array(planes.length);
+  for (const [plane, token] of squareIndices(grid)) tokens[token] = planes[plane] ?? 0;
+  return tokens;
+}
+
+export function unpackSquares(tokens: Float32Array, grid: Grid): Float32Array {
+  const planes = new Float32Array(tokens.length);
+  for (const [plane, token] of squareIndices(grid)) planes[plane] = tokens[token] ?? 0;
+  return planes;
+}
+
+/** Index in the planes and in the tokens of each value; within a token channel, row, column. */
+function* squareIndices({ channels, height, width }: Grid): Generator<readonly [number, number]> {
+  let plane = 0;
+  for (let channel = 0; channel < channels; channel += 1)
+    for (let row = 0; row < height; row += 1)
+      for (let column = 0; column < width; column += 1) {
+        const square = (row >> 1) * (width / 2) + (column >> 1);
+        const within = channel * 4 + (row & 1) * 2 + (column & 1);
+        yield [plane, square * channels * 4 + within];
+        plane += 1;
+      }
 }

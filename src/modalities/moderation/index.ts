@@ -5,20 +5,32 @@ import {
   type AdmitContext,
   defineModality,
   FILE_BODY_BYTES,
+  type Judge,
   type ModelInfo,
 } from "../../core/modality.js";
-import { judgePrompts } from "./judge-prompts.js";
-import { answerModeration, moderationReply } from "./render.js";
+import { answerModeration, moderationReply, moderationResults } from "./answer.js";
 import {
+  CATEGORIES,
+  MAX_CHARACTERS,
+  MAX_INPUTS,
+  moderationBody,
   moderationOutput,
-  moderationRequest,
   type ModerationOutput,
   type ModerationPart,
+  moderationRequest,
   type ModerationRequest,
-  moderationBody,
   parseModerationBody,
   type SentPart,
 } from "./request.js";
+
+/** Other modalities' prompts as one moderation request, however many and long they are. */
+const judgePrompts: Judge<ModerationOutput> = {
+  body: (model, texts) => ({ model, input: fitInputs(texts.flatMap(cutLong)) }),
+  flagged(output) {
+    const results = moderationResults(output);
+    return CATEGORIES.filter((category) => results.some(({ categories }) => categories[category]));
+  },
+};
 
 export const moderation = defineModality<"moderation", ModerationRequest, ModerationOutput>({
   name: "moderation",
@@ -96,4 +108,19 @@ async function readPart(part: SentPart, index: number): Promise<KeepPart> {
 /** A token has at least one byte; a window of a long text adds two of the model's own. */
 function mostTokens(part: ModerationPart): number {
   return part.type === "text" ? 2 * (Buffer.byteLength(part.text) + 2) : 0;
+}
+
+function cutLong(text: string): string[] {
+  const count = Math.max(1, Math.ceil(text.length / MAX_CHARACTERS));
+  return Array.from({ length: count }, (_, at) =>
+    text.slice(at * MAX_CHARACTERS, (at + 1) * MAX_CHARACTERS),
+  );
+}
+
+/** Neighbours go together where there are more texts than one request may have. */
+function fitInputs(texts: readonly string[]): string[] {
+  const group = Math.ceil(texts.length / MAX_INPUTS);
+  return Array.from({ length: Math.ceil(texts.length / group) }, (_, at) =>
+    texts.slice(at * group, (at + 1) * group).join("\n"),
+  );
 }

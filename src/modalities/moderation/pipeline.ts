@@ -2,8 +2,14 @@ import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { loadModelPackage, type ModelPackage } from "../../runtime/packages/model-package.js";
-import { CATEGORIES } from "./categories.js";
-import { readModerationShapes, thresholdsOf } from "./judge-settings.js";
+import {
+  CATEGORIES,
+  type InputType,
+  type ModerationOutput,
+  type ModerationPart,
+  type ModerationRequest,
+} from "./request.js";
+import { readModerationShapes, thresholdsOf } from "./labels.js";
 import {
   type ModerationModel,
   openPictureJudge,
@@ -11,8 +17,7 @@ import {
   openWordJudge,
   type Verdict,
   worst,
-} from "./judges.js";
-import type { InputType, ModerationOutput, ModerationPart, ModerationRequest } from "./request.js";
+} from "./classifiers.js";
 
 /** What a package can judge. */
 interface Judges {

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { type AdmitContext, defineModality } from "../../core/modality.js";
-import { musicObject, renderMusic } from "./render.js";
+import { musicObject, renderMusic } from "./answer.js";
 import {
   musicOutput,
   musicRequest,

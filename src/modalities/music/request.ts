@@ -5,11 +5,11 @@ import {
   booleanWord,
   boundedText,
   describe,
+  metadata,
   metadataField,
   parseBody,
   wholeNumber,
 } from "../shared/request-body.js";
-import { metadata } from "../shared/stored.js";
 
 const MAX_TEXT_CHARACTERS = 4_096;
 /** No model may offer more: a piece is held whole in memory until it is encoded. */

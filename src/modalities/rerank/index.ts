@@ -1,16 +1,17 @@
 import { z } from "zod";
 import { defineModality, type ModelInfo } from "../../core/modality.js";
-import { answerRerank, rerankReply } from "./render.js";
+import { answerRerank, rerankReply } from "./answer.js";
 import {
-  rerankOutput,
-  rerankRequest,
+  chunksOf,
   parseRerankBody,
-  type RerankOutput,
-  type RerankRequest,
   rerankBody,
+  rerankOutput,
+  type RerankOutput,
+  rerankRequest,
+  type RerankRequest,
+  searchUnits,
   textOf,
 } from "./request.js";
-import { chunksOf, searchUnits } from "./search-units.js";
 
 export const rerank = defineModality<"rerank", RerankRequest, RerankOutput>({
   name: "rerank",

@@ -9,8 +9,7 @@ import {
   yieldToEventLoop,
 } from "../../runtime/batching/yield-to-event-loop.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
-import { type RerankOutput, type RerankRequest, textOf } from "./request.js";
-import { chunksOf } from "./search-units.js";
+import { chunksOf, type RerankOutput, type RerankRequest, textOf } from "./request.js";
 
 /** Pairs of query and document → one score each, from batches shared with the jobs that run beside. */
 export async function createRerankPipeline(

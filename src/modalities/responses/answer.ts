@@ -1,15 +1,24 @@
-import { type Answer, EVENT_STREAM } from "../../core/answer.js";
+import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
+import { toJobError } from "../../core/errors.js";
+import type { Chunk } from "../../core/events.js";
 import type { Exchange } from "../../core/modality.js";
 import type {
   GenerationDelta,
   GenerationOutput,
+  ToolCall,
 } from "../../models/decoder/request/generation-request.js";
-import { openDeltas } from "../shared/generation-answer.js";
-import { type ResponseState, toResponse } from "./render.js";
+import { deltaOf, openDeltas, tokenLogprobs } from "../shared/generation-answer.js";
 import type { ResponsesRequest } from "./request.js";
-import { streamResponse } from "./stream.js";
+import {
+  callItem,
+  type ItemStatus,
+  messageItem,
+  outputText,
+  type ResponseState,
+  toResponse,
+} from "./response-object.js";
 
-export type ResponsesExchange = Exchange<ResponsesRequest, GenerationOutput, GenerationDelta>;
+type ResponsesExchange = Exchange<ResponsesRequest, GenerationOutput, GenerationDelta>;
 
 export async function answerResponses(exchange: ResponsesExchange): Promise<Answer> {
   const begun = begin(exchange);
@@ -25,4 +34,107 @@ export async function answerResponses(exchange: ResponsesExchange): Promise<Answ
 function begin({ id, model, request, createdAtMs }: ResponsesExchange): ResponseState {
   const nothing = { output: null, failure: null, completedAtMs: null };
   return { id, model, request, createdAtMs, status: "in_progress", ...nothing };
+}
+
+interface Stream {
+  readonly exchange: Exchange<ResponsesRequest, GenerationOutput, GenerationDelta>;
+  readonly begun: ResponseState;
+  readonly deltas: AsyncIterable<Chunk<GenerationDelta>>;
+}
+
+/** Writes one event; numbers them from 0. */
+type Write = (type: string, fields: object) => string;
+
+/** `event:` and `data:` of each step, from `response.created` to its end in the OpenAI API's order. */
+async function* streamResponse({ exchange, begun, deltas }: Stream): AsyncGenerator<string> {
+  let sequence = 0;
+  const write: Write = (type, fields) => {
+    const event = serverSentEvent({ type, sequence_number: sequence, ...fields }, type);
+    sequence += 1;
+    return event;
+  };
+  try {
+    yield write("response.created", { response: toResponse(begun) });
+    yield write("response.in_progress", { response: toResponse(begun) });
+    const items = createItems(begun.id, write);
+    for await (const chunk of deltas) yield* items.add(deltaOf(chunk));
+    const { output, completedAtMs } = await exchange.finished();
+    yield* items.finish(output.choices[0]?.finishReason === "length" ? "incomplete" : "completed");
+    const response = toResponse({ ...begun, status: "completed", output, completedAtMs });
+    yield write(`response.${response.status}`, { response });
+  } catch (thrown) {
+    const { code, message } = toJobError(thrown);
+    const response = toResponse({ ...begun, status: "failed", failure: { code, message } });
+    yield write("response.failed", { response });
+  }
+}
+
+interface OpenText {
+  readonly id: string;
+  readonly index: number;
+  text: string;
+  readonly logprobs: ReturnType<typeof tokenLogprobs>;
+}
+
+/** The output items as they come to be. */
+function createItems(responseId: string, write: Write) {
+  let count = 0;
+  let open: OpenText | undefined;
+
+  function* openText(): Generator<string, OpenText> {
+    const index = count;
+    count += 1;
+    const item = messageItem(responseId, index, { content: [], status: "in_progress" });
+    yield write("response.output_item.added", { output_index: index, item });
+    const place = { item_id: item.id, output_index: index, content_index: 0 };
+    yield write("response.content_part.added", { ...place, part: outputText("") });
+    return { id: item.id, index, text: "", logprobs: [] };
+  }
+  function* addText(delta: string, logprobs: ReturnType<typeof tokenLogprobs>): Generator<string> {
+    open ??= yield* openText();
+    open.text += delta;
+    open.logprobs.push(...logprobs);
+    const place = { item_id: open.id, output_index: open.index, content_index: 0 };
+    yield write("response.output_text.delta", { ...place, delta, logprobs });
+  }
+  function* closeText(status: ItemStatus): Generator<string> {
+    if (open === undefined) return;
+    const { id, index, text, logprobs } = open;
+    open = undefined;
+    const place = { item_id: id, output_index: index, content_index: 0 };
+    const part = outputText(text, logprobs);
+    yield write("response.output_text.done", { ...place, text, logprobs });
+    yield write("response.content_part.done", { ...place, part });
+    const item = messageItem(responseId, index, { content: [part], status });
+    yield write("response.output_item.done", { output_index: index, item });
+  }
+  function* addCall(call: ToolCall): Generator<string> {
+    yield* closeText("completed");
+    const index = count;
+    count += 1;
+    const begun = callItem(responseId, index, { ...call, arguments: "", status: "in_progress" });
+    const done = callItem(responseId, index, { ...call, status: "completed" });
+    const place = { item_id: done.id, output_index: index };
+    yield write("response.output_item.added", { output_index: index, item: begun });
+    const { name, arguments: text } = call;
+    yield write("response.function_call_arguments.delta", { ...place, delta: text });
+    yield write("response.function_call_arguments.done", { ...place, name, arguments: text });
+    yield write("response.output_item.done", { output_index: index, item: done });
+  }
+  return {
+    *add({ parts, logprobs }: GenerationDelta): Generator<string> {
+      let told = tokenLogprobs(logprobs ?? []);
+      for (const part of parts) {
+        if (part.type === "call") yield* addCall(part.call);
+        else {
+          yield* addText(part.text, told);
+          told = [];
+        }
+      }
+    },
+    *finish(status: ItemStatus): Generator<string> {
+      if (count === 0) open = yield* openText();
+      yield* closeText(status);
+    },
+  };
 }

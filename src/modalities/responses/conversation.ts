@@ -8,7 +8,7 @@ import {
   type ToolCall,
 } from "../../models/decoder/request/generation-request.js";
 import { functionFields } from "../shared/generation-body.js";
-import { textContent, textOf } from "../shared/text-content.js";
+import { textContent, textOf } from "../shared/request-body.js";
 
 const status = z.string().nullish();
 const messageFields = {

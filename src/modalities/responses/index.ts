@@ -8,7 +8,7 @@ import {
 } from "../../models/decoder/request/generation-request.js";
 import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
 import { answerResponses } from "./answer.js";
-import { renderResponse, responseObject } from "./render.js";
+import { renderResponse, responseObject } from "./response-object.js";
 import {
   responsesRequest,
   parseResponsesBody,

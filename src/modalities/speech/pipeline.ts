@@ -1,9 +1,14 @@
 import { z } from "zod";
-import type { Pipeline, PipelineSetup } from "../../core/modality.js";
+import { JobError } from "../../core/errors.js";
+import type { PipelineEvent } from "../../core/events.js";
+import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
+import { type AudioEncoder, openAudioEncoder } from "../../media/audio-encoder.js";
+import { stretchTime, throwIfCancelled } from "../../media/ffmpeg.js";
 import { openModel } from "../../models/registry.js";
+import { shareSpeed, type SpeechModel } from "../../models/speech/speech-model.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
-import type { SpeechOutput, SpeechRequest } from "./request.js";
-import { speak } from "./speak.js";
+import { checkSound, finishPiece, splitSentences } from "./pieces.js";
+import { countCharacters, findVoice, type SpeechOutput, type SpeechRequest } from "./request.js";
 
 /** The names that the front knows, where the package lists some. */
 const listedVoices = z.object({ voices: z.array(z.string()).min(1).optional() });
@@ -20,4 +25,124 @@ export async function createSpeechPipeline(
     run: (request, context) => speak({ model: speaker, setup, request, context }),
     close: () => speaker.close(),
   };
+}
+
+/**
+ * A request as sound: each sentence goes to the encoder while the next one is made, and bytes leave as
+ * the encoder gives them.
+ */
+export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<SpeechOutput>> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([task.context.signal, stop.signal]);
+  const pieces = speakPieces({ ...task, context: { signal } });
+  // The first sentence is made before the file is begun: what is wrong with it has a status of its own.
+  const first = await pieces.next();
+  if (first.done) {
+    const message = "input must hold something that can be spoken";
+    throw new JobError("invalid_value", message, { param: "input" });
+  }
+  const { model, setup, request } = task;
+  const source = { format: request.format, sampleRateHz: model.sampleRateHz, channels: 1 };
+  const encoder = openAudioEncoder({ ...source, ffmpegPath: setup.ffmpegPath, signal });
+  let characters = 0;
+  const onPiece = (piece: SpokenPiece) => void (characters += piece.characters);
+  const written = writePieces(encoder, first.value, pieces, onPiece);
+  // A piece that fails ends the encoder, and with it the reading below.
+  const settled = written.catch(() => stop.abort());
+  try {
+    for await (const bytes of encoder.bytes)
+      yield { type: "chunk", chunk: { type: "bytes", bytes, units: { characters } } };
+    yield { type: "output", output: outputOf(await written, model) };
+  } catch (thrown) {
+    await written;
+    throw thrown;
+  } finally {
+    stop.abort();
+    await encoder.abort();
+    await settled;
+  }
+}
+
+interface Tally {
+  readonly samples: number;
+  readonly tokens: number;
+}
+
+async function writePieces(
+  encoder: AudioEncoder,
+  first: SpokenPiece,
+  others: AsyncIterable<SpokenPiece>,
+  onPiece: (piece: SpokenPiece) => void,
+): Promise<Tally> {
+  onPiece(first);
+  await encoder.write(first.samples);
+  let samples = first.samples.length;
+  let tokens = first.tokenCount;
+  for await (const piece of others) {
+    onPiece(piece);
+    await encoder.write(piece.samples);
+    samples += piece.samples.length;
+    tokens += piece.tokenCount;
+  }
+  await encoder.finish();
+  return { samples, tokens };
+}
+
+function outputOf({ samples, tokens }: Tally, { sampleRateHz }: SpeechModel): SpeechOutput {
+  return { audioSeconds: samples / sampleRateHz, inputTokens: tokens };
+}
+
+interface SpeechTask {
+  readonly model: SpeechModel;
+  readonly setup: PipelineSetup;
+  readonly request: SpeechRequest;
+  readonly context: Pick<PipelineContext, "signal">;
+}
+
+/** A sentence as it goes to the encoder. */
+interface SpokenPiece {
+  /** Mono float32 in [-1, 1] at the model's rate, the pause before it included. */
+  readonly samples: Float32Array;
+  readonly tokenCount: number;
+  /** Characters of the text that begin to be heard with it. */
+  readonly characters: number;
+}
+
+/** Silence before the next piece at speed 1, in milliseconds, beside what models leave at their ends. */
+const PAUSES_MS = { clause: 0, sentence: 150, paragraph: 400 } as const;
+
+/** The sentences of a request one by one, spoken, at the speed that was asked for. */
+async function* speakPieces(task: SpeechTask): AsyncGenerator<SpokenPiece, void> {
+  const { model, request } = task;
+  const { signal } = task.context;
+  const { language } = request;
+  const voice = findVoice(request.voice, model.voices);
+  let pauseMs = 0;
+  for (const { text, endsParagraph } of splitSentences(request.input, language ?? "en")) {
+    throwIfCancelled(signal);
+    const utterances = await model.prepare({ text, voice, language, signal });
+    let characters = countCharacters(text);
+    for (const utterance of utterances) {
+      throwIfCancelled(signal);
+      const { speed, tempo } = shareSpeed(request.speed, model.speeds);
+      const said = await model.synthesize(utterance, { voice, speed });
+      checkSound(said);
+      const samples = await stretch(said, tempo, task);
+      const joint = { sampleRateHz: model.sampleRateHz, pauseMs, speed: request.speed };
+      yield { samples: finishPiece(samples, joint), tokenCount: utterance.tokenCount, characters };
+      characters = 0;
+      pauseMs = PAUSES_MS.clause;
+    }
+    if (utterances.length > 0) pauseMs = PAUSES_MS[endsParagraph ? "paragraph" : "sentence"];
+  }
+}
+
+function stretch(
+  samples: Float32Array,
+  tempo: number,
+  { model, setup, context }: SpeechTask,
+): Promise<Float32Array> {
+  const { sampleRateHz } = model;
+  const { ffmpegPath } = setup;
+  return stretchTime(samples, { tempo, sampleRateHz, ffmpegPath, signal: context.signal });
 }

@@ -1,10 +1,17 @@
+import { z } from "zod";
 import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
 import type { Exchange } from "../../core/modality.js";
-import { formatSrt, formatVtt } from "./captions.js";
+import type {
+  TokenLogprob,
+  TranscriptSegment,
+} from "../../models/speech-recognition/transcription-model.js";
 import { languageName } from "./languages.js";
-import type { TranscriptionRequest } from "./request.js";
-import type { TokenLogprob } from "../../models/speech-recognition/transcription-model.js";
-import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
+import type {
+  Transcript,
+  TranscriptDelta,
+  TranscriptionOutput,
+  TranscriptionRequest,
+} from "./request.js";
 
 export type TranscriptionExchange = Exchange<
   TranscriptionRequest,
@@ -114,3 +121,75 @@ async function* streamEvents(exchange: TranscriptionExchange): AsyncGenerator<st
   const type = "transcript.text.done";
   yield serverSentEvent({ type, ...plainJson(transcript, durationSeconds, request) });
 }
+
+type Cue = Pick<TranscriptSegment, "startSeconds" | "endSeconds" | "text">;
+
+/** SubRip: numbered cues, comma before milliseconds. */
+export function formatSrt(segments: readonly Cue[]): string {
+  return segments
+    .map((segment, index) => {
+      const times = `${timestamp(segment.startSeconds, ",")} --> ${timestamp(segment.endSeconds, ",")}`;
+      return `${index + 1}\n${times}\n${line(segment.text).replaceAll("-->", "->")}\n\n`;
+    })
+    .join("");
+}
+
+/** WebVTT (W3C, 2019): header, cues, character references for what would be markup. */
+export function formatVtt(segments: readonly Cue[]): string {
+  const cues = segments.map((segment) => {
+    const times = `${timestamp(segment.startSeconds, ".")} --> ${timestamp(segment.endSeconds, ".")}`;
+    return `${times}\n${escapeMarkup(line(segment.text))}\n\n`;
+  });
+  return `WEBVTT\n\n${cues.join("")}`;
+}
+
+/** hh:mm:ss and milliseconds; hours grow beyond two digits where they must. */
+function timestamp(seconds: number, mark: "," | "."): string {
+  const total = Math.max(0, Math.round(seconds * 1_000));
+  const pad = (value: number, digits = 2) => `${Math.floor(value)}`.padStart(digits, "0");
+  const clock = `${pad(total / 3_600_000)}:${pad((total / 60_000) % 60)}:${pad((total / 1_000) % 60)}`;
+  return `${clock}${mark}${pad(total % 1_000, 3)}`;
+}
+
+/** One line: an empty one would end the cue. */
+function line(text: string): string {
+  return text.trim().replaceAll(/\s+/g, " ");
+}
+
+function escapeMarkup(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+const seconds = z.number().describe("Seconds from the start of the sound.");
+
+/** Answers `json` and `verbose_json`; the other formats are text. */
+export const transcriptionObject = z.object({
+  text: z.string(),
+  usage: z.object({
+    type: z.literal("duration"),
+    seconds: z.int().describe("Length of the sound, begun seconds included."),
+  }),
+  logprobs: z
+    .array(z.object({ token: z.string(), bytes: z.array(z.int()), logprob: z.number() }))
+    .optional(),
+  task: z.literal("transcribe").optional(),
+  language: z.string().optional(),
+  duration: z.number().optional(),
+  segments: z
+    .array(
+      z.object({
+        id: z.int(),
+        seek: z.int(),
+        start: seconds,
+        end: seconds,
+        text: z.string(),
+        tokens: z.array(z.int()),
+        temperature: z.number(),
+        avg_logprob: z.number(),
+        compression_ratio: z.number(),
+        no_speech_prob: z.number(),
+      }),
+    )
+    .optional(),
+  words: z.array(z.object({ word: z.string(), start: seconds, end: seconds })).optional(),
+});

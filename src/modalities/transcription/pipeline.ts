@@ -13,8 +13,13 @@ import type {
   TranscribedWindow,
   TranscriptionModel,
 } from "../../models/speech-recognition/transcription-model.js";
-import { MAX_SECONDS, type TranscriptionRequest } from "./request.js";
-import { type Transcript, type TranscriptDelta, type TranscriptionOutput } from "./transcript.js";
+import {
+  MAX_SECONDS,
+  type Transcript,
+  type TranscriptDelta,
+  type TranscriptionOutput,
+  type TranscriptionRequest,
+} from "./request.js";
 
 const DECODED_FRACTION = 0.05;
 

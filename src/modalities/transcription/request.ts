@@ -1,10 +1,59 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { UploadedFile } from "../../core/modality.js";
-import { booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
-import { artifact } from "../shared/stored.js";
-import { findLanguage } from "./languages.js";
 import type { VoiceDetection } from "../../models/speech-recognition/transcription-model.js";
+import { artifact, booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
+import { findLanguage } from "./languages.js";
+
+/** A stretch of a transcript, with the measures that tell speech from invention. */
+const segment = z.object({
+  /** Place of its window in the sound, in frames of 10 ms. */
+  seek: z.int().nonnegative(),
+  startSeconds: z.number(),
+  endSeconds: z.number(),
+  /** As decoded: with the space before it. */
+  text: z.string(),
+  tokens: z.array(z.int()).readonly(),
+  temperature: z.number(),
+  averageLogprob: z.number(),
+  compressionRatio: z.number(),
+  noSpeechProbability: z.number(),
+});
+
+const word = z.object({ word: z.string(), startSeconds: z.number(), endSeconds: z.number() });
+
+const tokenLogprobs = z
+  .array(
+    z.object({
+      token: z.string(),
+      /** UTF-8. */
+      bytes: z.array(z.int()).readonly(),
+      logprob: z.number(),
+    }),
+  )
+  .readonly();
+
+/** What a sound says; the parts that its request asked for. */
+const transcript = z.object({
+  /** ISO 639 code. */
+  language: z.string(),
+  text: z.string(),
+  segments: z.array(segment).readonly(),
+  words: z.array(word).readonly(),
+  logprobs: tokenLogprobs,
+});
+export type Transcript = z.infer<typeof transcript>;
+
+/** What the pipeline says of a finished job. */
+export const transcriptionOutput = z.object({
+  durationSeconds: z.number().nonnegative(),
+  transcript,
+});
+export type TranscriptionOutput = z.infer<typeof transcriptionOutput>;
+
+/** A piece of text as it is heard, for requests that stream. */
+export const transcriptDelta = z.object({ delta: z.string(), logprobs: tokenLogprobs });
+export type TranscriptDelta = z.infer<typeof transcriptDelta>;
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 /** Longest sound where the model sets no bound, seconds. */
@@ -12,15 +61,15 @@ export const MAX_SECONDS = 7_200;
 const MAX_PROMPT_CHARACTERS = 8_192;
 
 const FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
-export type TranscriptFormat = (typeof FORMATS)[number];
+type TranscriptFormat = (typeof FORMATS)[number];
 const GRANULARITIES = ["word", "segment"] as const;
 
 /** One of some words; multipart forms send a list of one as the word alone. */
 const words = <const Word extends string>(param: string, allowed: readonly Word[]) => {
-  const word = z.enum(allowed, {
+  const term = z.enum(allowed, {
     error: (issue) => `${param} must be of ${allowed.join(", ")}, got ${describe(issue.input)}`,
   });
-  return z.union([z.array(word).max(allowed.length), word.transform((one): Word[] => [one])], {
+  return z.union([z.array(term).max(allowed.length), term.transform((one): Word[] => [one])], {
     error: (issue) => `${param} must be of ${allowed.join(", ")}, got ${describe(issue.input)}`,
   });
 };
@@ -71,7 +120,7 @@ export const transcriptionBody = z.strictObject({
   chunking_strategy: z.union([z.literal("auto"), voiceDetection]).nullish(),
 });
 
-export type TranscriptionBody = z.infer<typeof transcriptionBody>;
+type TranscriptionBody = z.infer<typeof transcriptionBody>;
 
 /** An admitted request, as it is stored and travels on the queue. */
 export const transcriptionRequest = z.object({
@@ -98,7 +147,7 @@ export const transcriptionRequest = z.object({
 export type TranscriptionRequest = z.infer<typeof transcriptionRequest>;
 
 /** Everything of an admitted request but its stored sound. */
-export type TranscriptionSettings = Omit<TranscriptionRequest, "audio">;
+type TranscriptionSettings = Omit<TranscriptionRequest, "audio">;
 
 /** The parsed body: the file, and the settings with their defaults. Contradictions are refused. */
 export function parseTranscriptionBody(body: unknown): {

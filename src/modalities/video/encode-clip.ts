@@ -1,24 +1,85 @@
 import { join } from "node:path";
-import type { PipelineEvent } from "../../core/events.js";
-import { freeMemory } from "../../runtime/ort/free-memory.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Mutex } from "../../core/async/mutex.js";
+import { type PipelineEvent, WAITING } from "../../core/events.js";
+import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { type Encoder, openEncoder } from "../../media/encoder.js";
-import { startProbe, type StartedProbe } from "../../media/probe.js";
-import { type DenoiseState, leave } from "../../models/video/checkpoint.js";
-import type { ClipTask } from "./clip-task.js";
-import type { DecodeFrames } from "../../models/video/family.js";
+import { type StartedProbe, startProbe } from "../../media/probe.js";
+import { type DenoiseState, handOver } from "../../models/video/checkpoint.js";
+import type { Clip, DecodeFrames, VideoModel } from "../../models/video/family.js";
+import { freeMemory } from "../../runtime/ort/free-memory.js";
 import { createPreviews, type Previews } from "./previews.js";
-import type { VideoOutput } from "./request.js";
-import { DECODED_FRACTION, MUXED_FRACTION } from "./stage-fractions.js";
-import { takeTurn } from "./take-turn.js";
+import type { VideoOutput, VideoRequest } from "./request.js";
 
-export interface DenoisedClip {
+/** One clip to make: the opened model, the request and the attempt it runs in. */
+export interface ClipTask {
+  readonly model: VideoModel;
+  readonly setup: PipelineSetup;
+  readonly request: VideoRequest;
+  readonly context: PipelineContext;
+  readonly clip: Clip;
+}
+
+/** Shares of a clip's time, as measured on two cores; when its latents are finished is for its model to say. */
+const DECODED_FRACTION = 0.93;
+const MUXED_FRACTION = 0.97;
+
+/** A job that waits says so this often, or it would count as hung, in milliseconds. */
+const SIGN_MS = 5_000;
+
+interface MutexWait {
+  readonly mutex: Mutex;
+  /** Ends the waiting: its reason is thrown. */
+  readonly signal: AbortSignal;
+  /** Share of the job that is done, 0 to 1. */
+  readonly fraction: number;
+}
+
+/** Waits until the mutex is free, telling of it and of how long it took; returns what releases it. */
+async function* enterMutex({
+  mutex,
+  signal,
+  fraction,
+}: MutexWait): AsyncGenerator<PipelineEvent<never>, () => void> {
+  const since = performance.now();
+  const entering = mutex.enter(signal);
+  let isEntered = false;
+  try {
+    let release = await orLater(entering, 0);
+    for (; release === undefined; release = await orLater(entering, SIGN_MS))
+      yield { type: "progress", stage: WAITING, fraction };
+    yield { type: "waited", ms: performance.now() - since };
+    isEntered = true;
+    return release;
+  } finally {
+    // Whoever stopped listening in the middle has no use for the mutex.
+    if (!isEntered)
+      void entering.then(
+        (release) => release(),
+        () => {},
+      );
+  }
+}
+
+/** Undefined where the promise is not settled within the time. */
+async function orLater<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  const over = new AbortController();
+  const later = sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([promise, later]);
+  } finally {
+    over.abort();
+  }
+}
+
+interface DenoisedClip {
   readonly done: DenoiseState;
   readonly soundPath: string | undefined;
 }
 
 /** What must be let go of, however the clip ends. */
 interface Held {
-  leaveTurn?: () => void;
+  releaseMutex?: () => void;
   probe?: StartedProbe;
 }
 
@@ -51,10 +112,10 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
   try {
     yield { type: "progress", stage: "canvas", fraction: model.denoisedFraction };
     const decode = await task.clip.paint(done.sample);
-    const leaveTurn = yield* awaitTurn(task, done);
-    held.leaveTurn = leaveTurn;
+    const releaseMutex = yield* awaitDecoder(task, done);
+    held.releaseMutex = releaseMutex;
     const onLaunched = () => {
-      leaveTurn();
+      releaseMutex();
       held.probe = startProbe({ ffprobePath, signal });
     };
     const encoder = await opening;
@@ -65,22 +126,22 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
     await held.probe?.verify(path, { ...format, width, height, sound: request.sound });
     yield* files;
   } finally {
-    held.leaveTurn?.();
+    held.releaseMutex?.();
     await Promise.all([held.probe?.end(), opened.then((encoder) => encoder?.abort())]);
   }
   yield { type: "file", variant: "content", path, mediaType: "video/mp4" };
 }
 
 /** One clip's frames are decoded before the next one's; a worker that must leave does not wait for that. */
-async function* awaitTurn(task: ClipTask, done: DenoiseState): ClipEvents<() => void> {
+async function* awaitDecoder(task: ClipTask, done: DenoiseState): ClipEvents<() => void> {
   const { signal, preempted, scratchPath } = task.context;
   const either = preempted ? AbortSignal.any([signal, preempted]) : signal;
   const { decoding: mutex, denoisedFraction: fraction } = task.model;
   try {
-    return yield* takeTurn({ mutex, signal: either, fraction });
+    return yield* enterMutex({ mutex, signal: either, fraction });
   } catch (thrown) {
     if (preempted?.aborted === true && !signal.aborted)
-      yield* leave(scratchPath, task.clip.checkpointKind, done);
+      yield* handOver(scratchPath, task.clip.checkpointKind, done);
     throw thrown;
   }
 }
@@ -107,6 +168,6 @@ async function* writeFrames(
     const fraction = denoisedFraction + decoded * (DECODED_FRACTION - denoisedFraction);
     yield* previews.takeNewest();
     yield { type: "progress", stage: "frames", fraction };
-    if (preempted?.aborted === true) yield* leave(scratchPath, checkpointKind, done);
+    if (preempted?.aborted === true) yield* handOver(scratchPath, checkpointKind, done);
   }
 }

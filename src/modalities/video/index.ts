@@ -3,17 +3,18 @@ import { z } from "zod";
 import type { Artifact } from "../../core/artifact.js";
 import { type AdmitContext, defineModality, FILE_BODY_BYTES } from "../../core/modality.js";
 import type { Prices } from "../../core/usage.js";
-import { parseImageInput } from "./image-input.js";
-import { renderVideo, videoObject } from "./render.js";
 import {
-  videoOutput,
-  videoRequest,
+  parseImageInput,
   parseVideoBody,
-  type VideoOutput,
-  type VideoRequest,
+  type TierName,
+  TIERS,
   videoBody,
+  videoOutput,
+  type VideoOutput,
+  videoRequest,
+  type VideoRequest,
 } from "./request.js";
-import { type TierName, TIERS } from "./tiers.js";
+import { renderVideo, videoObject } from "./answer.js";
 
 /** Interface specification, part 2. */
 const PRICES: Record<TierName, Prices> = {

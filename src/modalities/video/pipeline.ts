@@ -1,8 +1,7 @@
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { decodeCheckpoint, type DenoiseState, leave } from "../../models/video/checkpoint.js";
-import type { ClipTask } from "./clip-task.js";
-import { encodeClip } from "./encode-clip.js";
+import { decodeCheckpoint, type DenoiseState, handOver } from "../../models/video/checkpoint.js";
+import { type ClipTask, encodeClip } from "./encode-clip.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { openModel } from "../../models/registry.js";
 import type { VideoOutput, VideoRequest } from "./request.js";
@@ -49,7 +48,7 @@ async function* denoiseWithProgress(
   let next = await denoising.next();
   for (; next.done !== true; next = await denoising.next()) {
     yield { type: "progress", stage: "steps", fraction: share(next.value.step) };
-    if (preempted?.aborted === true) yield* leave(scratchPath, clip.checkpointKind, next.value);
+    if (preempted?.aborted === true) yield* handOver(scratchPath, clip.checkpointKind, next.value);
   }
   return { step: steps, sample: next.value };
 }

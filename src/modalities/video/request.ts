@@ -1,15 +1,65 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { TIER_NAMES, TIERS, type Tier, type TierName } from "./tiers.js";
 import {
+  artifact,
   booleanWord,
   describe,
+  metadata,
   metadataField,
   parseBody,
   wholeNumber,
 } from "../shared/request-body.js";
-import { artifact, metadata } from "../shared/stored.js";
+
+/** The tiers of video: interface specification, part 2. */
+export const TIERS = {
+  fast: { width: 1280, height: 720, sound: false },
+  standard: { width: 1280, height: 720, sound: true },
+  high: { width: 1920, height: 1080, sound: true },
+} as const satisfies Record<string, Tier>;
+
+interface Tier {
+  /** Longer side of the frame, in pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly sound: boolean;
+}
+
+export type TierName = keyof typeof TIERS;
+
+export const TIER_NAMES = ["fast", "standard", "high"] as const satisfies readonly TierName[];
+
+/** A picture as the caller sent it: its bytes, or the data URL that carries them. */
+type ImageInput = { readonly bytes: Uint8Array } | { readonly dataUrl: string };
+
+const uploadedFile = z.object({ filename: z.string(), bytes: z.instanceof(Uint8Array) });
+const urlObject = z.union([
+  z.strictObject({ image_url: z.union([z.string(), z.strictObject({ url: z.string() })]) }),
+  z.strictObject({ url: z.string() }),
+]);
+
+/** Reads the forms a picture may come in. Remote URLs are refused: nothing is fetched for a caller. */
+export function parseImageInput(value: unknown, param: string): ImageInput {
+  const file = uploadedFile.safeParse(value);
+  if (file.success) return { bytes: file.data.bytes };
+  const url = typeof value === "string" ? value : urlOf(value, param);
+  if (/^data:/i.test(url)) return { dataUrl: url };
+  const message = /^[a-z][a-z0-9+.-]*:/i.test(url)
+    ? `${param} must be a file or a data URL: remote URLs are not fetched`
+    : `${param} must be a file part, a data URL, {image_url} or {url}, got ${describe(url)}`;
+  throw new JobError("invalid_image_url", message, { param });
+}
+
+function urlOf(value: unknown, param: string): string {
+  const parsed = urlObject.safeParse(value);
+  if (!parsed.success) {
+    const message = `${param} must be a file part, a data URL, {image_url} or {url}, got ${describe(value)}`;
+    throw new JobError("invalid_value", message, { param });
+  }
+  if ("url" in parsed.data) return parsed.data.url;
+  const { image_url: imageUrl } = parsed.data;
+  return typeof imageUrl === "string" ? imageUrl : imageUrl.url;
+}
 
 const MAX_PROMPT_CHARACTERS = 4_096;
 /** Of a request that names none, where its model makes all of them. */
@@ -53,7 +103,7 @@ export const videoBody = z.strictObject({
   metadata: metadataField.optional(),
 });
 
-export type VideoBody = z.infer<typeof videoBody>;
+type VideoBody = z.infer<typeof videoBody>;
 
 /** An admitted request, as it is stored and travels on the queue. */
 export const videoRequest = z.object({

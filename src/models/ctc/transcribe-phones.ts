@@ -10,7 +10,7 @@ import {
 } from "../speech-recognition/transcription-model.js";
 import { createSpanFinder, type Span, type SpanRules } from "../speech-recognition/speech-spans.js";
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm-file.js";
+import type { PcmFile } from "../../media/pcm.js";
 
 export interface PhoneTask {
   readonly model: CtcModel;

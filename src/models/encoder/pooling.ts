@@ -61,8 +61,8 @@ export function sigmoid(logit: number): number {
 /** Shares of 1, by the differences to the greatest logit, so that nothing overflows. */
 export function softmax(logits: ArrayLike<number>): number[] {
   const values = Array.from(logits);
-  const greatest = Math.max(...values);
-  const powers = values.map((value) => Math.exp(value - greatest));
+  const max = Math.max(...values);
+  const powers = values.map((value) => Math.exp(value - max));
   const sum = powers.reduce((total, power) => total + power, 0);
   return powers.map((power) => power / sum);
 }

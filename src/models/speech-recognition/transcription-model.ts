@@ -1,5 +1,5 @@
 import { deflateSync } from "node:zlib";
-import type { PcmFile } from "../../media/pcm-file.js";
+import type { PcmFile } from "../../media/pcm.js";
 
 /** A model that recognises speech, whatever its family. */
 export interface TranscriptionModel {

@@ -75,7 +75,7 @@ function parseJson(text: string): unknown {
 }
 
 /** Hands what is done to the next worker and ends the job here: the caller's generator never goes on. */
-export async function* leave(
+export async function* handOver(
   scratchPath: string,
   kind: CheckpointKind,
   state: DenoiseState,

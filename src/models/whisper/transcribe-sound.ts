@@ -10,7 +10,7 @@ import {
 import type { WhisperDecoder } from "./decoder.js";
 import { type WhisperModel, whisperText } from "./model.js";
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm-file.js";
+import type { PcmFile } from "../../media/pcm.js";
 import { WINDOW_SAMPLES } from "./voice-detection.js";
 import type {
   TranscribedWindow,

@@ -1,5 +1,5 @@
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
-import type { PcmFile } from "../../media/pcm-file.js";
+import type { PcmFile } from "../../media/pcm.js";
 import type { Feed } from "../../runtime/ort/graphs.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";

@@ -6,8 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Pipeline } from "#framemill/core/modality.js";
 import { createTranscriptionPipeline } from "#framemill/modalities/transcription/pipeline.js";
-import type { TranscriptionRequest } from "#framemill/modalities/transcription/request.js";
-import type { TranscriptionOutput } from "#framemill/modalities/transcription/transcript.js";
+import type {
+  TranscriptionOutput,
+  TranscriptionRequest,
+} from "#framemill/modalities/transcription/request.js";
 
 const modelPath = fileURLToPath(new URL("../../../models/service-transcribe-1", import.meta.url));
 const { signal } = new AbortController();

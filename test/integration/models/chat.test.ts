@@ -5,7 +5,7 @@ import type { ModelInfo, Pipeline } from "#framemill/core/modality.js";
 import { chat } from "#framemill/modalities/chat/index.js";
 import { createChatPipeline } from "#framemill/modalities/chat/pipeline.js";
 import { responses } from "#framemill/modalities/responses/index.js";
-import { responseObject } from "#framemill/modalities/responses/render.js";
+import { responseObject } from "#framemill/modalities/responses/response-object.js";
 import { addModel } from "#framemill/models/add-model.js";
 import { serveModalities, type ServedModality } from "../../support/modality-server.js";
 import { createModelFolders } from "../../support/model-folders.js";

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { gaussianNoise } from "#framemill/models/sampling/noise.js";
-import { createDenoiser } from "#framemill/modalities/image/denoiser.js";
+import { createDenoiser } from "#framemill/modalities/image/diffuse.js";
 import type { ImageModel } from "#framemill/models/image-model.js";
 import {
   createImageModels,

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { afterAll, describe, expect, it } from "vitest";
 import { AUDIO_FORMATS } from "#framemill/core/audio-format.js";
 import type { SpeechRequest } from "#framemill/modalities/speech/request.js";
-import { speak } from "#framemill/modalities/speech/speak.js";
+import { speak } from "#framemill/modalities/speech/pipeline.js";
 import type { SpeechModel } from "#framemill/models/speech/speech-model.js";
 import {
   collect,

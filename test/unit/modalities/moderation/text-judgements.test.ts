@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { AdmitContext, ModelInfo } from "#framemill/core/modality.js";
 import { embeddings } from "#framemill/modalities/embeddings/index.js";
-import { CATEGORIES } from "#framemill/modalities/moderation/categories.js";
+import { CATEGORIES } from "#framemill/modalities/moderation/request.js";
 import { moderation } from "#framemill/modalities/moderation/index.js";
-import { mapLabels, scoreCategories } from "#framemill/modalities/moderation/label-map.js";
-import { cutPieces, cutWindows } from "#framemill/modalities/moderation/windows.js";
+import { mapLabels, scoreCategories } from "#framemill/modalities/moderation/labels.js";
+import { cutPieces, cutWindows } from "#framemill/modalities/moderation/classifiers.js";
 import { rerank } from "#framemill/modalities/rerank/index.js";
-import { rank } from "#framemill/modalities/rerank/render.js";
+import { rank } from "#framemill/modalities/rerank/answer.js";
 
 const model: ModelInfo = {
   id: "m",

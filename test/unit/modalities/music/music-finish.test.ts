@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { finishSound } from "#framemill/modalities/music/finish-sound.js";
+import { finishSound } from "#framemill/modalities/music/pipeline.js";
 
 const second = (level: number, channels = 1) => ({
   samples: new Float32Array(32_000 * channels).fill(level),

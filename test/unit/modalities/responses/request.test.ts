@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { GenerationOutput } from "#framemill/models/decoder/request/generation-request.js";
-import { renderResponse, responseObject } from "#framemill/modalities/responses/render.js";
+import { renderResponse, responseObject } from "#framemill/modalities/responses/response-object.js";
 import { parseResponsesBody } from "#framemill/modalities/responses/request.js";
 
 const model = { id: "m", modality: "chat", createdAtSeconds: 0, concurrency: 1 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AdmitContext, ModelInfo } from "#framemill/core/modality.js";
 import { speech } from "#framemill/modalities/speech/index.js";
-import { findVoice } from "#framemill/modalities/speech/voice-names.js";
+import { findVoice } from "#framemill/modalities/speech/request.js";
 
 const model: ModelInfo = {
   id: "kokoro",

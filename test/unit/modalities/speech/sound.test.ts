@@ -4,7 +4,7 @@ import type { Chunk } from "#framemill/core/events.js";
 import type { Exchange } from "#framemill/core/modality.js";
 import { answerSpeech } from "#framemill/modalities/speech/answer.js";
 import { vitsEncoder } from "#framemill/models/vits/open.js";
-import { checkSound, finishPiece } from "#framemill/modalities/speech/join-speech.js";
+import { checkSound, finishPiece } from "#framemill/modalities/speech/pieces.js";
 import { styleRow } from "#framemill/models/kokoro/open.js";
 import { parsePiperConfig, utterancesOf } from "#framemill/models/piper/open.js";
 import type { SpeechOutput, SpeechRequest } from "#framemill/modalities/speech/request.js";

@@ -6,11 +6,11 @@ import {
   answerTranscription,
   type TranscriptionExchange,
 } from "#framemill/modalities/transcription/answer.js";
-import type { TranscriptionRequest } from "#framemill/modalities/transcription/request.js";
 import type {
   Transcript,
   TranscriptDelta,
-} from "#framemill/modalities/transcription/transcript.js";
+  TranscriptionRequest,
+} from "#framemill/modalities/transcription/request.js";
 
 const segment = {
   seek: 0,

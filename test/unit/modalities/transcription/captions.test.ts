@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatSrt, formatVtt } from "#framemill/modalities/transcription/captions.js";
+import { formatSrt, formatVtt } from "#framemill/modalities/transcription/answer.js";
 
 const SEGMENTS = [
   { startSeconds: 0, endSeconds: 2.5, text: " Fish & chips." },

@@ -2,9 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { AdmitContext, ModelInfo } from "#framemill/core/modality.js";
 import { findPrices, listPrices } from "#framemill/core/prices.js";
 import { quote } from "#framemill/core/usage.js";
-import { parseImageInput } from "#framemill/modalities/video/image-input.js";
+import { parseImageInput, parseVideoBody } from "#framemill/modalities/video/request.js";
 import { video } from "#framemill/modalities/video/index.js";
-import { parseVideoBody } from "#framemill/modalities/video/request.js";
 
 const model: ModelInfo = {
   id: "service-motion-1",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FoundWord, Spelled } from "#framemill/models/ctc/search.js";
 import type { CtcModel } from "#framemill/models/ctc/model.js";
-import type { PcmFile } from "#framemill/media/pcm-file.js";
+import type { PcmFile } from "#framemill/media/pcm.js";
 import { type PhoneTask, transcribePhones } from "#framemill/models/ctc/transcribe-phones.js";
 
 const STEP = 480;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sayEnglish } from "#framemill/models/speech/english-text.js";
 import { cutPhonemes, espeakVoice, settleMarks } from "#framemill/models/speech/phonemes.js";
-import { splitSentences } from "#framemill/modalities/speech/sentences.js";
+import { splitSentences } from "#framemill/modalities/speech/pieces.js";
 
 const sentences = (text: string) => splitSentences(text, "en").map((sentence) => sentence.text);
 

@@ -5,7 +5,7 @@ import { sizeCondition } from "#framemill/models/diffusion/matrices.js";
 import { stableDiffusion3 } from "#framemill/models/stable-diffusion/stable-diffusion-3.js";
 import { findFamily } from "#framemill/models/image-model.js";
 import { positions } from "#framemill/models/flux/family.js";
-import { packSquares, unpackSquares } from "#framemill/modalities/image/denoiser.js";
+import { packSquares, unpackSquares } from "#framemill/modalities/image/diffuse.js";
 import { partialSteps } from "#framemill/modalities/image/pipeline.js";
 import type { PromptEncoders } from "#framemill/models/diffusion/prompt-encoders.js";
 

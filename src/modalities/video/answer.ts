@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
-import { TIER_NAMES } from "./tiers.js";
 import { jobObject, renderJob } from "../shared/job-object.js";
-import type { VideoRequest } from "./request.js";
+import { TIER_NAMES, type VideoRequest } from "./request.js";
 
 /** The public video object, in every answer about a video job. */
 export const videoObject = jobObject("video", {

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { Answer } from "../../core/answer.js";
 import type { Exchange } from "../../core/modality.js";
-import type { RerankOutput, RerankRequest } from "./request.js";
-import { searchUnits } from "./search-units.js";
+import { type RerankOutput, type RerankRequest, searchUnits } from "./request.js";
 
 /** The answer of `POST /v1/rerank` and `POST /v2/rerank`. */
 export const rerankReply = z.object({

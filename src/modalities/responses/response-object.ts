@@ -36,7 +36,7 @@ const outputItem = z.discriminatedUnion("type", [
   }),
 ]);
 
-export type OutputItem = z.infer<typeof outputItem>;
+type OutputItem = z.infer<typeof outputItem>;
 export type ItemStatus = OutputItem["status"];
 
 const anyObject = z.record(z.string(), z.unknown());
@@ -80,7 +80,7 @@ export const responseObject = z.object({
   user: z.null(),
 });
 
-export type ResponseObject = z.infer<typeof responseObject>;
+type ResponseObject = z.infer<typeof responseObject>;
 
 /** What a response is made of, whether it is being answered or read afterwards. */
 export interface ResponseState {
@@ -183,7 +183,7 @@ function outputItems(
 
 type MessageItem = Extract<OutputItem, { type: "message" }>;
 type CallItem = Extract<OutputItem, { type: "function_call" }>;
-export type OutputText = MessageItem["content"][number];
+type OutputText = MessageItem["content"][number];
 
 export function outputText(
   text: string,

@@ -1,8 +1,13 @@
 import { z } from "zod";
 import type { Answer } from "../../core/answer.js";
 import type { Exchange } from "../../core/modality.js";
-import { CATEGORIES, type Category } from "./categories.js";
-import type { InputType, ModerationOutput, ModerationRequest } from "./request.js";
+import {
+  CATEGORIES,
+  type Category,
+  type InputType,
+  type ModerationOutput,
+  type ModerationRequest,
+} from "./request.js";
 
 const category = z.enum(CATEGORIES);
 const inputType = z.enum(["text", "image"]);
@@ -23,7 +28,7 @@ export const moderationReply = z.object({
   results: z.array(moderationResult),
 });
 
-export type ModerationResult = z.infer<typeof moderationResult>;
+type ModerationResult = z.infer<typeof moderationResult>;
 
 export async function answerModeration(
   exchange: Exchange<ModerationRequest, ModerationOutput>,
