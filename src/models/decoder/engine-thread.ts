@@ -24,7 +24,7 @@ import type {
   TextModelInfo,
 } from "./request/request.js";
 
-/** The thread side of `engine.ts`: opens a decoder and continues all requests together, step by step. */
+/** The thread side of `open.ts`: opens a decoder and continues all requests together, step by step. */
 
 const port = parentPort;
 if (port === null) throw new Error("engine-thread.js runs inside a worker thread only");
@@ -38,11 +38,6 @@ port.on("message", (request: EngineRequest) => {
   inbox.push(request);
   wake();
 });
-
-// engine.ts starts this thread and gives it nothing else.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-await serve(workerData as EngineSetup);
-port.close();
 
 async function serve(setup: EngineSetup): Promise<void> {
   const opened = await open(setup);
@@ -218,3 +213,8 @@ function onceLoaded(
     return loading;
   };
 }
+
+// open.ts starts this thread and gives it nothing else.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+await serve(workerData as EngineSetup);
+port.close();
