@@ -172,7 +172,7 @@ function isHeavy(path: string): boolean {
 }
 
 async function describePackage({ id, found, folder, options }: AddPlan, files: object) {
-  const { modality, pipeline, concurrency, ahead, slot, shapes, sampler, limits } = found;
+  const { modality, pipeline, concurrency = 1, ahead, slot, shapes, sampler, limits = {} } = found;
   return {
     id,
     modality,

@@ -8,8 +8,12 @@ import {
 } from "./diffusion/graph-ports.js";
 import { readSchedulerConfig, type SchedulerConfig } from "./diffusion/schedulers/config.js";
 import { createScheduler } from "./diffusion/schedulers/create-scheduler.js";
-import { graphPaths, type ModelPackage, readModelText } from "../runtime/packages/model-package.js";
-import { openSessions, type SessionThread } from "../runtime/ort/session.js";
+import {
+  type ModelPackage,
+  openModelGraphs,
+  readModelText,
+} from "../runtime/packages/model-package.js";
+import type { SessionThread } from "../runtime/ort/session.js";
 import type { FamilyTraits, ImageFamily } from "./diffusion/family.js";
 import {
   ENCODER_ROLES,
@@ -50,9 +54,8 @@ export async function openImageModel(
   const family = findFamily(settings.index.className);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
   const encoderRoles = ENCODER_ROLES.filter((role) => model.files[role] !== undefined);
-  const graphs = graphPaths(model, [...encoderRoles, "denoiser", "vae-decoder"]);
-  const { providers } = model.execution;
-  const sessions = await openSessions({ graphs, threads: setup.threads, providers }, setup.onRun);
+  const roles = [...encoderRoles, "denoiser", "vae-decoder"];
+  const sessions = await openModelGraphs(model, roles, setup);
   try {
     const { inputs, outputs } = sessions.info["denoiser"] ?? { inputs: [], outputs: [] };
     const ports = findPorts({ inputs, outputs }, DENOISER_INPUTS);

@@ -13,7 +13,7 @@ import {
 import { runCanary, type RunnerParts, runnerParts, measurePackage } from "../package-runner.js";
 import { addModel, type AddModelOptions } from "../../models/add-model.js";
 import { untilInterrupted } from "../shutdown.js";
-import { type HubRepository, parseRepository } from "../../runtime/packages/hub-repository.js";
+import { type HubRepository, parseRepository } from "../../runtime/packages/hub.js";
 import { parseForm } from "../../runtime/onnx/graph-forms.js";
 import { type DownloadedModel, downloadModel } from "../../runtime/packages/model-download.js";
 import { printJson, printTable } from "./table.js";

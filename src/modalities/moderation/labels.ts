@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { EncoderConfig } from "../../models/encoder/encoder-settings.js";
 import { sigmoid, softmax } from "../../models/encoder/pooling.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import { CATEGORIES, type Category, isCategory } from "./request.js";
 
 const threshold = z.number().gt(0).max(1);
@@ -18,11 +19,9 @@ const moderationShapes = z.object({
 
 export type ModerationShapes = z.infer<typeof moderationShapes>;
 
-export function readModerationShapes({ shapes, path }: ModelPackage): ModerationShapes {
-  const parsed = moderationShapes.safeParse(shapes);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${path}/model.json: shapes.${issue?.path.join(".")} ${issue?.message}`);
+export function readModerationShapes(model: ModelPackage): ModerationShapes {
+  const settings = z.object({ shapes: moderationShapes });
+  return parseSettings(settings, model, `${model.path}/model.json`).shapes;
 }
 
 const DEFAULT_THRESHOLD = 0.5;

@@ -17,7 +17,6 @@ export const bagOfWords: Layout = {
       files: { classifier: "model.onnx", vocabulary: "vocab.json" },
       concurrency: TEXT_CONCURRENCY,
       shapes: { words: Object.keys(words.vocabulary).length },
-      limits: {},
     };
   },
 };

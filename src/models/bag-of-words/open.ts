@@ -1,9 +1,12 @@
 import { z } from "zod";
-import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
-import { openSessions } from "../../runtime/ort/session.js";
+import {
+  type ModelPackage,
+  openModelGraphs,
+  readModelJson,
+  threadsFor,
+} from "../../runtime/packages/model-package.js";
 import { float32 } from "../../runtime/tensors/tensor.js";
 import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
-import { readModelJson } from "../encoder/encoder-settings.js";
 import type { Sized } from "../../runtime/batching/fair-queue.js";
 import { type EncoderSetup, rowOf } from "../encoder/open.js";
 
@@ -39,15 +42,12 @@ const ROLE = "classifier";
 /** Opens a package of pipeline `bag-of-words`: roles `classifier` and `vocabulary`. */
 export async function openBagOfWords(
   model: ModelPackage,
-  { threads, onRun }: EncoderSetup,
+  setup: EncoderSetup,
 ): Promise<BagOfWords> {
-  const vocabulary = vocabularyFile.parse(await readModelJson(model, "vocabulary"));
+  const vocabulary = await readModelJson(model, "vocabulary", vocabularyFile);
   const count = createWordCounter(vocabulary);
-  const { providers } = model.execution;
-  const session = await openSessions(
-    { graphs: graphPaths(model, [ROLE]), threads: threadsFor(model, ROLE, threads), providers },
-    onRun,
-  );
+  const threads = threadsFor(model, ROLE, setup.threads);
+  const session = await openModelGraphs(model, [ROLE], { ...setup, threads });
   const { inputs = [], outputs = [] } = session.info[ROLE] ?? {};
   const [input, output] = [inputs[0], outputs[0]];
   const columns = input?.dims[1];

@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import type { GraphRun } from "../../core/modality.js";
+import type { PipelineSetup } from "../../core/modality.js";
+import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import {
   graphPaths,
   type ModelPackage,
+  openModelGraphs,
   readModelText,
 } from "../../runtime/packages/model-package.js";
-import { openSessions } from "../../runtime/ort/session.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { findWords, type FoundWord, type Spelled } from "./search.js";
 import { parseLexicon } from "./lexicon-tree.js";
@@ -38,15 +39,10 @@ export interface CtcModel {
   close(): Promise<void>;
 }
 
-export interface OpenCtc {
-  readonly threads: number;
-  readonly onRun?: (run: GraphRun) => void;
-}
-
 /** Throws a sentence that names what the package lacks. */
 export async function openCtcModel(
   model: ModelPackage,
-  { threads, onRun }: OpenCtc,
+  setup: Pick<PipelineSetup, "threads" | "onRun">,
 ): Promise<CtcModel> {
   const settings = readCtcSettings(model);
   const { "language-model": modelPath = "" } = graphPaths(model, ["language-model"]);
@@ -58,9 +54,7 @@ export async function openCtcModel(
   }
   const tree = growTree(lexicon, (word) => words.costOf(word));
   const numberOf = new Map(lexicon.words.map((word, number) => [word.toLowerCase(), number]));
-  const { providers } = model.execution;
-  const graphs = graphPaths(model, [ROLE]);
-  const thread = await openSessions({ graphs, threads, providers }, onRun);
+  const thread = await openModelGraphs(model, [ROLE], setup);
   return {
     settings,
     words: lexicon.words,
@@ -113,18 +107,14 @@ const sampler = z.object({
   maxHypotheses: z.int().positive(),
 });
 
+const packageSettings = z.object({ shapes, sampler });
+
 /** What model.json says of a CTC package. Throws a sentence that names the field. */
 function readCtcSettings(model: ModelPackage): CtcSettings {
-  const rules = sampler.safeParse(model.sampler);
-  if (!rules.success) throw fieldError(model, "sampler", rules.error);
-  const shape = shapes.safeParse(model.shapes);
-  if (!shape.success) throw fieldError(model, "shapes", shape.error);
-  return { ...shape.data, rules: rules.data };
-}
-
-function fieldError(model: ModelPackage, part: string, { issues }: z.ZodError): Error {
-  const [issue] = issues;
-  return new Error(
-    `${model.path}/model.json: ${[part, ...(issue?.path ?? [])].join(".")} ${issue?.message}`,
+  const { shapes: shape, sampler: rules } = parseSettings(
+    packageSettings,
+    model,
+    `${model.path}/model.json`,
   );
+  return { ...shape, rules };
 }

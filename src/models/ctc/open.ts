@@ -8,9 +8,9 @@ import { transcribePhones } from "./transcribe-phones.js";
 /** A model that spells phones, read with its lexicon and language model. */
 export async function openCtc(
   model: ModelPackage,
-  { threads, onRun }: PipelineSetup,
+  setup: PipelineSetup,
 ): Promise<TranscriptionModel> {
-  const opened = await openCtcModel(model, { threads, ...(onRun && { onRun }) });
+  const opened = await openCtcModel(model, setup);
   const logMel = createLogMel(opened.settings.melBins);
   return {
     modelId: model.id,

@@ -1,7 +1,12 @@
 import { Template } from "@huggingface/jinja";
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
+import {
+  type ModelPackage,
+  readModelJson,
+  readModelText,
+} from "../../runtime/packages/model-package.js";
+import { parseJson } from "../../runtime/packages/parse-settings.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
 import { createTextMarker, detectFormat, syntaxOf } from "./tools/index.js";
@@ -46,13 +51,11 @@ export async function openChatTemplate(
   model: ModelPackage,
   addedTokens: readonly AddedToken[],
 ): Promise<ChatTemplate> {
-  const config: unknown = model.files["tokenizer-config"]
-    ? JSON.parse(await readModelText(model, "tokenizer-config"))
-    : {};
+  const config = await readModelJson(model, "tokenizer-config", z.unknown(), {});
   if (!model.files["chat-template"]) return createChatTemplate(config, { addedTokens });
   const text = await readModelText(model, "chat-template");
   const isJson = model.files["chat-template"].path.endsWith(".json");
-  const template = isJson ? chatTemplateJson.parse(JSON.parse(text)) : text;
+  const template = isJson ? parseJson(chatTemplateJson, text, "chat_template.json") : text;
   return createChatTemplate(config, { template, addedTokens });
 }
 

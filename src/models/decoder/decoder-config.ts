@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
+import { type ModelPackage, readModelJson } from "../../runtime/packages/model-package.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 
 /** What an engine must know of a model beside its graph. */
@@ -70,12 +70,12 @@ export async function readDecoderConfig(
   model: ModelPackage,
   tokenizer: TextTokenizer,
 ): Promise<DecoderConfig> {
-  const file = await readJson(model, "config", z.record(z.string(), z.unknown()));
-  const generation = await readGenerationConfig(model);
+  const file = await readModelJson(model, "config", z.record(z.string(), z.unknown()));
+  const generation = await readModelJson(model, "generation-config", generationConfig, {});
   const config =
     "model" in file
-      ? fromGenai(await readJson(model, "config", genaiConfig))
-      : fromTransformers(await readJson(model, "config", modelConfig));
+      ? fromGenai(await readModelJson(model, "config", genaiConfig))
+      : fromTransformers(await readModelJson(model, "config", modelConfig));
   const declared = generation.eos_token_id.length > 0 ? generation.eos_token_id : config.eos;
   const { eos } = tokenizer.special;
   return {
@@ -85,29 +85,6 @@ export async function readDecoderConfig(
     firstPosition: COUNT_FROM_ONE.has(config.type) ? 1 : 0,
     names: config.names,
   };
-}
-
-async function readJson<T>(model: ModelPackage, role: string, schema: z.ZodType<T>): Promise<T> {
-  const parsed = jsonText.pipe(schema).safeParse(await readModelText(model, role));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const where = [`${model.path}/${model.files[role]?.path}`, issue?.path.join(".")];
-  throw new Error(`${where.filter(Boolean).join(": ")} ${issue?.message}`);
-}
-
-const jsonText = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue({ code: "custom", message: "is not JSON" });
-    return z.NEVER;
-  }
-});
-
-function readGenerationConfig(model: ModelPackage): Promise<z.infer<typeof generationConfig>> {
-  const isThere = model.files["generation-config"] !== undefined;
-  if (isThere) return readJson(model, "generation-config", generationConfig);
-  return Promise.resolve(generationConfig.parse({}));
 }
 
 function fromGenai({ model, search }: z.infer<typeof genaiConfig>) {

@@ -4,9 +4,9 @@ import { toJobError } from "../../core/errors.js";
 import { toFailure } from "../../core/job.js";
 import type { GraphRun } from "../../core/modality.js";
 import { openGraphs } from "../../runtime/ort/graphs.js";
-import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
+import { graphPaths, threadsFor } from "../../runtime/packages/model-package.js";
 import { TokenSampler } from "../sampling/token-sampler.js";
-import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { findBatchAbilities } from "./batch-abilities.js";
 import { TextBatch } from "./batch.js";
 import { type DecoderConfig, readDecoderConfig } from "./decoder-config.js";
@@ -141,7 +141,7 @@ async function openTextBatch(
   onRun: (run: GraphRun) => void,
 ): Promise<OpenBatch> {
   const { model, threads } = setup;
-  const tokenizer = await loadTextTokenizer(tokenizerFiles(model));
+  const tokenizer = await loadModelTokenizer(model);
   const config = await readDecoderConfig(model, tokenizer);
   const { providers } = model.execution;
   const graphs = await openGraphs({
@@ -175,17 +175,6 @@ async function openTextBatch(
       createGeneration(id, job, { tokenizer, config, sampler, loadMasks }),
     close: () => graphs.close(),
   };
-}
-
-function tokenizerFiles(model: ModelPackage) {
-  const paths = graphPaths(
-    model,
-    ["tokenizer", "tokenizer-config"].filter((role) => model.files[role] !== undefined),
-  );
-  const { tokenizer, "tokenizer-config": config } = paths;
-  if (tokenizer === undefined)
-    throw new Error(`${model.path}/model.json has no file for tokenizer`);
-  return { tokenizer, config };
 }
 
 /** Graphs may leave the vocabulary's dimension free: one token tells. */

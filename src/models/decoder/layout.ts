@@ -92,7 +92,6 @@ function chat(folder: ModelFolder, { decoder, config, contextTokens }: ChatFiles
     pipeline: "decoder-text",
     files,
     concurrency: CONCURRENCY,
-    shapes: {},
     limits,
   };
 }

@@ -26,15 +26,8 @@ export const diffusionImage: Layout = {
       ...component(folder, "vae-decoder", "vae_decoder"),
       ...(folder.findGraph("vae_encoder/model") && component(folder, "vae-encoder", "vae_encoder")),
     });
-    return {
-      modality: "image",
-      pipeline: "diffusion-image",
-      files,
-      concurrency: 1,
-      // Every side that the latents divide is served: no list of sizes bounds a convolution.
-      shapes: {},
-      limits: {},
-    };
+    // Without a list of sizes: a convolution serves every side that the latents divide.
+    return { modality: "image", pipeline: "diffusion-image", files };
   },
 };
 

@@ -1,12 +1,7 @@
-import { join } from "node:path";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf, int64, int64Of, type Tensor } from "../../runtime/tensors/tensor.js";
-import {
-  loadTextTokenizer,
-  type TextTokenizer,
-  type TokenizerFiles,
-} from "../tokenizer/text-tokenizer.js";
+import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import {
   hashedNgramSettings,
   type HashedNgramSettings,
@@ -53,7 +48,7 @@ export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<Pr
   const roles = ENCODER_ROLES.filter((role) => sessions.info[role] !== undefined);
   const tokenizers = new Map<EncoderRole, TextTokenizer>();
   for (const role of roles)
-    tokenizers.set(role, await loadTextTokenizer(tokenizerFiles(model, role)));
+    tokenizers.set(role, await loadModelTokenizer(model, role.slice("text-encoder".length)));
   const tokenizerOf = (role: EncoderRole): TextTokenizer => {
     const tokenizer = tokenizers.get(role);
     if (tokenizer === undefined) throw new Error(`${model.path}/model.json has no ${role}`);
@@ -72,20 +67,6 @@ export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<Pr
       return await runEncoder(sessions, role, { ids, outputs });
     },
   };
-}
-
-function tokenizerFiles({ path, files }: ModelPackage, role: EncoderRole): TokenizerFiles {
-  const suffix = role.slice("text-encoder".length);
-  const find = (part: string) => {
-    const file = files[`tokenizer${suffix}${part}`];
-    return file && join(path, file.path);
-  };
-  const config = find("-config");
-  const tokenizer = find("");
-  const [vocab, merges] = [find("-vocab"), find("-merges")];
-  if (tokenizer !== undefined) return { tokenizer, config };
-  if (vocab !== undefined && merges !== undefined) return { vocab, merges, config };
-  throw new Error(`${path}/model.json has no tokenizer${suffix}`);
 }
 
 async function runEncoder<Output extends EncoderOutput>(

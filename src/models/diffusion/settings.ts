@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readModelText, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { readModelJson, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { parseSettings } from "../../runtime/packages/parse-settings.js";
 
 const denoiserConfig = z.object({
@@ -52,20 +52,11 @@ export interface PackageSettings {
 export async function readSettings(model: ModelPackage): Promise<PackageSettings> {
   const own = parseSettings(packageSettings, model, `${model.path}/model.json`);
   return {
-    index: parseSettings(modelIndex, await readJson(model, "model-index"), "model_index.json"),
-    denoiser: parseSettings(
-      denoiserConfig,
-      await readJson(model, "denoiser-config"),
-      "denoiser config",
-    ),
-    autoencoder: await readJson(model, "vae-decoder-config"),
+    // An old layout has no configuration of its parts: then everything has its default.
+    index: await readModelJson(model, "model-index", modelIndex, {}),
+    denoiser: await readModelJson(model, "denoiser-config", denoiserConfig, {}),
+    autoencoder: await readModelJson(model, "vae-decoder-config", z.unknown(), {}),
     shapes: own.shapes,
     sampler: own.sampler ?? {},
   };
-}
-
-/** An old layout has no configuration of its parts: then everything has its default. */
-async function readJson(model: ModelPackage, role: string): Promise<unknown> {
-  if (model.files[role] === undefined) return {};
-  return JSON.parse(await readModelText(model, role));
 }

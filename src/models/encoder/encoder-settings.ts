@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
+import { type ModelPackage, readModelJson } from "../../runtime/packages/model-package.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import type { Pooling } from "./pooling.js";
 
@@ -19,18 +19,8 @@ const encoderConfig = z.object({
 
 export type EncoderConfig = z.infer<typeof encoderConfig>;
 
-export async function readEncoderConfig(model: ModelPackage): Promise<EncoderConfig> {
-  return encoderConfig.parse(await readModelJson(model, "config"));
-}
-
-/** The parsed file of a role. Throws a sentence that names the file. */
-export async function readModelJson(model: ModelPackage, role: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readModelText(model, role));
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${model.path}: ${role} is not read: ${reason}`, { cause });
-  }
+export function readEncoderConfig(model: ModelPackage): Promise<EncoderConfig> {
+  return readModelJson(model, "config", encoderConfig);
 }
 
 const sentenceConfig = z.object({ max_seq_length: optionalCount });
@@ -49,10 +39,7 @@ export async function readMaxTokens(
   },
 ): Promise<number> {
   const { config, tokenizer, graphLength } = known;
-  const sentence =
-    "sentence-config" in model.files
-      ? sentenceConfig.parse(await readModelJson(model, "sentence-config"))
-      : {};
+  const sentence = await readModelJson(model, "sentence-config", sentenceConfig, {});
   const bounds = [
     model.limits.contextTokens,
     sentence.max_seq_length,
@@ -98,12 +85,11 @@ export interface PoolingSettings {
 export async function readPoolingSettings(model: ModelPackage): Promise<PoolingSettings> {
   const pooling =
     "pooling-config" in model.files
-      ? parsePooling(await readModelJson(model, "pooling-config"), model.path)
+      ? parsePooling(await readModelJson(model, "pooling-config", z.unknown()), model.path)
       : "mean";
   if (!("modules" in model.files)) return { pooling, normalises: true, furtherModules: [] };
-  const types = modules
-    .parse(await readModelJson(model, "modules"))
-    .map(({ type }) => type.split(".").at(-1) ?? "");
+  const listed = await readModelJson(model, "modules", modules);
+  const types = listed.map(({ type }) => type.split(".").at(-1) ?? "");
   const ordinary = new Set(["Transformer", "Pooling", "Normalize", "StaticEmbedding"]);
   return {
     pooling,

@@ -28,7 +28,6 @@ export const imageClassifier: Layout = {
       },
       concurrency: TEXT_CONCURRENCY,
       shapes: { reads: ["image"] },
-      limits: {},
     };
   },
 };

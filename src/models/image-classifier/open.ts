@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
-import { openSessions } from "../../runtime/ort/session.js";
+import {
+  type ModelPackage,
+  openModelGraphs,
+  readModelJson,
+  threadsFor,
+} from "../../runtime/packages/model-package.js";
 import { float32 } from "../../runtime/tensors/tensor.js";
 import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
-import {
-  type EncoderConfig,
-  readEncoderConfig,
-  readModelJson,
-} from "../encoder/encoder-settings.js";
+import { type EncoderConfig, readEncoderConfig } from "../encoder/encoder-settings.js";
 import type { Sized } from "../../runtime/batching/fair-queue.js";
 import { type EncoderSetup, findOutput, rowOf } from "../encoder/open.js";
 import { labelsOf } from "../encoder/text-classifier.js";
@@ -52,16 +52,14 @@ const MAX_PICTURES = 8;
 /** Opens a package of pipeline `image-classifier`: roles `classifier`, `config`, `preprocessor-config`. */
 export async function openPictureClassifier(
   model: ModelPackage,
-  { threads, onRun }: EncoderSetup,
+  setup: EncoderSetup,
 ): Promise<PictureClassifier> {
   const config = await readEncoderConfig(model);
-  const settings = parsePictureSettings(await readModelJson(model, "preprocessor-config"));
+  const file = await readModelJson(model, "preprocessor-config", z.unknown());
+  const settings = parsePictureSettings(file);
   const size = sizeOf(settings, model.path);
-  const { providers } = model.execution;
-  const session = await openSessions(
-    { graphs: graphPaths(model, [ROLE]), threads: threadsFor(model, ROLE, threads), providers },
-    onRun,
-  );
+  const threads = threadsFor(model, ROLE, setup.threads);
+  const session = await openModelGraphs(model, [ROLE], { ...setup, threads });
   const info = session.info[ROLE] ?? { inputs: [], outputs: [] };
   const [input] = info.inputs;
   const output = findOutput(info, ["logits"], 2);

@@ -31,15 +31,7 @@ export const kokoro: Layout = {
       ...Object.fromEntries(voices.map((path) => [`voice-${voiceId(path)}`, path])),
     });
     const shapes = { sampleRateHz: KOKORO_RATE_HZ, voices: voices.map(voiceId) };
-    return {
-      modality: "speech",
-      pipeline: "kokoro",
-      files,
-      concurrency: 1,
-      slot: "own",
-      shapes,
-      limits: {},
-    };
+    return { modality: "speech", pipeline: "kokoro", files, slot: "own", shapes };
   },
 };
 

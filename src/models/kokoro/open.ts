@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { PipelineSetup } from "../../core/modality.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
 import {
   graphPaths,
   type ModelPackage,
+  openModelGraphs,
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
@@ -31,10 +32,8 @@ type Styles = ReadonlyMap<string, Float32Array>;
 
 /** Kokoro-82M and its kin (StyleTTS 2): phonemes, a style row and a speed to a 24 kHz waveform. */
 export async function openKokoro(model: ModelPackage, setup: PipelineSetup): Promise<SpeechModel> {
-  const { providers } = model.execution;
   const [vocabulary, styles] = await Promise.all([readVocabulary(model), readStyles(model)]);
-  const graphs = graphPaths(model, ["model"]);
-  const session = await openSessions({ graphs, threads: setup.threads, providers }, setup.onRun);
+  const session = await openModelGraphs(model, ["model"], setup);
   const speed = session.info["model"]?.inputs.find(({ name }) => name === "speed");
   const isWhole = speed?.type.startsWith("int") ?? false;
   return {

@@ -37,7 +37,6 @@ export const model2vec: Layout = {
       files,
       concurrency: TEXT_CONCURRENCY,
       shapes: { dimensions },
-      limits: {},
     };
   },
 };

@@ -58,7 +58,6 @@ export const musicgen: Layout = {
       modality: "music",
       pipeline: "musicgen",
       files,
-      concurrency: 1,
       shapes,
       limits: { maxSeconds: MAX_SECONDS },
     };

@@ -1,10 +1,12 @@
+import { z } from "zod";
 import type { PipelineSetup } from "../../core/modality.js";
 import {
   graphPaths,
   type ModelPackage,
-  readModelText,
+  openModelGraphs,
+  readModelJson,
 } from "../../runtime/packages/model-package.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { decodeCodes } from "./codec.js";
@@ -21,14 +23,12 @@ export interface Musicgen extends MusicModel {
 /** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
 export async function openMusicgen(
   model: ModelPackage,
-  { threads, onRun }: Pick<PipelineSetup, "threads" | "onRun">,
+  setup: Pick<PipelineSetup, "threads" | "onRun">,
 ): Promise<Musicgen> {
   const settings = await readSettings(model);
   const files = graphPaths(model, ["tokenizer"]);
   const tokenizer = await loadTextTokenizer({ tokenizer: files["tokenizer"] ?? "" });
-  const graphs = graphPaths(model, graphRoles(model));
-  const { providers } = model.execution;
-  const sessions = await openSessions({ graphs, threads, providers }, onRun);
+  const sessions = await openModelGraphs(model, graphRoles(model), setup);
   return {
     settings,
     stepsFraction: 0.95,
@@ -38,14 +38,9 @@ export async function openMusicgen(
 }
 
 async function readSettings(model: ModelPackage): Promise<MusicgenSettings> {
-  const readJson = async (role: string): Promise<unknown> =>
-    model.files[role] === undefined ? {} : JSON.parse(await readModelText(model, role));
-  try {
-    return parseMusicgenSettings(await readJson("config"), await readJson("generation-config"));
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${model.path}: ${reason}`, { cause });
-  }
+  const config = await readModelJson(model, "config", z.unknown(), {});
+  const generation = await readModelJson(model, "generation-config", z.unknown(), {});
+  return parseMusicgenSettings(config, generation, model.path);
 }
 
 /** A merged decoder serves alone; without one the pair must be there. */

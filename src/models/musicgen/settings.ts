@@ -65,14 +65,16 @@ export interface MusicgenSettings {
 export function parseMusicgenSettings(
   configJson: unknown,
   generationJson: unknown,
+  folder = ".",
 ): MusicgenSettings {
-  const { decoder, audio_encoder: codec } = parseSettings(config, configJson, "config.json");
-  const chosen = parseSettings(generation, generationJson, "generation_config.json");
+  const path = `${folder}/config.json`;
+  const { decoder, audio_encoder: codec } = parseSettings(config, configJson, path);
+  const chosen = parseSettings(generation, generationJson, `${folder}/generation_config.json`);
   const frameSamples = codec.upsampling_ratios.reduce((product, ratio) => product * ratio, 1);
   const channels = decoder.audio_channels;
   if (decoder.num_codebooks % channels !== 0)
     throw new Error(
-      `config.json: decoder.num_codebooks must be even for 2 channels, got ${decoder.num_codebooks}`,
+      `${path}: decoder.num_codebooks must be even for 2 channels, got ${decoder.num_codebooks}`,
     );
   const trainedFrames = Math.floor((TRAINED_SECONDS * codec.sampling_rate) / frameSamples);
   // The last column is never fed, so one more column than positions fits.
@@ -81,7 +83,7 @@ export function parseMusicgenSettings(
   const windowFrames = Math.min(trainedFrames, positionedFrames);
   if (windowFrames < 2)
     throw new Error(
-      `config.json: decoder.max_position_embeddings ${decoder.max_position_embeddings} leaves no room for ${decoder.num_codebooks} codebooks`,
+      `${path}: decoder.max_position_embeddings ${decoder.max_position_embeddings} leaves no room for ${decoder.num_codebooks} codebooks`,
     );
   return {
     codebooks: decoder.num_codebooks,

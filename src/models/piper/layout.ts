@@ -27,15 +27,7 @@ export const piper: Layout = {
       voices: piperVoices(model, settings),
     });
     const files = { model, config };
-    return {
-      modality: "speech",
-      pipeline: "vits",
-      files,
-      concurrency: 1,
-      slot: "own",
-      shapes,
-      limits: {},
-    };
+    return { modality: "speech", pipeline: "vits", files, slot: "own", shapes };
   },
 };
 

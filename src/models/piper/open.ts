@@ -1,16 +1,17 @@
 import { z } from "zod";
-import { parseSettings } from "../../runtime/packages/parse-settings.js";
+import { parseJson } from "../../runtime/packages/parse-settings.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import {
-  graphPaths,
   type ModelPackage,
+  openModelGraphs,
   readModelText,
 } from "../../runtime/packages/model-package.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { sayEnglish } from "../speech/english-text.js";
 import { cutPhonemes, espeakVoice, phonemizeText, settleMarks } from "../speech/phonemes.js";
 import {
+  numberedVoices,
   SOLE_VOICE,
   type SpeechModel,
   type TextToSpeak,
@@ -43,7 +44,7 @@ export type PiperConfig = z.infer<typeof voiceConfig>;
 
 /** Throws a sentence that names the first field that cannot be used. */
 export function parsePiperConfig(text: string, path: string): PiperConfig {
-  const config = parseSettings(voiceConfig, JSON.parse(text), path);
+  const config = parseJson(voiceConfig, text, path);
   const { phoneme_type: type, phoneme_id_map: ids } = config;
   if (type !== "espeak" && type !== "text")
     throw new Error(`${path}: phoneme_type must be espeak or text, got ${type}`);
@@ -55,9 +56,7 @@ export function parsePiperConfig(text: string, path: string): PiperConfig {
 /** A Piper voice (VITS): ids of sounds, three scales and a speaker to a waveform. */
 export async function openPiper(model: ModelPackage, setup: PipelineSetup): Promise<SpeechModel> {
   const config = parsePiperConfig(await readModelText(model, "config"), model.path);
-  const { providers } = model.execution;
-  const graphs = graphPaths(model, ["model"]);
-  const session = await openSessions({ graphs, threads: setup.threads, providers }, setup.onRun);
+  const session = await openModelGraphs(model, ["model"], setup);
   return {
     sampleRateHz: config.audio.sample_rate,
     voices: speakersOf(config),
@@ -72,7 +71,7 @@ export async function openPiper(model: ModelPackage, setup: PipelineSetup): Prom
 function speakersOf({ num_speakers: count, speaker_id_map: speakers }: PiperConfig): string[] {
   const names = Object.entries(speakers).toSorted(([, one], [, other]) => one - other);
   if (names.length > 0) return names.map(([name]) => name);
-  return count > 1 ? Array.from({ length: count }, (_, id) => String(id)) : [SOLE_VOICE];
+  return count > 1 ? numberedVoices(count) : [SOLE_VOICE];
 }
 
 async function piperPhonemes(

@@ -1,7 +1,7 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
+import { type ModelPackage, openModelGraphs } from "../../runtime/packages/model-package.js";
 import type { MusicModel, PieceRequest, PieceEvent } from "../music/music-model.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
 import { randomStream } from "../sampling/noise.js";
 import { master } from "./master.js";
 import { notesOf } from "./notes.js";
@@ -18,12 +18,10 @@ const PLAYING_FRACTION = 0.6;
 /** A model that writes a score and plays it. Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
 export async function openScore(
   model: ModelPackage,
-  { threads, onRun }: Pick<PipelineSetup, "threads" | "onRun">,
+  setup: Pick<PipelineSetup, "threads" | "onRun">,
 ): Promise<MusicModel> {
   const settings = parseScoreSettings(model);
-  const graphs = graphPaths(model, ROLES);
-  const { providers } = model.execution;
-  const sessions = await openSessions({ graphs, threads, providers }, onRun);
+  const sessions = await openModelGraphs(model, ROLES, setup);
   return {
     stepsFraction: 0.25,
     compose: (request, signal) => compose({ sessions, settings, request, signal }),

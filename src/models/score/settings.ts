@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import { hashedNgramSettings } from "../tokenizer/hashed-ngrams.js";
 
 const count = z.int().nonnegative();
@@ -60,8 +61,6 @@ const sampler = z.object({
   composer: draw,
 });
 
-const limits = z.object({ bars: z.int().positive() });
-
 type ScoreShapes = z.infer<typeof scoreShapes>;
 export type ScorePart = z.infer<typeof part>;
 /** How tokens are drawn: those less likely than `least` times the likeliest are left out. */
@@ -74,19 +73,19 @@ export interface ScoreSettings extends ScoreShapes {
   readonly mostBars: number;
 }
 
+const packageSettings = z.object({
+  shapes: scoreShapes,
+  tokenizer: hashedNgramSettings,
+  sampler,
+  limits: z.object({ bars: z.int().positive() }),
+});
+
 /** What the pipeline must know of a package. Throws a sentence that names the field. */
 export function parseScoreSettings(model: ModelPackage): ScoreSettings {
-  const parse = <T>(name: string, schema: z.ZodType<T>, value: unknown): T => {
-    const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data;
-    const issue = parsed.error.issues[0];
-    const field = [name, ...(issue?.path ?? [])].join(".");
-    throw new Error(`${model.path}/model.json: ${field} ${issue?.message}`);
-  };
-  return {
-    ...parse("shapes", scoreShapes, model.shapes),
-    tokenizer: parse("tokenizer", hashedNgramSettings, model.tokenizer),
-    sampler: parse("sampler", sampler, model.sampler),
-    mostBars: parse("limits", limits, model.limits).bars,
-  };
+  const { shapes, limits, ...rest } = parseSettings(
+    packageSettings,
+    model,
+    `${model.path}/model.json`,
+  );
+  return { ...shapes, ...rest, mostBars: limits.bars };
 }

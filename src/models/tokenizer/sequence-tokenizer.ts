@@ -1,5 +1,5 @@
-import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
-import { loadTextTokenizer, type TextTokenizer } from "./text-tokenizer.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { loadModelTokenizer, type TextTokenizer } from "./text-tokenizer.js";
 import { cacheWords } from "./word-cache.js";
 
 /** Texts to rows of a batch. */
@@ -13,9 +13,7 @@ export interface SequenceTokenizer {
 
 /** Opens the tokenizer of a package: roles `tokenizer` and, where there is one, `tokenizer-config`. */
 export async function openSequenceTokenizer(model: ModelPackage): Promise<SequenceTokenizer> {
-  const roles = ["tokenizer", ...("tokenizer-config" in model.files ? ["tokenizer-config"] : [])];
-  const { tokenizer: path = "", "tokenizer-config": config } = graphPaths(model, roles);
-  return createSequenceTokenizer(await loadTextTokenizer({ tokenizer: path, config }));
+  return createSequenceTokenizer(await loadModelTokenizer(model));
 }
 
 export function createSequenceTokenizer(tokenizer: TextTokenizer): SequenceTokenizer {

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { z } from "zod";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { createTokenBreaker, findMark } from "./break-tokens.js";
 import { createTokenBytes, type TokenBytes } from "./token-bytes.js";
 import { tokenizerFromVocabulary } from "./vocabulary-tokenizer.js";
@@ -107,6 +109,23 @@ export async function loadTextTokenizer(files: TokenizerFiles): Promise<TextToke
   const merges = await readFile(files.merges, "utf8");
   const json = tokenizerFromVocabulary({ vocab: await readJson(files.vocab), merges, config });
   return createTextTokenizer(json, config);
+}
+
+/** The tokenizer of a package: role `tokenizer`, or vocabulary and merges, with `suffix` behind the word. */
+export function loadModelTokenizer(
+  { path, files }: ModelPackage,
+  suffix = "",
+): Promise<TextTokenizer> {
+  const find = (part: string) => {
+    const file = files[`tokenizer${suffix}${part}`];
+    return file && join(path, file.path);
+  };
+  const config = find("-config");
+  const [tokenizer, vocab, merges] = [find(""), find("-vocab"), find("-merges")];
+  if (tokenizer !== undefined) return loadTextTokenizer({ tokenizer, config });
+  if (vocab !== undefined && merges !== undefined)
+    return loadTextTokenizer({ vocab, merges, config });
+  throw new Error(`${path}/model.json has no file for tokenizer${suffix}`);
 }
 
 async function readJson(path: string): Promise<Record<string, unknown>> {

@@ -37,14 +37,6 @@ export const hfVits: Layout = {
       sampleRateHz: config?.sampling_rate,
       voices: speakers > 1 ? numberedVoices(speakers) : undefined,
     });
-    return {
-      modality: "speech",
-      pipeline: "hf-vits",
-      files,
-      concurrency: 1,
-      slot: "own",
-      shapes,
-      limits: {},
-    };
+    return { modality: "speech", pipeline: "hf-vits", files, slot: "own", shapes };
   },
 };

@@ -3,14 +3,15 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import {
-  graphPaths,
   type ModelPackage,
-  readModelText,
+  openModelGraphs,
+  readModelJson,
 } from "../../runtime/packages/model-package.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
 import { floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { cutPhonemes, espeakVoice, phonemizeText, settleMarks } from "../speech/phonemes.js";
 import {
+  numberedVoices,
   SOLE_VOICE,
   type SpeechModel,
   type TextToSpeak,
@@ -40,13 +41,11 @@ export type EncodeText = (text: string) => readonly number[];
 
 /** MMS and other VITS of the transformers library: ids to a waveform, at its own speed only. */
 export async function openHfVits(model: ModelPackage, setup: PipelineSetup): Promise<SpeechModel> {
-  const config = modelConfig.parse(JSON.parse(await readModelText(model, "config")));
-  const settings = await readTokenizerConfig(model);
-  const encode = vitsEncoder(JSON.parse(await readModelText(model, "tokenizer")), settings);
-  const { providers } = model.execution;
-  const graphs = graphPaths(model, ["model"]);
-  const session = await openSessions({ graphs, threads: setup.threads, providers }, setup.onRun);
-  const speakers = Array.from({ length: config.num_speakers }, (_, id) => String(id));
+  const config = await readModelJson(model, "config", modelConfig);
+  const settings = await readModelJson(model, "tokenizer-config", tokenizerConfig, {});
+  const encode = vitsEncoder(await readModelJson(model, "tokenizer", anyObject), settings);
+  const session = await openModelGraphs(model, ["model"], setup);
+  const speakers = numberedVoices(config.num_speakers);
   return {
     sampleRateHz: config.sampling_rate,
     voices: speakers.length > 1 ? speakers : [SOLE_VOICE],
@@ -58,12 +57,7 @@ export async function openHfVits(model: ModelPackage, setup: PipelineSetup): Pro
   };
 }
 
-async function readTokenizerConfig(model: ModelPackage): Promise<VitsTokenizerConfig> {
-  const role = "tokenizer-config";
-  const text = model.files[role] === undefined ? "{}" : await readModelText(model, role);
-  return tokenizerConfig.parse(JSON.parse(text));
-}
-
+const anyObject = z.record(z.string(), z.unknown());
 const vocabulary = z.record(z.string(), z.int());
 
 /**

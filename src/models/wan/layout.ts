@@ -56,7 +56,6 @@ export const wanVideo: Layout = {
       modality: "video",
       pipeline: "wan-video",
       files,
-      concurrency: 1,
       ahead: 1,
       shapes: await shapesOf(folder),
       sampler: await samplerOf(folder, boundary),

@@ -1,14 +1,12 @@
-import { join } from "node:path";
 import type { PipelineSetup } from "../../core/modality.js";
 import { readSchedulerConfig, type SchedulerConfig } from "../diffusion/schedulers/config.js";
 import { createMutex, type Mutex } from "../../core/async/mutex.js";
 import {
-  graphPaths,
   type ModelPackage,
+  openModelGraphs,
   readModelText,
 } from "../../runtime/packages/model-package.js";
-import { openSessions } from "../../runtime/ort/session.js";
-import { loadTextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { loadModelTokenizer } from "../tokenizer/text-tokenizer.js";
 import { planSchedule } from "./denoise.js";
 import { createDenoiser, type Denoisers } from "./denoiser.js";
 import { openDecoder, type WanDecoder } from "./decoder.js";
@@ -29,20 +27,16 @@ export interface WanModel {
 
 /** Opens the package's graphs. Throws a sentence that names what is missing, not known or does not load. */
 export async function openWanModel(model: ModelPackage, setup: PipelineSetup): Promise<WanModel> {
-  const { threads, onRun } = setup;
   const settings = await readSettings(model);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
   // A scheduler that is not known stops the start, not the first request.
   planSchedule({ settings, scheduler });
-  const tokenizer = await loadTextTokenizer(tokenizerFiles(model));
+  const tokenizer = await loadModelTokenizer(model);
   const roles = ["denoiser", "denoiser-2"].filter((role) => model.files[role] !== undefined);
-  const { providers } = model.execution;
-  const open = (graphs: readonly string[]) =>
-    openSessions({ graphs: graphPaths(model, graphs), threads, providers }, onRun);
   // Frames of one clip are decoded while the next one is denoised.
   const [clip, frames] = await Promise.all([
-    open(["text-encoder", ...roles]),
-    open(["vae-decoder"]),
+    openModelGraphs(model, ["text-encoder", ...roles], setup),
+    openModelGraphs(model, ["vae-decoder"], setup),
   ]);
   const close = async () => void (await Promise.all([clip.close(), frames.close()]));
   try {
@@ -63,10 +57,4 @@ export async function openWanModel(model: ModelPackage, setup: PipelineSetup): P
     await close();
     throw thrown;
   }
-}
-
-function tokenizerFiles({ path, files }: ModelPackage) {
-  const { tokenizer, "tokenizer-config": config } = files;
-  if (tokenizer === undefined) throw new Error(`${path}/model.json has no tokenizer`);
-  return { tokenizer: join(path, tokenizer.path), config: config && join(path, config.path) };
 }

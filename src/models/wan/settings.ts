@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
+import { type ModelPackage, readModelJson } from "../../runtime/packages/model-package.js";
 import { parseSettings } from "../../runtime/packages/parse-settings.js";
 
 const guidance = z.union([z.number(), z.tuple([z.number(), z.number()])]);
@@ -68,16 +68,8 @@ const GUIDANCE = 5;
 export async function readSettings(model: ModelPackage): Promise<WanSettings> {
   const manifest = `${model.path}/model.json`;
   const { shapes, sampler } = parseSettings(packageSettings, { sampler: {}, ...model }, manifest);
-  const denoiser = parseSettings(
-    denoiserConfig,
-    await readJson(model, "denoiser-config"),
-    "transformer",
-  );
-  const scale = parseSettings(
-    autoencoderConfig,
-    await readJson(model, "vae-decoder-config"),
-    "vae_decoder",
-  );
+  const denoiser = await readModelJson(model, "denoiser-config", denoiserConfig);
+  const scale = await readModelJson(model, "vae-decoder-config", autoencoderConfig);
   const multiple = shapes.spatialStride * denoiser.patch_size[1];
   if (shapes.native.some((side) => side % multiple > 0))
     throw new Error(
@@ -104,8 +96,4 @@ function settleSampler({ guidance: stated, ...sampler }: Sampler): WanSettings["
     steps: sampler.timesteps?.length ?? sampler.steps ?? STEPS,
     guidance: typeof both === "number" ? [both, both] : both,
   };
-}
-
-async function readJson(model: ModelPackage, role: string): Promise<unknown> {
-  return JSON.parse(await readModelText(model, role));
 }

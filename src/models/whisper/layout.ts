@@ -33,13 +33,6 @@ export const whisper: Layout = {
       vad: folder.find("silero_vad.onnx") ?? folder.matching(/(^|\/)silero_vad[^/]*\.onnx$/)[0],
     });
     const shapes = { sampleRateHz: settings?.sampling_rate, melBins: settings?.feature_size };
-    return {
-      modality: "transcription",
-      pipeline: "whisper",
-      files,
-      concurrency: 1,
-      shapes,
-      limits: {},
-    };
+    return { modality: "transcription", pipeline: "whisper", files, shapes };
   },
 };

@@ -1,7 +1,7 @@
-import { type ModelPackage, graphPaths } from "../../runtime/packages/model-package.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
-import type { GraphRun } from "../../core/modality.js";
-import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { type ModelPackage, openModelGraphs } from "../../runtime/packages/model-package.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
+import type { PipelineSetup } from "../../core/modality.js";
+import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { readWhisperSettings, type WhisperSettings } from "./settings.js";
 
 /** An opened Whisper package: encoder, decoder (merged or as a pair), tokenizer and settings. */
@@ -17,27 +17,18 @@ export interface WhisperModel {
   close(): Promise<void>;
 }
 
-export interface OpenWhisper {
-  readonly threads: number;
-  readonly onRun?: (run: GraphRun) => void;
-}
-
 /** Throws a sentence that names what the package lacks. */
 export async function openWhisperModel(
   model: ModelPackage,
-  { threads, onRun }: OpenWhisper,
+  setup: Pick<PipelineSetup, "threads" | "onRun">,
 ): Promise<WhisperModel> {
   const isMerged = model.files["decoder-merged"] !== undefined;
   const promptRole = isMerged ? "decoder-merged" : "decoder";
   const stepRole = isMerged ? "decoder-merged" : "decoder-with-past";
   const roles = [...new Set(["encoder", promptRole, stepRole])];
-  const tokenizer = await loadTextTokenizer(tokenizerFiles(model));
+  const tokenizer = await loadModelTokenizer(model);
   const settings = await readWhisperSettings(model, tokenizer);
-  const { providers } = model.execution;
-  const thread = await openSessions(
-    { graphs: graphPaths(model, roles), threads, providers },
-    onRun,
-  );
+  const thread = await openModelGraphs(model, roles, setup);
   const outputs = thread.info[promptRole]?.outputs ?? [];
   const crossAttentions = Array.from(
     { length: settings.layers },
@@ -52,13 +43,6 @@ export async function openWhisperModel(
     crossAttentions,
     close: () => thread.close(),
   };
-}
-
-function tokenizerFiles(model: ModelPackage): { tokenizer: string; config?: string } {
-  const { tokenizer = "" } = graphPaths(model, ["tokenizer"]);
-  if (model.files["tokenizer-config"] === undefined) return { tokenizer };
-  const { "tokenizer-config": config = "" } = graphPaths(model, ["tokenizer-config"]);
-  return { tokenizer, config };
 }
 
 /** The text of ids, without steering tokens and times. */

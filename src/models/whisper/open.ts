@@ -28,13 +28,13 @@ interface Whisper {
 /** Whisper, with its voice detector where the package has one. */
 export async function openWhisper(
   model: ModelPackage,
-  { threads, onRun }: PipelineSetup,
+  setup: PipelineSetup,
 ): Promise<TranscriptionModel> {
-  const opened = await openWhisperModel(model, { threads, ...(onRun && { onRun }) });
+  const opened = await openWhisperModel(model, setup);
   const voice = model.files[VOICE_ROLE]
     ? await openSessions(
         { graphs: graphPaths(model, [VOICE_ROLE]), threads: 1, providers: ["cpu"] },
-        onRun,
+        setup.onRun,
       )
     : undefined;
   const whisper = { model: opened, voice, logMel: createLogMel(opened.settings.melBins) };

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { type ModelPackage, readModelText } from "../../runtime/packages/model-package.js";
-import { parseSettings } from "../../runtime/packages/parse-settings.js";
+import { type ModelPackage, readModelJson } from "../../runtime/packages/model-package.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 
 /** Token ids that steer Whisper; text has ids below `endOfText`, times from `firstTimestamp` on. */
@@ -65,10 +64,8 @@ export async function readWhisperSettings(
   model: ModelPackage,
   tokenizer: TextTokenizer,
 ): Promise<WhisperSettings> {
-  const main = await readSettings(model, "config", config);
-  const generating = model.files["generation-config"]
-    ? await readSettings(model, "generation-config", generation)
-    : {};
+  const main = await readModelJson(model, "config", config);
+  const generating = await readModelJson(model, "generation-config", generation, {});
   const tokens = findTokens(
     tokenizer,
     generating.is_multilingual ?? main.vocab_size >= MULTILINGUAL_VOCABULARY,
@@ -89,16 +86,6 @@ export async function readWhisperSettings(
     maxInitialTimestamp: generating.max_initial_timestamp_index ?? DEFAULT_MAX_INITIAL_TIMESTAMP,
     alignmentHeads: generating.alignment_heads ?? laterHeads(layers, heads),
   };
-}
-
-async function readSettings<T>(
-  model: ModelPackage,
-  role: string,
-  schema: z.ZodType<T>,
-): Promise<T> {
-  const file = model.files[role]?.path ?? role;
-  const json: unknown = JSON.parse(await readModelText(model, role));
-  return parseSettings(schema, json, `${model.path}/${file}`);
 }
 
 function findTokens(tokenizer: TextTokenizer, isMultilingual: boolean): WhisperTokens {

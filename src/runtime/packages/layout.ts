@@ -7,16 +7,16 @@ export interface Recognised {
   readonly pipeline: string;
   /** Role → path in the folder. Weights beside a graph are found later, from the graph itself. */
   readonly files: Readonly<Record<string, string>>;
-  /** Jobs the pipeline runs at once. */
-  readonly concurrency: number;
+  /** Jobs the pipeline runs at once; 1 where absent. */
+  readonly concurrency?: number;
   /** Jobs taken beside each of those; none where absent. */
   readonly ahead?: number;
   /** `own` for a light model, whose jobs wait for no other model's. */
   readonly slot?: "own";
-  readonly shapes: Readonly<Record<string, unknown>>;
+  readonly shapes?: Readonly<Record<string, unknown>>;
   /** Steps and guidance that model.json states, for its user to change. */
   readonly sampler?: Readonly<Record<string, unknown>>;
-  readonly limits: Readonly<Record<string, number>>;
+  readonly limits?: Readonly<Record<string, number>>;
 }
 
 export interface LayoutWishes {

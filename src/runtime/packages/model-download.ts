@@ -1,14 +1,16 @@
 import { mkdir, statfs } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { downloadFile, PATIENCE, type Patience } from "./download-file.js";
 import {
+  downloadFile,
   fileAddress,
   type Hub,
   type HubFile,
   type HubRepository,
   type HubSnapshot,
+  type Patience,
+  PATIENCE,
   readSnapshot,
-} from "./hub-repository.js";
+} from "./hub.js";
 import { inParallel } from "../../core/async/in-parallel.js";
 import { chooseGraphs, graphBase, type GraphForm } from "../onnx/graph-forms.js";
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import type { z } from "zod";
-import { parseSettings } from "./parse-settings.js";
+import { parseJson } from "./parse-settings.js";
 import { type OnnxOutline, readOnnxOutline } from "../onnx/onnx-outline.js";
 import { chooseForm, findForms, type GraphForm } from "../onnx/graph-forms.js";
 
@@ -85,7 +85,7 @@ function createModelFolder(
     byteLength: async (path) => (await stat(absolute(path))).size,
     async readJson(path, schema) {
       if (!files.has(path)) return undefined;
-      return parseJson(`${name}/${path}`, await readFile(absolute(path), "utf8"), schema);
+      return parseJson(schema, await readFile(absolute(path), "utf8"), `${name}/${path}`);
     },
     findGraph: (...bases) =>
       bases
@@ -97,16 +97,6 @@ function createModelFolder(
       return known;
     },
   };
-}
-
-function parseJson<T>(path: string, text: string, schema: z.ZodType<T>): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`${path} is not JSON`, { cause });
-  }
-  return parseSettings(schema, value, path);
 }
 
 /** Files below a folder, links followed, hidden folders left out. */

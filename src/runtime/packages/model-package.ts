@@ -1,9 +1,10 @@
 import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { ModelInfo } from "../../core/modality.js";
+import type { ModelInfo, PipelineSetup } from "../../core/modality.js";
+import { type KeepingThread, openSessions } from "../ort/session.js";
 import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
-import { parseSettings } from "./parse-settings.js";
+import { parseJson, parseSettings } from "./parse-settings.js";
 
 /** Weights below which a run is over before a second thread has woken (measured on two cores). */
 const SMALL_BYTES = 16 * 1024 * 1024;
@@ -93,19 +94,10 @@ export async function loadModelPackage(
   providers?: readonly string[],
 ): Promise<ModelPackage> {
   const manifestPath = join(path, "model.json");
-  const json = parseJson(manifestPath, await readFile(manifestPath, "utf8"));
-  const stated = parseSettings(manifest, json, manifestPath);
+  const stated = parseJson(manifest, await readFile(manifestPath, "utf8"), manifestPath);
   const { execution } = stated;
   const chosen = providers === undefined ? execution.providers : [...providers];
   return { ...stated, execution: { ...execution, providers: chosen }, path };
-}
-
-function parseJson(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`${path} is not JSON`, { cause });
-  }
 }
 
 /** The packages of every folder that has a model.json. */
@@ -207,4 +199,30 @@ export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
 export async function readModelText(model: ModelPackage, role: string): Promise<string> {
   const { [role]: path = "" } = graphPaths(model, [role]);
   return await readFile(path, "utf8");
+}
+
+/**
+ * The parsed file with this role; `absent` is parsed where the package has none and one is given. Throws a
+ * sentence that names the file and the field.
+ */
+export async function readModelJson<T>(
+  model: ModelPackage,
+  role: string,
+  schema: z.ZodType<T>,
+  absent?: unknown,
+): Promise<T> {
+  const file = `${model.path}/${model.files[role]?.path}`;
+  if (model.files[role] === undefined && absent !== undefined)
+    return parseSettings(schema, absent, file);
+  return parseJson(schema, await readModelText(model, role), file);
+}
+
+/** Opens the graphs with these roles in a thread of their own. */
+export function openModelGraphs(
+  model: ModelPackage,
+  roles: readonly string[],
+  { threads, onRun }: Pick<PipelineSetup, "threads" | "onRun">,
+): Promise<KeepingThread> {
+  const { providers } = model.execution;
+  return openSessions({ graphs: graphPaths(model, roles), threads, providers }, onRun);
 }

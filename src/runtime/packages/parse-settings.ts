@@ -5,5 +5,16 @@ export function parseSettings<T>(schema: z.ZodType<T>, value: unknown, file: str
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new Error(`${file}: ${issue?.path.join(".")} ${issue?.message}`);
+  throw new Error(`${[file, issue?.path.join(".")].filter(Boolean).join(": ")} ${issue?.message}`);
+}
+
+/** The same of a file's text. */
+export function parseJson<T>(schema: z.ZodType<T>, text: string, file: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${file} is not JSON`, { cause });
+  }
+  return parseSettings(schema, value, file);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chooseFiles, downloadModel } from "#framemill/runtime/packages/model-download.js";
-import { parseRepository } from "#framemill/runtime/packages/hub-repository.js";
+import { parseRepository } from "#framemill/runtime/packages/hub.js";
 import { type Fault, startHub } from "../../support/hub-server.js";
 import { until } from "../../support/queue-harness.js";
 
