@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import {
   type AnswerFormat,
@@ -26,7 +25,7 @@ import {
   toolType,
   toSchemaFormat,
 } from "../shared/generation-body.js";
-import { atMost, parseBody, textContent, textOf } from "../shared/request-body.js";
+import { atMost, invalidValue, parseBody, textContent, textOf } from "../shared/request-body.js";
 
 const MAX_STOPS = 4;
 const MAX_CHOICES = 8;
@@ -181,9 +180,7 @@ function checkToolMessages(messages: ChatBody["messages"]): void {
     if (body.role === "assistant") for (const { id } of body.tool_calls ?? []) calls.add(id);
     if (body.role !== "tool" || calls.has(body.tool_call_id)) continue;
     const param = `messages.${index}.tool_call_id`;
-    throw new JobError("invalid_value", `${param} must be the id of an earlier tool call`, {
-      param,
-    });
+    throw invalidValue(param, `${param} must be the id of an earlier tool call`);
   }
 }
 
@@ -200,7 +197,7 @@ function answerFormat(format: ChatBody["response_format"]): AnswerFormat {
 function maxTokens({ max_tokens: old, max_completion_tokens: current }: ChatBody): number | null {
   if (typeof old === "number" && typeof current === "number" && old !== current) {
     const message = `max_tokens and max_completion_tokens are the same limit: got ${old} and ${current}`;
-    throw new JobError("invalid_value", message, { param: "max_tokens" });
+    throw invalidValue("max_tokens", message);
   }
   return current ?? old ?? null;
 }
@@ -208,14 +205,10 @@ function maxTokens({ max_tokens: old, max_completion_tokens: current }: ChatBody
 function logprobs({ logprobs: wanted, top_logprobs: top }: ChatBody): number | null {
   if (wanted) return top ?? 0;
   if (typeof top !== "number") return null;
-  throw new JobError("invalid_value", "top_logprobs needs logprobs to be true", {
-    param: "top_logprobs",
-  });
+  throw invalidValue("top_logprobs", "top_logprobs needs logprobs to be true");
 }
 
 function includeUsage({ stream, stream_options: options }: ChatBody): boolean {
   if (!options || stream) return options?.include_usage ?? false;
-  throw new JobError("invalid_value", "stream_options needs stream to be true", {
-    param: "stream_options",
-  });
+  throw invalidValue("stream_options", "stream_options needs stream to be true");
 }

@@ -1,4 +1,3 @@
-import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { openModel } from "../../models/registry.js";
@@ -14,6 +13,7 @@ import {
   type EmbeddingsRequest,
   tooManyTokens,
 } from "./request.js";
+import { invalidValue } from "../shared/request-body.js";
 
 type Input = EmbeddingsRequest["inputs"][number];
 
@@ -66,7 +66,7 @@ function sequenceOf(embedder: TextEmbedder, input: Input, index: number): TokenS
   const wrong = typeof input === "string" ? undefined : input.find((id) => id >= vocabSize);
   if (wrong !== undefined) {
     const message = `input ${index} must have token ids below ${vocabSize}, got ${wrong}`;
-    throw new JobError("invalid_value", message, { param: "input" });
+    throw invalidValue("input", message);
   }
   const sequence =
     typeof input === "string" ? embedder.sequenceOfText(input) : embedder.sequenceOfIds(input);
@@ -77,7 +77,7 @@ function sequenceOf(embedder: TextEmbedder, input: Input, index: number): TokenS
 function checkDimensions(wanted: number | null, own: number): number {
   if (wanted === null || wanted <= own) return wanted ?? own;
   const message = `dimensions must be at most ${own} for this model, got ${wanted}`;
-  throw new JobError("invalid_value", message, { param: "dimensions" });
+  throw invalidValue("dimensions", message);
 }
 
 /** Rows one after the other in base64; shortened ones have unit length again (Matryoshka). */

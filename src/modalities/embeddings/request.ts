@@ -3,6 +3,7 @@ import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import {
   describe,
+  invalidValue,
   MOST_CHARACTERS_PER_TOKEN,
   parseBody,
   wholeNumber,
@@ -160,5 +161,5 @@ function checkDimensions(wanted: number | undefined, { id, dimensions }: ModelIn
 }
 
 function refuse(param: string, rule: string, got: string): JobError {
-  return new JobError("invalid_value", `${param} ${rule}, got ${got}`, { param });
+  return invalidValue(param, `${param} ${rule}, got ${got}`);
 }

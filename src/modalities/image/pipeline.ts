@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
@@ -14,6 +13,7 @@ import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { zeros } from "../../models/diffusion/matrices.js";
 import { partialChunks } from "./partial-chunks.js";
 import type { ImageOutput, ImageRequest, ImageSize } from "./request.js";
+import { invalidValue } from "../shared/request-body.js";
 
 /** Share of a picture's time that the steps take; the rest decodes and encodes. */
 const STEPS_FRACTION = 0.9;
@@ -88,7 +88,7 @@ function checkSize({ factor, traits }: ImageModel, { width, height }: ImageSize)
   const multiple = factor * traits.latentMultiple;
   if (width % multiple === 0 && height % multiple === 0) return;
   const message = `size must have sides that are multiples of ${multiple} pixels for this model, got ${width}x${height}`;
-  throw new JobError("invalid_value", message, { param: "size" });
+  throw invalidValue("size", message);
 }
 
 /** The prompt, and the negative prompt where the model is guided by it. */

@@ -1,11 +1,14 @@
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import {
   booleanWord,
   boundedText,
+  decimalNumber,
   describe,
+  invalidValue,
+  oneOf,
   parseBody,
+  promptText,
   wholeNumber,
 } from "../shared/request-body.js";
 
@@ -30,47 +33,32 @@ const QUALITIES = {
 
 const FORMATS = ["png", "jpeg", "webp"] as const;
 
-const choice = <const T extends readonly [string, ...string[]]>(param: string, words: T) =>
-  z
-    .enum(words, {
-      error: (issue) => `${param} must be one of ${words.join(", ")}, got ${describe(issue.input)}`,
-    })
-    .nullish();
-
-const guidanceError = (issue: { readonly input?: unknown }) =>
-  `guidance must be a number from 0 to 30, got ${describe(issue.input)}`;
-
 /** Body of `POST /v1/images/generations`: OpenAI's, and seed, negative_prompt, steps, guidance. */
 export const imageBody = z.strictObject({
-  prompt: boundedText("prompt", MAX_PROMPT_CHARACTERS).refine(
-    (prompt) => prompt.trim().length > 0,
-    "prompt must not be empty",
-  ),
+  prompt: promptText("prompt", MAX_PROMPT_CHARACTERS),
   model: z.string().min(1).nullish(),
   n: wholeNumber("n", 1, MAX_IMAGES).nullish(),
   size: z.string().nullish().describe("auto, or WIDTHxHEIGHT in pixels"),
-  quality: choice("quality", ["auto", "low", "medium", "high", "standard", "hd"]),
-  response_format: choice("response_format", ["url", "b64_json"]).describe("b64_json by default"),
-  output_format: choice("output_format", FORMATS),
+  quality: oneOf("quality", ["auto", "low", "medium", "high", "standard", "hd"]).nullish(),
+  response_format: oneOf("response_format", ["url", "b64_json"])
+    .nullish()
+    .describe("b64_json by default"),
+  output_format: oneOf("output_format", FORMATS).nullish(),
   output_compression: wholeNumber("output_compression", 0, 100)
     .nullish()
     .describe("quality of JPEG and WebP, 100 by default"),
-  background: choice("background", ["auto", "opaque", "transparent"]).describe(
-    "transparent is refused: the models make opaque pictures",
-  ),
-  moderation: choice("moderation", ["low", "auto"]),
-  style: choice("style", ["vivid", "natural"]),
+  background: oneOf("background", ["auto", "opaque", "transparent"])
+    .nullish()
+    .describe("transparent is refused: the models make opaque pictures"),
+  moderation: oneOf("moderation", ["low", "auto"]).nullish(),
+  style: oneOf("style", ["vivid", "natural"]).nullish(),
   user: z.string().max(512).nullish(),
   stream: booleanWord("stream").nullish(),
   partial_images: wholeNumber("partial_images", 0, 3).nullish(),
   seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER - MAX_IMAGES).nullish(),
   negative_prompt: boundedText("negative_prompt", MAX_PROMPT_CHARACTERS).nullish(),
   steps: wholeNumber("steps", 1, MAX_STEPS).nullish(),
-  guidance: z
-    .union([z.number(), z.string().regex(/^\d{1,2}(\.\d{1,6})?$/)], { error: guidanceError })
-    .transform(Number)
-    .refine((value) => value >= 0 && value <= 30, { error: guidanceError })
-    .nullish(),
+  guidance: decimalNumber("guidance", 0, 30).nullish(),
 });
 
 export type ImageBody = z.infer<typeof imageBody>;
@@ -165,7 +153,7 @@ function deliveryOf(body: ImageBody, stream: boolean) {
 
 function refuseContradictions(body: ImageBody, stream: boolean): void {
   const refuse = (param: keyof ImageBody, message: string): never => {
-    throw new JobError("invalid_value", message, { param });
+    throw invalidValue(param, message);
   };
   if (body.background === "transparent")
     refuse("background", "background must be auto or opaque: the models make opaque pictures");
@@ -182,7 +170,7 @@ function parseSize(size: string, model: ModelInfo): ImageSize | null {
   const [, width = "", height = ""] = /^(\d{1,5})x(\d{1,5})$/.exec(size) ?? [];
   const refuse = (limit: string): never => {
     const message = `size must be auto or ${limit}, got ${describe(size)}`;
-    throw new JobError("invalid_value", message, { param: "size" });
+    throw invalidValue("size", message);
   };
   if (model.sizes && model.sizes.length > 0 && !model.sizes.includes(size))
     refuse(`one of ${model.sizes.join(", ")} for ${model.id}`);

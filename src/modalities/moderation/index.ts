@@ -22,6 +22,7 @@ import {
   parseModerationBody,
   type SentPart,
 } from "./request.js";
+import { invalidValue } from "../shared/request-body.js";
 
 /** Other modalities' prompts as one moderation request, however many and long they are. */
 const judgePrompts: Judge<ModerationOutput> = {
@@ -84,7 +85,7 @@ async function admit(body: unknown, context: AdmitContext): Promise<ModerationRe
 function refuseUnread(kind: "text" | "image", model: ModelInfo): void {
   if (reads(model, kind)) return;
   const message = `${model.id} judges no ${kind === "text" ? "texts" : "pictures"}: name another model`;
-  throw new JobError("invalid_value", message, { param: "input" });
+  throw invalidValue("input", message);
 }
 
 type KeepPart = (context: AdmitContext) => Promise<ModerationPart>;

@@ -18,6 +18,7 @@ import {
   type Verdict,
   worst,
 } from "./classifiers.js";
+import { invalidValue } from "../shared/request-body.js";
 
 /** What a package can judge. */
 interface Judges {
@@ -133,7 +134,7 @@ async function judgePictures(
 }
 
 function unreadable(message: string): JobError {
-  return new JobError("invalid_value", message, { param: "input" });
+  return invalidValue("input", message);
 }
 
 function resultOf(

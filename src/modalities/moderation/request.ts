@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import { artifact, describe, parseBody } from "../shared/request-body.js";
+import { artifact, describe, invalidValue, parseBody } from "../shared/request-body.js";
 
 /** What content is judged for, in the order of the answer. */
 export const CATEGORIES = [
@@ -92,12 +92,12 @@ export function parseModerationBody(body: unknown): SentPart[][] {
     throw new JobError("missing_required_parameter", "input is required", { param: "input" });
   if (typeof input === "string") return [[textPartOf(input, "input")]];
   if (!Array.isArray(input))
-    throw refuse(
+    throw invalidValue(
       "input",
-      `must be a string, an array of strings or an array of parts, got ${describe(input)}`,
+      `input must be a string, an array of strings or an array of parts, got ${describe(input)}`,
     );
   if (input.length === 0 || input.length > MAX_INPUTS)
-    throw refuse("input", `must have 1 to ${MAX_INPUTS} items, got ${input.length}`);
+    throw invalidValue("input", `input must have 1 to ${MAX_INPUTS} items, got ${input.length}`);
   if (typeof input[0] === "string")
     return input.map((item: unknown, index) => [textPartOf(item, `input.${index}`)]);
   return [parseParts(input)];
@@ -108,24 +108,27 @@ function parseParts(input: readonly unknown[]): SentPart[] {
     const parsed = part.safeParse(item);
     if (parsed.success) return parsed.data;
     const at = [`input.${index}`, ...(parsed.error.issues[0]?.path ?? [])].join(".");
-    throw refuse(
+    throw invalidValue(
       at,
-      `must be a text part or an image_url part: ${parsed.error.issues[0]?.message}`,
+      `${at} must be a text part or an image_url part: ${parsed.error.issues[0]?.message}`,
     );
   });
   const pictures = parts.filter(({ type }) => type === "image_url").length;
   if (pictures > MAX_PICTURES)
-    throw refuse("input", `must have at most ${MAX_PICTURES} pictures, got ${pictures}`);
+    throw invalidValue(
+      "input",
+      `input must have at most ${MAX_PICTURES} pictures, got ${pictures}`,
+    );
   return parts;
 }
 
 function textPartOf(item: unknown, param: string): SentPart {
-  if (typeof item !== "string") throw refuse(param, `must be a string, got ${describe(item)}`);
+  if (typeof item !== "string")
+    throw invalidValue(param, `${param} must be a string, got ${describe(item)}`);
   if (item.length > MAX_CHARACTERS)
-    throw refuse(param, `must be at most ${MAX_CHARACTERS} characters, got ${item.length}`);
+    throw invalidValue(
+      param,
+      `${param} must be at most ${MAX_CHARACTERS} characters, got ${item.length}`,
+    );
   return { type: "text", text: item };
-}
-
-function refuse(param: string, rule: string): JobError {
-  return new JobError("invalid_value", `${param} ${rule}`, { param });
 }

@@ -1,13 +1,15 @@
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import {
   booleanWord,
   boundedText,
-  describe,
+  checkSeconds,
+  invalidValue,
   metadata,
   metadataField,
+  oneOf,
   parseBody,
+  promptText,
   wholeNumber,
 } from "../shared/request-body.js";
 
@@ -22,10 +24,7 @@ export type MusicFormat = (typeof MUSIC_FORMATS)[number];
 /** Body of `POST /v1/music`, JSON or multipart. */
 export const musicBody = z.strictObject({
   model: z.string().min(1),
-  prompt: boundedText("prompt", MAX_TEXT_CHARACTERS).refine(
-    (prompt) => prompt.trim().length > 0,
-    "prompt must not be empty",
-  ),
+  prompt: promptText("prompt", MAX_TEXT_CHARACTERS),
   lyrics: boundedText("lyrics", MAX_TEXT_CHARACTERS)
     .nullable()
     .optional()
@@ -34,12 +33,7 @@ export const musicBody = z.strictObject({
     .optional()
     .describe("Without voices; false only for models that sing."),
   seconds: wholeNumber("seconds", 1, MAX_SECONDS),
-  response_format: z
-    .enum(MUSIC_FORMATS, {
-      error: (issue) =>
-        `response_format must be one of ${MUSIC_FORMATS.join(", ")}, got ${describe(issue.input)}`,
-    })
-    .default("mp3"),
+  response_format: oneOf("response_format", MUSIC_FORMATS).default("mp3"),
   seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER).optional(),
   metadata: metadataField.nullable().optional(),
 });
@@ -72,17 +66,8 @@ export function parseMusicBody(
   model: ModelInfo,
 ): MusicBody & { lyrics: string | null; instrumental: boolean } {
   const parsed = parseBody(musicBody, body);
-  checkLength(parsed.seconds, model);
+  checkSeconds(parsed.seconds, model, [1, DEFAULT_MAX_SECONDS]);
   return { ...parsed, ...settleVoices(parsed, model) };
-}
-
-function checkLength(
-  seconds: number,
-  { id, minSeconds = 1, maxSeconds = DEFAULT_MAX_SECONDS }: ModelInfo,
-): void {
-  if (seconds >= minSeconds && seconds <= maxSeconds) return;
-  const message = `seconds must be ${minSeconds} to ${maxSeconds} for ${id}, got ${seconds}`;
-  throw new JobError("invalid_value", message, { param: "seconds" });
 }
 
 function settleVoices(
@@ -91,14 +76,10 @@ function settleVoices(
 ): { lyrics: string | null; instrumental: boolean } {
   const lyrics = body.lyrics?.trim() ? body.lyrics : null;
   if (lyrics !== null && body.instrumental)
-    throw refusal("lyrics", "lyrics must be absent when instrumental is true");
+    throw invalidValue("lyrics", "lyrics must be absent when instrumental is true");
   if (lyrics !== null && !canSing)
-    throw refusal("lyrics", `lyrics cannot be sung by ${id}: it makes instrumental music`);
+    throw invalidValue("lyrics", `lyrics cannot be sung by ${id}: it makes instrumental music`);
   if (body.instrumental === false && !canSing)
-    throw refusal("instrumental", `instrumental must be true for ${id}: it does not sing`);
+    throw invalidValue("instrumental", `instrumental must be true for ${id}: it does not sing`);
   return { lyrics, instrumental: body.instrumental ?? lyrics === null };
-}
-
-function refusal(param: string, message: string): JobError {
-  return new JobError("invalid_value", message, { param });
 }

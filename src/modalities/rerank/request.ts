@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import { booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
+import {
+  booleanWord,
+  describe,
+  invalidValue,
+  parseBody,
+  wholeNumber,
+} from "../shared/request-body.js";
 
 const MAX_DOCUMENTS = 1_000;
 /** Tokens that a document is cut to unless the caller says otherwise, as Cohere has it. */
@@ -68,7 +74,10 @@ export type RerankOutput = z.infer<typeof rerankOutput>;
 export function parseRerankBody(body: unknown, path: string): RerankRequest {
   const parsed = parseBody(looseBody, body);
   if (parsed.rank_fields !== undefined)
-    throw refuse("rank_fields", "is not supported: documents are ranked by their text");
+    throw invalidValue(
+      "rank_fields",
+      "rank_fields is not supported: documents are ranked by their text",
+    );
   const apiVersion = path.startsWith("/v2/") ? "2" : "1";
   return {
     model: parsed.model,
@@ -86,23 +95,24 @@ function parseDocuments(value: unknown): Document[] {
     throw new JobError("missing_required_parameter", "documents is required", {
       param: "documents",
     });
-  if (!Array.isArray(value)) throw refuse("documents", `must be an array, got ${describe(value)}`);
+  if (!Array.isArray(value))
+    throw invalidValue("documents", `documents must be an array, got ${describe(value)}`);
   if (value.length === 0 || value.length > MAX_DOCUMENTS)
-    throw refuse("documents", `must have 1 to ${MAX_DOCUMENTS} items, got ${value.length}`);
+    throw invalidValue(
+      "documents",
+      `documents must have 1 to ${MAX_DOCUMENTS} items, got ${value.length}`,
+    );
   return value.map((document: unknown, index) => {
     if (typeof document === "string") return document;
     const parsed = documentObject.safeParse(document);
     if (parsed.success) return parsed.data;
-    throw refuse(`documents.${index}`, `must be a string or {text}, got ${describe(document)}`);
+    const param = `documents.${index}`;
+    throw invalidValue(param, `${param} must be a string or {text}, got ${describe(document)}`);
   });
 }
 
 export function textOf(document: Document): string {
   return typeof document === "string" ? document : document.text;
-}
-
-function refuse(param: string, rule: string): JobError {
-  return new JobError("invalid_value", `${param} ${rule}`, { param });
 }
 
 /** Tokens of query and document that are billed as one document. */

@@ -8,7 +8,7 @@ import {
   type ToolCall,
 } from "../../models/decoder/request/generation-request.js";
 import { functionFields } from "../shared/generation-body.js";
-import { textContent, textOf } from "../shared/request-body.js";
+import { invalidValue, textContent, textOf } from "../shared/request-body.js";
 
 const status = z.string().nullish();
 const messageFields = {
@@ -111,7 +111,5 @@ function checkCall(messages: readonly ConversationMessage[], id: string, param: 
     (message) => message.role === "assistant" && message.toolCalls?.some((call) => call.id === id),
   );
   if (isKnown) return;
-  throw new JobError("invalid_value", `${param} must be the id of an earlier function call`, {
-    param,
-  });
+  throw invalidValue(param, `${param} must be the id of an earlier function call`);
 }

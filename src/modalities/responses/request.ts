@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
 import type { AdmitContext } from "../../core/modality.js";
 import {
   type AnswerFormat,
@@ -25,7 +24,7 @@ import {
   toolType,
   toSchemaFormat,
 } from "../shared/generation-body.js";
-import { atMost, parseBody } from "../shared/request-body.js";
+import { atMost, invalidValue, parseBody } from "../shared/request-body.js";
 import { continueConversation, findConversation, inputItem } from "./conversation.js";
 
 const LOGPROBS = "message.output_text.logprobs";
@@ -130,7 +129,7 @@ function logprobs({ include, top_logprobs: top }: ResponsesBody): number | null 
   const unknown = include?.find((name) => name !== LOGPROBS && !name.startsWith("reasoning."));
   if (unknown !== undefined) {
     const message = `include must be ${LOGPROBS}, got ${JSON.stringify(unknown.slice(0, 60))}`;
-    throw new JobError("invalid_value", message, { param: "include" });
+    throw invalidValue("include", message);
   }
   const isWanted = include?.includes(LOGPROBS) ?? false;
   return isWanted ? (top ?? 0) : (top ?? null);

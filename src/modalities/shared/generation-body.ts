@@ -11,7 +11,13 @@ import type {
   GenerationRequest,
   ToolChoice,
 } from "../../models/decoder/request/generation-request.js";
-import { atMost, describe, metadataField, MOST_CHARACTERS_PER_TOKEN } from "./request-body.js";
+import {
+  atMost,
+  describe,
+  invalidValue,
+  metadataField,
+  MOST_CHARACTERS_PER_TOKEN,
+} from "./request-body.js";
 
 /** Fields and rules that the bodies of chat and responses share. */
 
@@ -41,6 +47,8 @@ export function boundedInteger(minimum: number, maximum: number) {
 
 const hint = z.unknown().optional();
 
+const flag = z.boolean({ error: "must be true or false" }).nullish();
+
 /** What both endpoints accept in the same words. */
 export const sharedFields = {
   model: z.string().min(1),
@@ -51,9 +59,9 @@ export const sharedFields = {
     "Keeps this many of the likeliest tokens; 0 keeps all",
   ),
   min_p: boundedNumber(0, 1).describe("Keeps tokens this many times as likely as the likeliest"),
-  stream: z.boolean({ error: "must be true or false" }).nullish(),
-  store: z.boolean({ error: "must be true or false" }).nullish(),
-  parallel_tool_calls: z.boolean({ error: "must be true or false" }).nullish(),
+  stream: flag,
+  store: flag,
+  parallel_tool_calls: flag,
   metadata: metadataField.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().nullish(),
@@ -117,13 +125,13 @@ export function toFunctionTool(body: FunctionBody): FunctionTool {
 export function checkTools(tools: readonly FunctionTool[], choice: ToolChoice): void {
   const names = new Set(tools.map(({ name }) => name));
   if (names.size < tools.length) {
-    throw new JobError("invalid_value", "tools must have different names", { param: "tools" });
+    throw invalidValue("tools", "tools must have different names");
   }
   const missing = typeof choice === "object" && !names.has(choice.name);
   if (missing || (choice === "required" && tools.length === 0)) {
     const wanted = typeof choice === "object" ? choice.name : choice;
     const message = `tool_choice ${describe(wanted)} needs a function of tools, which has ${tools.length}`;
-    throw new JobError("invalid_value", message, { param: "tool_choice" });
+    throw invalidValue("tool_choice", message);
   }
 }
 

@@ -1,8 +1,26 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
+import type { ModelInfo } from "../../core/modality.js";
 
 /** More characters than any one token stands for: vocabularies end at 128 spaces. */
 export const MOST_CHARACTERS_PER_TOKEN = 128;
+
+/** The error of a parameter whose value is refused. */
+export function invalidValue(param: string, message: string): JobError {
+  return new JobError("invalid_value", message, { param });
+}
+
+/** Refuses a length that the model does not make; `least` and `most` where it names no bounds. */
+export function checkSeconds(
+  seconds: number,
+  { id, minSeconds, maxSeconds }: ModelInfo,
+  [least, most]: readonly [least: number, most: number],
+): void {
+  const [minimum, maximum] = [minSeconds ?? least, maxSeconds ?? most];
+  if (seconds >= minimum && seconds <= maximum) return;
+  const message = `seconds must be ${minimum} to ${maximum} for ${id}, got ${seconds}`;
+  throw invalidValue("seconds", message);
+}
 
 /** Parses a request body; the first problem becomes a `JobError` that names its parameter. */
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
@@ -27,6 +45,23 @@ export function wholeNumber(param: string, minimum: number, maximum: number) {
     .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, { error });
 }
 
+/** A number, or the same as multipart forms send it. */
+export function decimalNumber(param: string, minimum: number, maximum: number) {
+  const error = (issue: { readonly input?: unknown }) =>
+    `${param} must be a number from ${minimum} to ${maximum}, got ${describe(issue.input)}`;
+  return z
+    .union([z.number(), z.string().regex(/^\d{1,3}(\.\d{0,9})?$/)], { error })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, { error });
+}
+
+/** One of some words. */
+export function oneOf<const Words extends readonly string[]>(param: string, words: Words) {
+  return z.enum(words, {
+    error: (issue) => `${param} must be one of ${words.join(", ")}, got ${describe(issue.input)}`,
+  });
+}
+
 /** A text of at most so many characters (UTF-16 units). */
 export function boundedText(param: string, maximum: number) {
   return z
@@ -35,6 +70,14 @@ export function boundedText(param: string, maximum: number) {
       error: (issue) =>
         `${param} must be at most ${maximum} characters, got ${typeof issue.input === "string" ? issue.input.length : 0}`,
     });
+}
+
+/** The same, and not blank. */
+export function promptText(param: string, maximum: number) {
+  return boundedText(param, maximum).refine(
+    (prompt) => prompt.trim().length > 0,
+    `${param} must not be empty`,
+  );
 }
 
 /** A caller's own words beside a job. */
@@ -86,7 +129,7 @@ function issueError(issue: z.core.$ZodIssue, body: object): JobError {
   const named = issue.message.startsWith(param) ? issue.message : `${param}: ${issue.message}`;
   const isWhole = named === issue.message || named.includes(", got ");
   const message = isWhole ? named : `${named}, got ${describe(value)}`;
-  return new JobError("invalid_value", message, { param });
+  return invalidValue(param, message);
 }
 
 function child(parent: unknown, key: PropertyKey): unknown {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { type AudioEncoder, openAudioEncoder } from "../../media/audio-encoder.js";
@@ -9,6 +8,7 @@ import { shareSpeed, type SpeechModel } from "../../models/speech/speech-model.j
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { checkSound, finishPiece, splitSentences } from "./pieces.js";
 import { countCharacters, findVoice, type SpeechOutput, type SpeechRequest } from "./request.js";
+import { invalidValue } from "../shared/request-body.js";
 
 /** The names that the front knows, where the package lists some. */
 const listedVoices = z.object({ voices: z.array(z.string()).min(1).optional() });
@@ -39,7 +39,7 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
   const first = await pieces.next();
   if (first.done) {
     const message = "input must hold something that can be spoken";
-    throw new JobError("invalid_value", message, { param: "input" });
+    throw invalidValue("input", message);
   }
   const { model, setup, request } = task;
   const source = { format: request.format, sampleRateHz: model.sampleRateHz, channels: 1 };

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { AUDIO_FORMATS } from "../../core/audio-format.js";
-import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { describe, parseBody } from "../shared/request-body.js";
+import { describe, invalidValue, oneOf, parseBody } from "../shared/request-body.js";
 
 const MAX_CHARACTERS = 4_096;
 const STREAM_FORMATS = ["audio", "sse"] as const;
@@ -15,13 +14,11 @@ const text = (param: string) =>
         `${param} must be at most ${MAX_CHARACTERS} characters, got ${countCharacters(String(issue.input))}`,
     });
 
-const oneOf = <const Names extends readonly string[]>(param: string, names: Names) =>
-  z.enum(names, {
-    error: (issue) => `${param} must be one of ${names.join(", ")}, got ${describe(issue.input)}`,
-  });
-
 const voiceName = z.string().min(1).max(128);
 const voiceError = { error: "voice must be a name or {id}" };
+
+const speedError = (issue: { readonly input?: unknown }) =>
+  `speed must be a number from 0.25 to 4, got ${describe(issue.input)}`;
 
 /** Body of `POST /v1/audio/speech`. */
 export const speechBody = z.strictObject({
@@ -34,9 +31,9 @@ export const speechBody = z.strictObject({
     .describe("A voice of the model, or a standard name, which stands for one of them."),
   response_format: oneOf("response_format", AUDIO_FORMATS).optional(),
   speed: z
-    .number({ error: (issue) => `speed must be a number, got ${describe(issue.input)}` })
-    .min(0.25, { error: (issue) => `speed must be 0.25 to 4, got ${describe(issue.input)}` })
-    .max(4, { error: (issue) => `speed must be 0.25 to 4, got ${describe(issue.input)}` })
+    .number({ error: speedError })
+    .min(0.25, { error: speedError })
+    .max(4, { error: speedError })
     .optional(),
   stream_format: oneOf("stream_format", STREAM_FORMATS).optional(),
   instructions: text("instructions")
@@ -125,5 +122,5 @@ export function findVoice(asked: string, voices: readonly string[]): string {
   if (voice !== undefined) return voice;
   const names = [...voices, ...STANDARD_VOICES].join(", ");
   const message = `voice must be one of ${names}, got ${JSON.stringify(asked.slice(0, 40))}`;
-  throw new JobError("invalid_value", message, { param: "voice" });
+  throw invalidValue("voice", message);
 }

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { Units } from "../../core/usage.js";
@@ -20,6 +19,7 @@ import {
   type TranscriptionOutput,
   type TranscriptionRequest,
 } from "./request.js";
+import { invalidValue } from "../shared/request-body.js";
 
 const DECODED_FRACTION = 0.05;
 
@@ -71,11 +71,11 @@ function checkAgainstModel(request: TranscriptionRequest, model: TranscriptionMo
   const { languages, modelId, whyNoWordTimes } = model;
   if (request.language !== null && !languages.includes(request.language)) {
     const message = `language must be one of ${languages.join(", ")} for ${modelId}, got "${request.language}"`;
-    throw new JobError("invalid_value", message, { param: "language" });
+    throw invalidValue("language", message);
   }
   if (!request.granularities.includes("word") || whyNoWordTimes === undefined) return;
   const message = `timestamp_granularities must be segment for ${modelId}, got word: ${whyNoWordTimes}`;
-  throw new JobError("invalid_value", message, { param: "timestamp_granularities" });
+  throw invalidValue("timestamp_granularities", message);
 }
 
 async function* transcribeSamples(

@@ -2,7 +2,16 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { UploadedFile } from "../../core/modality.js";
 import type { VoiceDetection } from "../../models/speech-recognition/transcription-model.js";
-import { artifact, booleanWord, describe, parseBody, wholeNumber } from "../shared/request-body.js";
+import {
+  artifact,
+  booleanWord,
+  decimalNumber,
+  describe,
+  invalidValue,
+  oneOf,
+  parseBody,
+  wholeNumber,
+} from "../shared/request-body.js";
 import { findLanguage } from "./languages.js";
 
 /** A stretch of a transcript, with the measures that tell speech from invention. */
@@ -74,16 +83,6 @@ const words = <const Word extends string>(param: string, allowed: readonly Word[
   });
 };
 
-/** A number, or the same as multipart forms send it. */
-const amount = (param: string, minimum: number, maximum: number) => {
-  const error = (issue: { readonly input?: unknown }) =>
-    `${param} must be a number from ${minimum} to ${maximum}, got ${describe(issue.input)}`;
-  return z
-    .union([z.number(), z.string().regex(/^\d{1,3}(\.\d{0,9})?$/)], { error })
-    .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, { error });
-};
-
 const uploadedFile = z.custom<UploadedFile>(
   (value) => z.object({ bytes: z.instanceof(Uint8Array) }).safeParse(value).success,
   { error: (issue) => `file must be a file part, got ${describe(issue.input)}` },
@@ -93,7 +92,7 @@ const voiceDetection = z.strictObject({
   type: z.literal("server_vad"),
   prefix_padding_ms: wholeNumber("chunking_strategy.prefix_padding_ms", 0, 5_000).optional(),
   silence_duration_ms: wholeNumber("chunking_strategy.silence_duration_ms", 0, 10_000).optional(),
-  threshold: amount("chunking_strategy.threshold", 0, 1).optional(),
+  threshold: decimalNumber("chunking_strategy.threshold", 0, 1).optional(),
 });
 
 /** Body of `POST /v1/audio/transcriptions`, multipart. */
@@ -107,13 +106,8 @@ export const transcriptionBody = z.strictObject({
       error: `prompt must be at most ${MAX_PROMPT_CHARACTERS} characters`,
     })
     .optional(),
-  response_format: z
-    .enum(FORMATS, {
-      error: (issue) =>
-        `response_format must be one of ${FORMATS.join(", ")}, got ${describe(issue.input)}`,
-    })
-    .optional(),
-  temperature: amount("temperature", 0, 1).optional(),
+  response_format: oneOf("response_format", FORMATS).optional(),
+  temperature: decimalNumber("temperature", 0, 1).optional(),
   timestamp_granularities: words("timestamp_granularities", GRANULARITIES).optional(),
   include: words("include", ["logprobs"]).optional(),
   stream: booleanWord("stream").optional(),
@@ -176,7 +170,7 @@ export function parseTranscriptionBody(body: unknown): {
 function refuseContradictions(body: TranscriptionBody, format: TranscriptFormat): void {
   const refuse = (param: string, needs: string) => {
     const message = `${param} needs response_format ${needs}, got "${format}"`;
-    throw new JobError("invalid_value", message, { param });
+    throw invalidValue(param, message);
   };
   if (body.timestamp_granularities !== undefined && format !== "verbose_json")
     refuse("timestamp_granularities", "verbose_json");
@@ -193,7 +187,7 @@ function readLanguage(value: string | undefined): string | null {
   const code = findLanguage(value);
   if (code !== undefined) return code;
   const message = `language must be an ISO 639-1 code or an English name, got ${describe(value)}`;
-  throw new JobError("invalid_value", message, { param: "language" });
+  throw invalidValue("language", message);
 }
 
 function readVoiceDetection(

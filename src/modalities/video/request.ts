@@ -4,10 +4,15 @@ import type { ModelInfo } from "../../core/modality.js";
 import {
   artifact,
   booleanWord,
+  boundedText,
+  checkSeconds,
   describe,
+  invalidValue,
   metadata,
   metadataField,
+  oneOf,
   parseBody,
+  promptText,
   wholeNumber,
 } from "../shared/request-body.js";
 
@@ -54,7 +59,7 @@ function urlOf(value: unknown, param: string): string {
   const parsed = urlObject.safeParse(value);
   if (!parsed.success) {
     const message = `${param} must be a file part, a data URL, {image_url} or {url}, got ${describe(value)}`;
-    throw new JobError("invalid_value", message, { param });
+    throw invalidValue(param, message);
   }
   if ("url" in parsed.data) return parsed.data.url;
   const { image_url: imageUrl } = parsed.data;
@@ -65,41 +70,25 @@ const MAX_PROMPT_CHARACTERS = 4_096;
 /** Of a request that names none, where its model makes all of them. */
 const USUAL_TIER = "standard" satisfies TierName;
 
-const text = (param: string) =>
-  z
-    .string({ error: (issue) => `${param} must be a string, got ${describe(issue.input)}` })
-    .max(MAX_PROMPT_CHARACTERS, {
-      error: (issue) =>
-        `${param} must be at most ${MAX_PROMPT_CHARACTERS} characters, got ${typeof issue.input === "string" ? issue.input.length : 0}`,
-    });
-
 const imageValue = z
   .unknown()
   .optional()
   .describe("A file part (PNG, JPEG, WebP), a data URL, {image_url} or {url}.");
 
-const tierWord = (param: string) =>
-  z
-    .enum(TIER_NAMES, {
-      error: (issue) =>
-        `${param} must be one of ${TIER_NAMES.join(", ")}, got ${describe(issue.input)}`,
-    })
-    .optional();
-
 /** Body of `POST /v1/videos`, JSON or multipart. */
 export const videoBody = z.strictObject({
   model: z.string().min(1),
-  prompt: text("prompt").refine((prompt) => prompt.trim().length > 0, "prompt must not be empty"),
+  prompt: promptText("prompt", MAX_PROMPT_CHARACTERS),
   seconds: wholeNumber("seconds", 4, 10),
   image: imageValue,
   input_reference: imageValue,
-  quality: tierWord("quality"),
-  tier: tierWord("tier"),
+  quality: oneOf("quality", TIER_NAMES).optional(),
+  tier: oneOf("tier", TIER_NAMES).optional(),
   size: z.string().optional(),
   resolution: z.string().optional(),
   generate_audio: booleanWord("generate_audio").optional(),
   seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER).optional(),
-  negative_prompt: text("negative_prompt").optional(),
+  negative_prompt: boundedText("negative_prompt", MAX_PROMPT_CHARACTERS).optional(),
   metadata: metadataField.optional(),
 });
 
@@ -140,7 +129,7 @@ export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { q
   refuseBoth(parsed, "quality", "tier");
   const usual = TIER_NAMES.find((tier) => tier === model.tiers?.[0]) ?? USUAL_TIER;
   const quality = parsed.quality ?? parsed.tier ?? usual;
-  checkLength(parsed.seconds, model);
+  checkSeconds(parsed.seconds, model, [4, 10]);
   checkPicture(parsed, model);
   checkTier(parsed, quality, model);
   return { ...parsed, quality };
@@ -158,14 +147,8 @@ function checkPicture(body: VideoBody, { id, reads }: ModelInfo): void {
   for (const param of ["image", "input_reference"] as const) {
     if ((body[param] ?? "") === "") continue;
     const message = `${param} is not read by ${id}: it makes clips from a prompt alone`;
-    throw new JobError("invalid_value", message, { param });
+    throw invalidValue(param, message);
   }
-}
-
-function checkLength(seconds: number, { id, minSeconds = 4, maxSeconds = 10 }: ModelInfo): void {
-  if (seconds >= minSeconds && seconds <= maxSeconds) return;
-  const message = `seconds must be ${minSeconds} to ${maxSeconds} for ${id}, got ${seconds}`;
-  throw new JobError("invalid_value", message, { param: "seconds" });
 }
 
 function checkTier(body: VideoBody, quality: TierName, model: ModelInfo): void {
@@ -180,7 +163,7 @@ function checkTier(body: VideoBody, quality: TierName, model: ModelInfo): void {
   const expect = (param: keyof VideoBody, allowed: readonly unknown[]) => {
     if (body[param] === undefined || allowed.includes(body[param])) return;
     const message = `${param} must be ${allowed.join(" or ")} for quality ${quality} of ${model.id}, got ${describe(body[param])}`;
-    throw new JobError("invalid_value", message, { param });
+    throw invalidValue(param, message);
   };
   expect("size", usable);
   expect("resolution", [`${tier.height}p`]);
