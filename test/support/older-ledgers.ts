@@ -1,5 +1,5 @@
 import { type Db, sql } from "#framemill/front/ledger/database/sql.js";
-import type { LedgerMigration } from "#framemill/front/ledger/database/migrations/migration.js";
+import type { LedgerMigration } from "#framemill/front/ledger/database/migrations/online.js";
 import { MIGRATIONS } from "#framemill/front/ledger/database/migrations/migrations.js";
 
 /** The migrations of a release whose last one this was. */

@@ -3,6 +3,7 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, types } from "@electric-sql/pglite";
 import { createMutex } from "../../../core/async/mutex.js";
+import { systemCodeOf } from "../../../core/errors.js";
 import { isProcessAlive } from "../../../core/processes.js";
 import { makePrivateFolder, makePrivateInside } from "../../../storage/index.js";
 import { createDb } from "./sql.js";
@@ -52,7 +53,7 @@ async function lockFolder(folder: string): Promise<() => Promise<void>> {
     process.once("exit", removeNow);
     return release;
   } catch (thrown) {
-    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
+    if (systemCodeOf(thrown) !== "EEXIST") throw thrown;
   }
   const owner = Number(await readFile(path, "utf8"));
   if (owner !== process.pid && isProcessAlive(owner)) {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, Pool, types } from "pg";
 import type { Logger } from "pino";
+import { messageOf } from "../../../core/errors.js";
 import { createDb, type Db } from "./sql.js";
 
 export interface PostgresOptions {
@@ -145,8 +146,10 @@ async function keepListening(options: ListenOptions, signal: AbortSignal): Promi
     try {
       await listenOnce(options, signal);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      options.log.warn({ message }, "notifications interrupted, polling until they are back");
+      options.log.warn(
+        { message: messageOf(error) },
+        "notifications interrupted, polling until they are back",
+      );
       // An aborted sleep means nobody listens any more.
       await sleep(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
     }

@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Db, sql } from "./sql.js";
-import type { LedgerMigration } from "./migrations/migration.js";
+import { messageOf } from "../../../core/errors.js";
 import { MIGRATIONS } from "./migrations/migrations.js";
-import { createOnlineLedger, inShortTransaction } from "./migrations/online.js";
+import {
+  createOnlineLedger,
+  inShortTransaction,
+  type LedgerMigration,
+} from "./migrations/online.js";
 
 /** What the schema of a ledger has, seen from the migrations that this release knows. */
 export interface SchemaState {
@@ -124,8 +128,7 @@ async function migrateAlone(
     try {
       await runOne(db, name, migration, (progress) => say(`${name}: ${progress}`));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`migration ${name} failed: ${reason}`, { cause: error });
+      throw new Error(`migration ${name} failed: ${messageOf(error)}`, { cause: error });
     }
     say(`${name}: done in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s`);
   }

@@ -1,5 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { systemCodeOf } from "../../../../core/errors.js";
 import { type Db, type Sql, sql } from "../sql.js";
+
+/** A change of the ledger's schema, which fronts of the release before go on working with. */
+export type LedgerMigration = QuickMigration | OnlineMigration;
+
+/** Statements of one transaction that holds its locks for milliseconds: tables, columns without a rewrite. */
+export type QuickMigration = readonly Sql[];
+
+/**
+ * What reads or writes the rows of a table, indexes and filling, in steps that each stand for themselves:
+ * one that was interrupted is begun again from its first.
+ */
+export interface OnlineMigration {
+  readonly online: (ledger: OnlineLedger) => Promise<void>;
+  /**
+   * Takes away what fronts of earlier releases need: done when it is asked for, or on a new ledger. The
+   * schema's major from then on, which a front must know.
+   */
+  readonly contracts?: number;
+}
 
 /** What a migration does to a ledger that fronts are at work on. Each step can be done again. */
 export interface OnlineLedger {
@@ -123,14 +143,10 @@ export async function inShortTransaction(db: Db, work: (trx: Db) => Promise<void
         await work(trx);
       });
     } catch (error) {
-      if (!isBusy(error) || performance.now() > endMs) throw error;
+      if (!BUSY.has(systemCodeOf(error) ?? "") || performance.now() > endMs) throw error;
       await sleep(pauseMs);
     }
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && "code" in error && BUSY.has(String(error.code));
 }
 
 async function setLockTimeout(db: Db, milliseconds: number): Promise<void> {

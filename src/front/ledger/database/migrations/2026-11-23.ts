@@ -1,5 +1,5 @@
 import { sql } from "../sql.js";
-import type { OnlineMigration } from "./migration.js";
+import type { LedgerMigration, OnlineMigration } from "./online.js";
 
 /** What each state says of token, lease and times; docs/job-states.md has them in words. */
 const CHECKS = {
@@ -23,7 +23,7 @@ const IS_LEGAL = sql.join(
  * Rows that tie state, lease and times, or are refused. No release has written others; what was changed by
  * hand is put right first, without a token that falls and without an end that is undone.
  */
-export const jobStates: OnlineMigration = {
+const jobStates: OnlineMigration = {
   async online({ fill, addChecks }) {
     await fill({
       table: "jobs",
@@ -43,4 +43,9 @@ export const jobStates: OnlineMigration = {
     });
     await addChecks("jobs", CHECKS);
   },
+};
+
+/** In the order of their names. */
+export const MIGRATIONS_OF_2026_11_23: Readonly<Record<string, LedgerMigration>> = {
+  "2026-11-23a-job-states": jobStates,
 };
