@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { systemCodeOf } from "../core/errors.js";
 import { makePrivateFolder } from "../storage/index.js";
 import type { Config } from "../config.js";
 import type { AdminKey } from "../front/operations/index.js";
@@ -46,15 +47,11 @@ export async function ensureSecret(path: string): Promise<string> {
     // Unlike a rename it fails where another process was first.
     await link(own, path);
   } catch (thrown) {
-    if (!isExisting(thrown)) throw thrown;
+    if (systemCodeOf(thrown) !== "EEXIST") throw thrown;
   } finally {
     await rm(own, { force: true });
   }
   return await readFile(path, "utf8");
-}
-
-function isExisting(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST";
 }
 
 /** Secrets in the data folder are for its owner's eyes only. */

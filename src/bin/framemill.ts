@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from "commander";
+import { messageOf } from "../core/errors.js";
 import { createProgram } from "./program.js";
 import { UsageError } from "./option-values.js";
 
@@ -12,9 +13,7 @@ try {
   // Commander has said already what was wrong; its 0 is that of --help and --version.
   if (thrown instanceof CommanderError) process.exitCode = thrown.exitCode === 0 ? 0 : MISUSED;
   else {
-    process.stderr.write(
-      `framemill: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
-    );
+    process.stderr.write(`framemill: ${messageOf(thrown)}\n`);
     process.exitCode = thrown instanceof UsageError ? MISUSED : FAILED;
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config.js";
+import { messageOf } from "../core/errors.js";
 import type { Chunk, PipelineEvent } from "../core/events.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
 import { admitAlone } from "../runtime/packages/admit-alone.js";
@@ -153,8 +154,7 @@ export async function runCanary(
     }
   } catch (cause) {
     outer?.throwIfAborted();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`the canary of ${model.id} failed: ${reason}`, { cause });
+    throw new Error(`the canary of ${model.id} failed: ${messageOf(cause)}`, { cause });
   }
 }
 

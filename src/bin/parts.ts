@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Config, longestJobMs } from "../config.js";
-import { JobError, toJobError } from "../core/errors.js";
+import { JobError, messageOf, toJobError } from "../core/errors.js";
 import type { ModelInfo } from "../core/modality.js";
 import { type ArtifactStore, makePrivateFolder, openArtifactStore } from "../storage/index.js";
 import type { Tracer, TraceSettings, Tracing } from "../core/tracing.js";
@@ -210,8 +210,7 @@ function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
 function logBrokerEvent(log: Log, { type, ...event }: BrokerEvent): void {
   if (!("cause" in event)) return log.info({ event: type, ...event }, "broker");
   const { cause, ...rest } = event;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  log.warn({ event: type, ...rest, reason }, "broker");
+  log.warn({ event: type, ...rest, reason: messageOf(cause) }, "broker");
 }
 
 async function chosenPackages({ modelsDir, models }: Config): Promise<ModelPackage[]> {

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { loadConfig, type Config } from "../config.js";
+import { systemCodeOf } from "../core/errors.js";
 import { TIER_NAMES } from "../modalities/video/request.js";
 import { addOperatingCommands, addTenantCommands } from "./operating-commands.js";
 import { parsePort, type ReadConfig, UsageError } from "./option-values.js";
@@ -227,7 +228,7 @@ async function openBenchPackage(): Promise<BenchPackage> {
   try {
     return await import(BENCH);
   } catch (thrown) {
-    if (isNotFound(thrown)) return ABSENT;
+    if (systemCodeOf(thrown) === "ERR_MODULE_NOT_FOUND") return ABSENT;
     throw thrown;
   }
 }
@@ -249,10 +250,6 @@ function addAbsent(parent: Command, name: string): void {
         `${name} is not part of this installation: it is in the repository's bench folder, and runs from a checkout`,
       );
     });
-}
-
-function isNotFound(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "ERR_MODULE_NOT_FOUND";
 }
 
 /** `doctor`, and what bench/ brings. */

@@ -136,9 +136,8 @@ export function isFailureCode(code: string): code is FailureCode {
  */
 export function toJobError(thrown: unknown): JobError {
   if (thrown instanceof JobError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
   const code = isLocalFault(thrown) ? "worker_fault" : "server_error";
-  return new JobError(code, message, { cause: thrown });
+  return new JobError(code, messageOf(thrown), { cause: thrown });
 }
 
 /** What the system says when the machine, and nothing that was asked of it, is at fault: errno(3). */
@@ -147,8 +146,7 @@ const LOCAL_FAULTS = /^(ENOSPC|EDQUOT|EROFS|EFBIG|EMFILE|ENFILE|ENOMEM)$/;
 /** Whether the error, or what caused it, is of a full or failing machine. */
 export function isLocalFault(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  if ("code" in thrown && LOCAL_FAULTS.test(String(thrown.code))) return true;
-  return isLocalFault(thrown.cause);
+  return LOCAL_FAULTS.test(systemCodeOf(thrown) ?? "") || isLocalFault(thrown.cause);
 }
 
 /** Codes of Postgres, sockets and disks that say "not now" rather than "never". */
@@ -160,9 +158,17 @@ const POOL_TIMEOUT = /timeout exceeded when trying to connect|Connection termina
 export function isOutage(thrown: unknown): boolean {
   if (thrown instanceof JobError) return thrown.code === "service_unavailable";
   if (!(thrown instanceof Error)) return false;
-  return (
-    ("code" in thrown && OUTAGES.test(String(thrown.code))) || POOL_TIMEOUT.test(thrown.message)
-  );
+  return OUTAGES.test(systemCodeOf(thrown) ?? "") || POOL_TIMEOUT.test(thrown.message);
+}
+
+/** What a thrown value says of itself. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The system's or the database's own code of an error: `EEXIST`, `40P01`; undefined where it has none. */
+export function systemCodeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
 }
 
 /** For the log: what an error says, and what caused it, which callers are not told. */

@@ -1,3 +1,5 @@
+import { messageOf, systemCodeOf } from "./errors.js";
+
 /** A port that a setting names. */
 export interface ListenAddress {
   readonly host: string;
@@ -17,7 +19,7 @@ export async function listenAt<T>(
   try {
     return await listen(address.port);
   } catch (thrown) {
-    const code = codeOf(thrown);
+    const code = /\bE[A-Z]{5,}\b/.exec(`${systemCodeOf(thrown)} ${String(thrown)}`)?.[0] ?? "";
     if (code === "EADDRINUSE" && address.orFree) return await listen(0);
     throw new Error(refusal(address, code, thrown), { cause: thrown });
   }
@@ -30,11 +32,5 @@ function refusal({ host, port, setting }: ListenAddress, code: string, thrown: u
     return `${setting} ${port}: this user may not listen on ${host}:${port}. Set ${setting} to 1024 or above`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
     return `HOST ${host} is no address of this machine: set HOST to one, or to 0.0.0.0 for all`;
-  return `${setting} ${port}: cannot listen on ${host}:${port}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
-}
-
-function codeOf(thrown: unknown): string {
-  const { code } = (thrown ?? {}) as { readonly code?: unknown };
-  if (typeof code === "string") return code;
-  return /\bE[A-Z]{5,}\b/.exec(String(thrown))?.[0] ?? "";
+  return `${setting} ${port}: cannot listen on ${host}:${port}: ${messageOf(thrown)}`;
 }

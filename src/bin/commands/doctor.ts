@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { lookup } from "node:dns/promises";
 import { z } from "zod";
 import type { Config } from "../../config.js";
-import { toJobError } from "../../core/errors.js";
+import { messageOf, toJobError } from "../../core/errors.js";
 import {
   faultOf as schemaFaultOf,
   isSmall,
@@ -256,8 +256,7 @@ async function examine(config: Config): Promise<Finding[]> {
       try {
         return { part, ok: true, verdict: await run(config), mend: "" };
       } catch (thrown) {
-        const verdict = thrown instanceof Error ? thrown.message : String(thrown);
-        return { part, ok: false, verdict, mend };
+        return { part, ok: false, verdict: messageOf(thrown), mend };
       }
     }),
   );

@@ -2,6 +2,7 @@ import { basename, join } from "node:path";
 import { mkdir, rename, rm, rmdir } from "node:fs/promises";
 import { z } from "zod";
 import type { Config } from "../../config.js";
+import { messageOf } from "../../core/errors.js";
 import {
   listModelFolders,
   listModelPackages,
@@ -54,8 +55,7 @@ export async function checkModels(
   for (const folder of folders) {
     const verdict = await examine(folder, options, config).catch((thrown: unknown) => {
       process.exitCode = 1;
-      const reason = thrown instanceof Error ? thrown.message : String(thrown);
-      return `${basename(folder)}: FAILS: ${reason.trim()}`;
+      return `${basename(folder)}: FAILS: ${messageOf(thrown).trim()}`;
     });
     process.stdout.write(`${verdict}\n`);
   }

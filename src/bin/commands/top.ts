@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { clearScreenDown, cursorTo } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 import type { Config } from "../../config.js";
+import { messageOf } from "../../core/errors.js";
 import type { FrontSummary, WorkerSummary } from "../../front/ledger/index.js";
 import type { Operations, QueueSummary } from "../../front/operations/index.js";
 import { printJson, renderTable, printTable } from "./table.js";
@@ -51,7 +52,7 @@ async function watch(operations: Operations, everyMs: number): Promise<void> {
 
 /** A ledger that is away for a while is shown, not the end. */
 function faultOf(error: unknown): string {
-  return `no answer: ${error instanceof Error ? error.message : String(error)}\n`;
+  return `no answer: ${messageOf(error)}\n`;
 }
 
 async function look(operations: Operations): Promise<Look> {

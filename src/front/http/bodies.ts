@@ -60,7 +60,7 @@ async function readPieces(
     let room = announced > limit ? -1 : limit;
     if (room < 0) reject(tooLong(limit));
     body.on("data", (piece: Buffer) => {
-      // Others have their turns between two pieces: a socket is read for megabytes at once otherwise.
+      // Lets others run between two pieces: a socket is read for megabytes at once otherwise.
       body.pause();
       setImmediate(() => body.resume());
       room -= piece.length;

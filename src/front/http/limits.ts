@@ -170,18 +170,18 @@ export type Authenticate = (authorization: string | undefined, address: string) 
 
 /**
  * Authentication whose failures are limited by address. A valid key is always served: from an address
- * that has failed too often, one that was not seen lately only takes its turn behind the others.
+ * that has failed too often, one that was not seen lately is looked up after those that came before it.
  */
 export function limitFailures(authenticate: Keys["authenticate"]): Authenticate {
   const failures = new RateLimiterMemory({ points: MOST_FAILURES, duration: MINUTE_SECONDS });
   const known = new LRUCache<string, true>({ max: MOST_KNOWN });
   let suspects = 0;
-  let turn: Promise<unknown> = Promise.resolve();
-  const takeTurn = async (look: () => Promise<Caller>, refusal: JobError): Promise<Caller> => {
+  let last: Promise<unknown> = Promise.resolve();
+  const lookInOrder = async (look: () => Promise<Caller>, refusal: JobError): Promise<Caller> => {
     if (suspects >= MOST_SUSPECTS) throw refusal;
     suspects += 1;
-    const looked = turn.then(look);
-    turn = looked.catch(() => undefined);
+    const looked = last.then(look);
+    last = looked.catch(() => undefined);
     return await looked.finally(() => (suspects -= 1));
   };
   return async (authorization, address) => {
@@ -194,7 +194,7 @@ export function limitFailures(authenticate: Keys["authenticate"]): Authenticate 
     const look = async () => await authenticate(authorization);
     try {
       const isTrusted = refusal === undefined || known.has(hash);
-      const caller = await (isTrusted ? look() : takeTurn(look, refusal));
+      const caller = await (isTrusted ? look() : lookInOrder(look, refusal));
       known.set(hash, true);
       return caller;
     } catch (error) {

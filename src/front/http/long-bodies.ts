@@ -8,7 +8,7 @@ import type { Modality, ModelInfo } from "../../core/modality.js";
 import { MAX_SHORT_BYTES } from "./bodies.js";
 import type { ReadBody } from "./read-body.js";
 
-/** Bodies of one project that may wait for its turn. */
+/** Bodies of one project that may wait. */
 const MAX_WAITING = 64;
 /** They leave a core to the event loop, where there is another. */
 const MAX_THREADS = Math.min(2, Math.max(1, availableParallelism() - 1));
@@ -32,7 +32,7 @@ export interface ThreadTask extends Omit<LongBody, "modality"> {
 
 export type ThreadAnswer = { readonly read: ReadBody } | { readonly refusal: JobFailure };
 
-/** Reads long JSON in threads that give way to the event loop; those of one project take turns. */
+/** Reads long JSON in threads that give way to the event loop; of each project one at a time. */
 export interface LongBodies {
   read(body: LongBody, projectId: string): Promise<ReadBody>;
   close(): Promise<void>;
@@ -56,13 +56,13 @@ export function createLongBodies(): LongBodies {
   };
   return {
     async read(body, projectId) {
-      const turns = projects.get(projectId) ?? pLimit(1);
-      if (turns.pendingCount >= MAX_WAITING) throw tooMany();
-      projects.set(projectId, turns);
+      const limit = projects.get(projectId) ?? pLimit(1);
+      if (limit.pendingCount >= MAX_WAITING) throw tooMany();
+      projects.set(projectId, limit);
       try {
-        return await turns(run, body);
+        return await limit(run, body);
       } finally {
-        if (turns.activeCount + turns.pendingCount === 0) projects.delete(projectId);
+        if (limit.activeCount + limit.pendingCount === 0) projects.delete(projectId);
       }
     },
     close: async () => await threads?.destroy(),

@@ -12,8 +12,8 @@ import {
   type JobNotifications,
   type Database,
   type DeliveredCharge,
+  endDisconnected,
   findJob,
-  letGoOfJob,
   type Watch,
 } from "../ledger/index.js";
 import {
@@ -46,7 +46,7 @@ export interface RunningReply {
   readonly exchange: Exchange;
   /** Aborts when the caller reads so slowly that what is unread was given up. */
   readonly overrun: AbortSignal;
-  /** Lets go of the job: cancels it where it still runs. */
+  /** Cancels the job where it still runs. */
   close(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export async function startReply(
     const { quote } = job;
     let isOver = false;
     let failure: unknown;
-    // A failed job is let go of like one that runs: that changes nothing.
+    // A failed job is closed like one that runs: that changes nothing.
     void ending.then(
       () => (isOver = true),
       (thrown: unknown) => (failure = thrown),
@@ -94,7 +94,7 @@ export async function startReply(
         open.close();
         // What has completed cannot be cancelled.
         if (!isOver)
-          await letGo(options, submission, chargeFor(quote, isLeft() ? open.delivered : {}));
+          await disconnect(options, submission, chargeFor(quote, isLeft() ? open.delivered : {}));
         await settled;
       },
     };
@@ -168,16 +168,16 @@ function chargeFor({ prices, units: most }: Quote, delivered: Units): DeliveredC
  * tokens. While the database is away the job's lease goes on, and so does the job: it is tried again
  * for some seconds.
  */
-async function letGo(
+async function disconnect(
   { database, cancelAtWorker, limits }: RepliesOptions,
   { id, caller, isFree = false }: Submission,
   charge: DeliveredCharge,
 ): Promise<void> {
   const { project } = caller;
-  const letGoOnce = async () =>
-    await letGoOfJob(database, { jobId: id, projectId: project.id, charge });
+  const endOnce = async () =>
+    await endDisconnected(database, { jobId: id, projectId: project.id, charge });
   try {
-    const { wasOpen, isCharged } = await pRetry(letGoOnce, {
+    const { wasOpen, isCharged } = await pRetry(endOnce, {
       retries: 5,
       minTimeout: 200,
       shouldRetry: ({ error }) => isOutage(error),

@@ -108,7 +108,7 @@ export function createSubmitJob(submitOptions: SubmitOptions): SubmitJob {
 }
 
 interface Accepted extends AcceptedJob {
-  /** Undefined for an earlier job, and for one that waits for its turn. */
+  /** Undefined for an earlier job, and for one that waits in the ledger. */
   readonly outgoing?: OutgoingJob | undefined;
 }
 
@@ -176,7 +176,7 @@ async function isWithdrawn(
   );
 }
 
-/** The job that this request repeats. Requests with the same key or body take turns here. */
+/** The job that this request repeats. Requests with the same key or body come here one after the other. */
 async function findEarlier(
   trx: Db,
   { caller, modality, bodyHash, idempotencyKey, repeated }: Submission,

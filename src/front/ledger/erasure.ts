@@ -5,6 +5,7 @@ import { recordAction } from "./audit.js";
 import { OPEN } from "./job-records.js";
 import { cancelErased } from "./jobs.js";
 import { isProject } from "./spending.js";
+import { isoTime } from "./usage-rollup.js";
 
 /** What an erasure removes, and how far it is. Charges stay: job ids with their units and amounts. */
 export interface Erasure {
@@ -34,11 +35,10 @@ function jobsOf(projectId: Sql): Sql {
 
 /** What erasing a project would remove, or has still to remove. */
 export async function findErasure(db: Db, idOrName: string): Promise<Erasure> {
-  const { rows } = await sql<
-    Omit<Erasure, "askedAt" | "erasedAt"> & { asked_at: Date | null; erased_at: Date | null }
-  >`
-    SELECT projects.id AS "projectId", projects.name AS project, erased_at,
-      erasure_asked_at AS asked_at, webhook_secret IS NOT NULL AS "hasWebhookSecret",
+  const { rows } = await sql<Erasure>`
+    SELECT projects.id AS "projectId", projects.name AS project,
+      ${isoTime(sql`erased_at`)} AS "erasedAt", ${isoTime(sql`erasure_asked_at`)} AS "askedAt",
+      webhook_secret IS NOT NULL AS "hasWebhookSecret",
       (SELECT count(*)::int FROM ${jobsOf(sql`projects.id`)} all_jobs) AS jobs,
       (SELECT count(*)::int FROM jobs WHERE project_id = projects.id AND ${OPEN}) AS "openJobs",
       (SELECT count(*)::int FROM api_keys WHERE project_id = projects.id) AS keys,
@@ -49,12 +49,7 @@ export async function findErasure(db: Db, idOrName: string): Promise<Erasure> {
     throw new JobError("not_found", `no project has the id or name ${JSON.stringify(idOrName)}`);
   if (other !== undefined)
     throw new JobError("invalid_value", `${idOrName} names several projects: give the id`);
-  const { asked_at: asked, erased_at: erased, ...erasure } = found;
-  return {
-    ...erasure,
-    askedAt: asked?.toISOString() ?? null,
-    erasedAt: erased?.toISOString() ?? null,
-  };
+  return found;
 }
 
 /**

@@ -3,7 +3,9 @@ import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { type Db, sql } from "./database/sql.js";
 import type { Database } from "./database/database.js";
+import { isoTime } from "./usage-rollup.js";
 import { abandonReplies } from "./jobs.js";
+import { messageOf } from "../../core/errors.js";
 import { every } from "../../core/async/every.js";
 
 /** How often a front announces itself, in milliseconds. */
@@ -55,10 +57,8 @@ export async function keepFrontPresence({
     await noteFront(db, id, grpcAddress);
     own.noteOne();
   };
-  const onError = (error: unknown): void => {
-    const message = error instanceof Error ? error.message : String(error);
-    log.warn({ message }, "front not announced, trying again");
-  };
+  const onError = (error: unknown): void =>
+    log.warn({ message: messageOf(error) }, "front not announced, trying again");
   await announce();
   const repeating = every({ intervalMs: ANNOUNCE_MS, run: announce, onError });
   return {
@@ -114,29 +114,17 @@ export async function abandonGone(
 
 /** Those that were heard of within the last hour. */
 export async function listFronts(db: Db): Promise<FrontSummary[]> {
-  const { rows } = await sql<Row>`SELECT id, grpc_address, seen_at,
-      seen_at < now() - ${GONE_MS} * interval '1 millisecond' AS gone,
+  const { rows } = await sql<FrontSummary>`SELECT id, grpc_address AS "grpcAddress",
+      ${isoTime(sql`seen_at`)} AS "seenAt",
+      CASE WHEN seen_at < now() - ${GONE_MS} * interval '1 millisecond' THEN 'gone' ELSE 'ready' END
+        AS state,
       (SELECT count(*)::int FROM jobs WHERE report_to = grpc_address
         AND state IN ('queued', 'in_progress')) AS waiting
     FROM fronts ORDER BY grpc_address, seen_at`.execute(db);
-  return rows.map(({ id, grpc_address: grpcAddress, gone, waiting, seen_at: seenAt }) => ({
-    id,
-    grpcAddress,
-    state: gone ? "gone" : "ready",
-    waiting,
-    seenAt: seenAt.toISOString(),
-  }));
+  return rows;
 }
 
 /** Forgets fronts that left without a word; their callers' jobs have ended long since. */
 export async function forgetFronts(db: Db): Promise<void> {
   await sql`DELETE FROM fronts WHERE seen_at < now() - interval '1 hour'`.execute(db);
-}
-
-interface Row {
-  readonly id: string;
-  readonly grpc_address: string;
-  readonly seen_at: Date;
-  readonly gone: boolean;
-  readonly waiting: number;
 }

@@ -4,10 +4,10 @@ export {
   CHARGE_GROUP,
   CHARGE_SUMS,
   CHARGES_WITH_JOBS,
-  dayOf,
-  hourOf,
+  isoTime,
   readChargeTotals,
   ROLLED_UNTIL,
+  startOf,
   unitColumn,
 } from "./usage-rollup.js";
 export {
@@ -27,13 +27,13 @@ export {
   cancelJob,
   closeAttempt,
   deleteJob,
+  endDisconnected,
   type DeliveredCharge,
   failAttempt,
   findEnding,
   findLiveLease,
   findOwnLease,
   LEASE_MS,
-  letGoOfJob,
   recordProgress,
   releaseJob,
   renewLease,
@@ -74,6 +74,6 @@ export {
 export { createOutbox, type Outbox, type OutgoingJob, roomOf } from "./outbox.js";
 export { type CompletedRun, createPaceNotes, type MeasuredPace, readPaces } from "./paces.js";
 export { checkTiers, readPriceTable } from "./price-table.js";
-export { isProject, MONTH_START, reserveSpending } from "./spending.js";
+export { isProject, reserveSpending } from "./spending.js";
 export { readTotals, type Totals } from "./totals.js";
 export { listWorkers, noteWorker, setDrain, type WorkerSummary } from "./workers.js";

@@ -29,7 +29,7 @@ export interface NewJob {
 }
 
 export interface InsertedJob {
-  /** Undefined for a job that waits for its turn: nothing is to be published. */
+  /** Undefined for a job that waits in the ledger: nothing is to be published. */
   readonly outgoing: OutgoingJob | undefined;
   readonly createdAtMs: number;
 }
@@ -43,14 +43,14 @@ interface InsertedRow {
 
 const submit = readStatement<{ readonly jobs: string }, InsertedRow>("submit");
 
-/** Inserts jobs in order; those that wait for their turn have nothing to publish. */
+/** Inserts jobs in order; those that wait in the ledger have nothing to publish. */
 export async function insertJobs(db: Db, jobs: readonly NewJob[]): Promise<InsertedJob[]> {
   const rows = await submit(db, { jobs: JSON.stringify(jobs.map(toRow)) });
   const inserted = new Map(rows.map((row) => [row.id, row]));
   return jobs.map((job) => toInserted(job, inserted.get(job.id)));
 }
 
-/** Inserts a failed job's request again, as a job of its own that waits for its project's turn. */
+/** Inserts a failed job's request again, as a job of its own that waits in the ledger for the fair queue. */
 export const insertRetry = readStatement<
   { readonly jobId: string; readonly newId: string },
   object

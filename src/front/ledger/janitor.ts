@@ -7,6 +7,7 @@ import type { Database } from "./database/database.js";
 import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
+import { messageOf } from "../../core/errors.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
 import { eraseProjects } from "./erasure.js";
 import { readStatement } from "./statements.js";
@@ -71,10 +72,8 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
       await rollUpUsage(db);
       await eraseProjects(db, options.store);
     },
-    onError: (error) => {
-      const message = error instanceof Error ? error.message : String(error);
-      log.warn({ message }, "housekeeping failed, trying again");
-    },
+    onError: (error) =>
+      log.warn({ message: messageOf(error) }, "housekeeping failed, trying again"),
   });
 }
 

@@ -15,9 +15,9 @@ import type { AnsweredJob } from "./job-records.js";
 import type { CompletedRun } from "./paces.js";
 
 /**
- * The moves of a job, but for its claim (`claims.ts`) and its completion (`completions.ts`). Each is one
- * statement of `sql/` that names the state it leaves and, for workers, the fencing token; no row means
- * the move was not theirs to make. All times are the database's. docs/job-states.md draws them.
+ * The moves of a job. Each is one statement of `sql/` that names the state it leaves and, for workers, the
+ * fencing token; no row means the move was not theirs to make. All times are the database's.
+ * docs/job-states.md draws them.
  */
 
 export const LEASE_MS = 30_000;
@@ -130,35 +130,35 @@ export interface DeliveredCharge {
   readonly amountNanoUsd: number;
 }
 
-export interface LetGo {
-  /** It still ran: its worker is to be told. */
+export interface Disconnected {
+  /** It still ran: its worker is to be stopped. */
   readonly wasOpen: boolean;
   /** The delivered part was charged by this call. */
   readonly isCharged: boolean;
 }
 
-interface LettingGo extends OwnedJob {
+interface Disconnecting extends OwnedJob {
   readonly failure: string;
   readonly units: string;
   readonly amountNanoUsd: number;
   readonly isDelivered: boolean;
 }
 
-const letGo = readStatement<LettingGo, LetGo>("let-go");
+const disconnect = readStatement<Disconnecting, Disconnected>("disconnect");
 
-/** Ends a job whose caller has gone, and charges once for what was delivered of its answer. */
-export async function letGoOfJob(
+/** Ends a job whose caller has disconnected, and charges once for what was delivered of its answer. */
+export async function endDisconnected(
   db: Executor,
   { charge: { units, amountNanoUsd }, ...job }: OwnedJob & { readonly charge: DeliveredCharge },
-): Promise<LetGo> {
-  const [left] = await letGo(db, {
+): Promise<Disconnected> {
+  const [ended] = await disconnect(db, {
     ...job,
     failure: CANCELLED_BY_OWNER,
     units: JSON.stringify(units),
     amountNanoUsd,
     isDelivered: Object.values(units).some((count) => count > 0),
   });
-  return left ?? { wasOpen: false, isCharged: false };
+  return ended ?? { wasOpen: false, isCharged: false };
 }
 
 const abandon = readStatement<
@@ -268,9 +268,9 @@ interface Claim extends Omit<Lease, "jobId" | "leaseMs"> {
 
 /** What an asked-for job led to. */
 interface ClaimAnswer {
-  /** Undefined when the job has ended, is unknown, is held by another, or gives way. */
+  /** Undefined when the job has ended, is unknown, is held by another, or queued behind another. */
   readonly claim: Claim | undefined;
-  /** Whether other jobs of the model wait in the ledger for their turn, or one has just been let go. */
+  /** Whether other jobs of the model wait in the ledger, or one has just gone to the queue. */
   readonly othersWait: boolean;
 }
 
@@ -282,28 +282,28 @@ interface Limits {
 }
 
 const LIMITS: Limits = { leaseMs: LEASE_MS, mostLapses: MOST_LAPSES };
-const claimTogether = readStatement<
+const claimAll = readStatement<
   Limits & { readonly jobIds: readonly string[]; readonly workerIds: readonly string[] },
   ClaimRow
 >("claim");
-const claimInTurn = readStatement<Limits & Claimer, ClaimRow>("claim-in-turn");
+const claimFairly = readStatement<Limits & Claimer, ClaimRow>("claim-fairly");
 
 /**
- * Takes the leases of jobs, of each for one claimer at most, except where it is another project's turn:
- * then the job goes back to wait in the ledger and the other one to the queue.
+ * Takes the leases of jobs, of each for one claimer at most, except where the fair queue puts another
+ * project first: then the job goes back to wait in the ledger and the other one to the queue.
  */
 export async function claimJobs(db: Db, claimers: readonly Claimer[]): Promise<ClaimAnswer[]> {
   const firsts = new Map(claimers.toReversed().map((claimer) => [claimer.jobId, claimer]));
   const jobIds = [...firsts.keys()];
   const workerIds = [...firsts.values()].map(({ workerId }) => workerId);
-  const rows = await claimTogether(db, { ...LIMITS, jobIds, workerIds });
+  const rows = await claimAll(db, { ...LIMITS, jobIds, workerIds });
   const answers = new Map(rows.map((row) => [row.id, toAnswer(row)]));
   return await Promise.all(
     claimers.map(async (claimer) => {
       const isFirst = firsts.get(claimer.jobId) === claimer;
       const answer = isFirst ? answers.get(claimer.jobId) : undefined;
       if (answer?.claim !== undefined) return answer;
-      const [row] = await claimInTurn(db, { ...LIMITS, ...claimer });
+      const [row] = await claimFairly(db, { ...LIMITS, ...claimer });
       return row === undefined ? { claim: undefined, othersWait: false } : toAnswer(row);
     }),
   );

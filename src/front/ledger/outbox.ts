@@ -5,6 +5,7 @@ import type { Artifact } from "../../core/artifact.js";
 import type { Job } from "../../core/job.js";
 import type { Broker } from "../../queue/index.js";
 import type { Database } from "./database/database.js";
+import { messageOf } from "../../core/errors.js";
 import { every } from "../../core/async/every.js";
 import { groupCommit } from "../../core/async/group-commit.js";
 import { readStatement } from "./statements.js";
@@ -24,12 +25,12 @@ export interface OutgoingJob {
 }
 
 /** Jobs that one queue serves. */
-interface Lane {
+interface QueueKey {
   readonly modality: string;
   readonly model: string;
 }
 
-interface LaneWindow extends Lane {
+interface QueueWindow extends QueueKey {
   /** Most released jobs that nobody has claimed yet. */
   readonly room: number;
 }
@@ -44,8 +45,8 @@ export function roomOf(concurrency: number): number {
   return READY_PER_SLOT * concurrency;
 }
 
-/** Puts the next jobs of a lane into the outbox, as many as there is room for. */
-const releaseNext = readStatement<LaneWindow, object>("queue-next");
+/** Puts the next jobs of a queue into the outbox, as many as there is room for. */
+const releaseNext = readStatement<QueueWindow, object>("queue-next");
 
 /** Brings accepted jobs to the broker: confirmed, then forgotten. */
 export interface Outbox {
@@ -86,10 +87,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
     await sql`DELETE FROM outbox WHERE job_id = ANY(${ids}::text[])`.execute(database);
     return ids;
   }, BATCH);
-  const onError = (error: unknown): void => {
-    const message = error instanceof Error ? error.message : String(error);
-    log.warn({ message }, "outbox not emptied, trying again");
-  };
+  const onError = (error: unknown): void =>
+    log.warn({ message: messageOf(error) }, "outbox not emptied, trying again");
   const forgetting = new Set<Promise<unknown>>();
   const repeating = every({
     intervalMs: INTERVAL_MS,
@@ -126,15 +125,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 }
 
-/** Fills the queues from the ledger, each project in its turn. */
+/** Fills the queues from the ledger, in the order of the fair queue. */
 async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promise<void> {
-  for (const lane of await listWaitingLanes(database))
-    await releaseNext(database, { ...lane, room: roomOf(concurrencyOf(lane.model)) });
+  for (const key of await listWaiting(database))
+    await releaseNext(database, { ...key, room: roomOf(concurrencyOf(key.model)) });
 }
 
-/** Lanes whose jobs wait in the ledger for their turn. */
-async function listWaitingLanes(db: Db): Promise<Lane[]> {
-  const { rows } = await sql<Lane>`SELECT DISTINCT modality, model FROM jobs
+/** Queues whose jobs wait in the ledger. */
+async function listWaiting(db: Db): Promise<QueueKey[]> {
+  const { rows } = await sql<QueueKey>`SELECT DISTINCT modality, model FROM jobs
     WHERE ended_at IS NULL AND released_at IS NULL`.execute(db);
   return rows;
 }

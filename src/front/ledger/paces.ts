@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Db, sql } from "./database/sql.js";
 import { type JobKind, type Pace, PACE_SAMPLE } from "../../core/scaling.js";
+import { messageOf } from "../../core/errors.js";
 import { every } from "../../core/async/every.js";
 
 /** A job that has completed. */
@@ -62,10 +63,8 @@ export function createPaceNotes({ db, concurrencyOf, log }: PaceNotesOptions): P
       throw error;
     }
   };
-  const onError = (error: unknown): void => {
-    const message = error instanceof Error ? error.message : String(error);
-    log.warn({ message }, "paces not written, trying again");
-  };
+  const onError = (error: unknown): void =>
+    log.warn({ message: messageOf(error) }, "paces not written, trying again");
   const repeating = every({ intervalMs: WRITE_MS, run: write, onError });
   return {
     note({ modality, model, tier, work, gpu_ms: gpuMs, lasted_seconds: lasted }) {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { messageOf } from "../../core/errors.js";
 import { listPrices, type PriceTable } from "../../core/prices.js";
 import type { ModelInfo } from "../../core/modality.js";
 import { UNIT_NAMES } from "../../core/usage.js";
@@ -34,8 +35,7 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, "utf8"));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`PRICES_FILE ${path} cannot be read: ${reason}`, { cause });
+    throw new Error(`PRICES_FILE ${path} cannot be read: ${messageOf(cause)}`, { cause });
   }
 }
 

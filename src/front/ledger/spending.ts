@@ -1,10 +1,9 @@
 import { type Db, type Sql, sql } from "./database/sql.js";
 import { JobError } from "../../core/errors.js";
-import { nanoUsdOf, ROLLED_UNTIL } from "./usage-rollup.js";
+import { nanoUsdOf, ROLLED_UNTIL, startOf } from "./usage-rollup.js";
 import type { Project } from "./keys.js";
 
-/** The first moment of the calendar month (UTC), as SQL. */
-export const MONTH_START = sql`(date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+const MONTH_START = startOf("month");
 
 /** Whether a row `projects` is the one that an operator means by its id or its name. */
 export function isProject(idOrName: string): Sql {

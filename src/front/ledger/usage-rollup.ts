@@ -11,14 +11,14 @@ export function unitColumn(name: UnitName): Sql {
   return sql.ref(name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`));
 }
 
-/** The hour (UTC) of a time. */
-export function hourOf(time: Sql): Sql {
-  return sql`(date_trunc('hour', ${time} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+/** The first moment of the hour, day or month (UTC) that a time is in. */
+export function startOf(unit: "hour" | "day" | "month", time = sql`now()`): Sql {
+  return sql`(date_trunc(${sql.lit(unit)}, ${time} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 }
 
-/** The day (UTC) of a time. */
-export function dayOf(time: Sql): Sql {
-  return sql`(date_trunc('day', ${time} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+/** A time as JavaScript writes it: ISO 8601 in UTC, with milliseconds. */
+export function isoTime(time: Sql): Sql {
+  return sql`to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
 /** How far charges are summed, as a subquery. */
@@ -72,7 +72,7 @@ async function rollUpBatch(trx: Db): Promise<boolean> {
           ORDER BY created_at OFFSET ${sql.lit(BATCH)} LIMIT 1), settled_until)) AS until
       FROM usage_rollup, settled
     ), batch AS (
-      SELECT ${hourOf(sql`charges.created_at`)} AS hour, ${CHARGE_GROUP}, ${CHARGE_SUMS}
+      SELECT ${startOf("hour", sql`charges.created_at`)} AS hour, ${CHARGE_GROUP}, ${CHARGE_SUMS}
       FROM ${CHARGES_WITH_JOBS}
       WHERE charges.created_at >= (SELECT rolled_until FROM bounds)
         AND charges.created_at < (SELECT until FROM bounds)
@@ -89,7 +89,7 @@ async function rollUpBatch(trx: Db): Promise<boolean> {
     ), summed_days AS (
       INSERT INTO usage_days (project_id, day, api_key_id, modality, model, tier, jobs,
         amount_nano_usd, gpu_ms, ${columns})
-      SELECT project_id, ${dayOf(sql`hour`)}, api_key_id, modality, model, tier, sum(jobs),
+      SELECT project_id, ${startOf("day", sql`hour`)}, api_key_id, modality, model, tier, sum(jobs),
         sum(amount_nano_usd), sum(gpu_ms), ${sums}
       FROM hours GROUP BY 1, 2, 3, 4, 5, 6
       ON CONFLICT (project_id, day, api_key_id, modality, model, tier) DO UPDATE SET

@@ -1,3 +1,4 @@
+import { isoTime } from "./usage-rollup.js";
 import { type Db, type Sql, sql } from "./database/sql.js";
 import type { WorkerOrders, WorkerStatus } from "../../core/reports.js";
 
@@ -43,7 +44,8 @@ export async function noteWorker(db: Db, status: WorkerStatus): Promise<WorkerOr
 
 /** Those that were heard of lately, with the jobs whose leases they hold. */
 export async function listWorkers(db: Db): Promise<WorkerSummary[]> {
-  const { rows } = await sql<Row>`SELECT id, status, seen_at,
+  const { rows } = await sql<Row>`SELECT status, id AS "workerId",
+      ${isoTime(sql`seen_at`)} AS "seenAt",
       ${isDraining(sql`workers.id`)} AS drain,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('id', jobs.id, 'model', jobs.model,
           'stage', jobs.stage, 'progress', jobs.progress) ORDER BY jobs.seq), '[]')
@@ -51,7 +53,7 @@ export async function listWorkers(db: Db): Promise<WorkerSummary[]> {
           AND jobs.lease_until > now()) AS jobs
     FROM workers WHERE seen_at > now() - ${ABSENT_MS} * interval '1 millisecond'
     ORDER BY id`.execute(db);
-  return rows.map(toSummary);
+  return rows.map(({ status, ...row }) => Object.assign(row, status));
 }
 
 /** Wants a worker drained, or no longer so. The name need not be known yet: it holds for whoever bears it. */
@@ -67,14 +69,6 @@ export async function forgetWorkers(db: Db): Promise<void> {
   await sql`DELETE FROM workers WHERE seen_at < now() - interval '1 hour'`.execute(db);
 }
 
-interface Row {
-  readonly id: string;
+interface Row extends Pick<WorkerSummary, "workerId" | "drain" | "jobs" | "seenAt"> {
   readonly status: Omit<WorkerStatus, "workerId">;
-  readonly seen_at: Date;
-  readonly drain: boolean;
-  readonly jobs: readonly WorkerJob[];
-}
-
-function toSummary({ id, status, seen_at: seenAt, drain, jobs }: Row): WorkerSummary {
-  return { ...status, workerId: id, drain, jobs, seenAt: seenAt.toISOString() };
 }

@@ -3,6 +3,7 @@ import {
   type Sql,
   sql,
   inMicroUsd,
+  isoTime,
   isProject,
   nanoUsdOf,
   insertRetry,
@@ -60,7 +61,7 @@ export interface JobDetail extends JobSummary {
   readonly apiKeyId: string;
   readonly failure: JobFailure | null;
   readonly runs: readonly AttemptSummary[];
-  /** Whether it waits in the ledger for its project's turn. */
+  /** Whether it waits in the ledger for the fair queue. */
   readonly waitsForTurn: boolean;
   /** ISO 8601: it must not start after this. */
   readonly deadlineAt: string;
@@ -95,24 +96,20 @@ export async function listJobSummaries(db: Db, query: JobsQuery): Promise<JobSum
     ...(since === undefined ? [] : [sql`jobs.created_at >= ${since}::timestamptz`]),
   ];
   const page = sql`${sql.join(conditions, " AND ")} ORDER BY jobs.seq DESC LIMIT ${query.limit}`;
-  return (await selectSummaries(page).execute(db)).rows.map(withTimes);
+  return (await selectSummaries(page).execute(db)).rows;
 }
 
 /** Throws `not_found`. */
 export async function getJobDetail(db: Db, id: string): Promise<JobDetail> {
   const [job, runs] = await Promise.all([
-    selectSummaries<DetailRow>(sql`jobs.id = ${id}`, DETAILS).execute(db),
-    sql<RunRow>`SELECT token, worker_id, outcome, gpu_ms, started_at, ended_at FROM attempts
-      WHERE job_id = ${id} ORDER BY token`.execute(db),
+    selectSummaries<Omit<JobDetail, "runs">>(sql`jobs.id = ${id}`, DETAILS).execute(db),
+    sql<AttemptSummary>`SELECT token, worker_id AS "workerId", outcome, gpu_ms AS "gpuMs",
+        ${isoTime(sql`started_at`)} AS "startedAt", ${isoTime(sql`ended_at`)} AS "endedAt"
+      FROM attempts WHERE job_id = ${id} ORDER BY token`.execute(db),
   ]);
-  const [row] = job.rows;
-  if (row === undefined) throw unknownJob(id);
-  return {
-    ...withTimes(row),
-    runs: runs.rows.map(toRun),
-    deadlineAt: row.deadlineAt.toISOString(),
-    expiresAt: row.expiresAt?.toISOString() ?? null,
-  };
+  const [found] = job.rows;
+  if (found === undefined) throw unknownJob(id);
+  return { ...found, runs: runs.rows };
 }
 
 function unknownJob(id: string): JobError {
@@ -125,24 +122,16 @@ async function seqOf(db: Db, id: string): Promise<number> {
   return rows[0].seq;
 }
 
-/** What the ledger says in an operator's words, but for its times. */
-interface SummaryRow extends Omit<JobSummary, "createdAt" | "startedAt" | "endedAt"> {
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly endedAt: Date | null;
-}
-
-interface DetailRow extends SummaryRow, Pick<JobDetail, "apiKeyId" | "failure" | "waitsForTurn"> {
-  readonly deadlineAt: Date;
-  readonly expiresAt: Date | null;
-}
-
 const DETAILS = sql`, jobs.api_key_id AS "apiKeyId", jobs.failure,
   jobs.state = 'queued' AND jobs.released_at IS NULL AS "waitsForTurn",
-  jobs.deadline_at AS "deadlineAt", jobs.expires_at AS "expiresAt"`;
+  ${isoTime(sql`jobs.deadline_at`)} AS "deadlineAt",
+  ${isoTime(sql`jobs.expires_at`)} AS "expiresAt"`;
 
 /** `more`: further columns, each behind a comma. */
-function selectSummaries<Row extends SummaryRow>(restriction: Sql, more = sql``): Sql<Row> {
+function selectSummaries<Row extends JobSummary = JobSummary>(
+  restriction: Sql,
+  more = sql``,
+): Sql<Row> {
   return sql<Row>`
     SELECT jobs.id, jobs.project_id AS "projectId", projects.name AS project, jobs.modality,
       jobs.model, jobs.tier, jobs.state, jobs.progress,
@@ -154,40 +143,12 @@ function selectSummaries<Row extends SummaryRow>(restriction: Sql, more = sql``)
         AS "chargedMicroUsd",
       (SELECT coalesce(sum(gpu_ms), 0)::bigint FROM attempts
         WHERE attempts.job_id = jobs.id) AS "gpuMs",
-      jobs.failure->>'code' AS "failureCode", jobs.created_at AS "createdAt",
-      jobs.started_at AS "startedAt", jobs.ended_at AS "endedAt"${more}
+      jobs.failure->>'code' AS "failureCode", ${isoTime(sql`jobs.created_at`)} AS "createdAt",
+      ${isoTime(sql`jobs.started_at`)} AS "startedAt",
+      ${isoTime(sql`jobs.ended_at`)} AS "endedAt"${more}
     FROM jobs JOIN projects ON projects.id = jobs.project_id
       LEFT JOIN charges ON charges.job_id = jobs.id
     WHERE ${restriction}`;
-}
-
-function withTimes<Row extends SummaryRow>(row: Row) {
-  return {
-    ...row,
-    createdAt: row.createdAt.toISOString(),
-    startedAt: row.startedAt?.toISOString() ?? null,
-    endedAt: row.endedAt?.toISOString() ?? null,
-  };
-}
-
-interface RunRow {
-  readonly token: number;
-  readonly worker_id: string;
-  readonly outcome: string | null;
-  readonly gpu_ms: number;
-  readonly started_at: Date;
-  readonly ended_at: Date | null;
-}
-
-function toRun(row: RunRow): AttemptSummary {
-  return {
-    token: row.token,
-    workerId: row.worker_id,
-    outcome: row.outcome,
-    gpuMs: row.gpu_ms,
-    startedAt: row.started_at.toISOString(),
-    endedAt: row.ended_at?.toISOString() ?? null,
-  };
 }
 
 /** The job that does over what a failed one did not. */
@@ -210,7 +171,7 @@ interface Failed {
 /**
  * Accepts a failed job's request again, as a job of its own: an end state is final, its webhook was
  * sent, its charge is nothing. The new job has the old one's key, prices and quote, is charged when it
- * completes like any other, and waits in the ledger for its project's turn. Throws `invalid_value` for
+ * completes like any other, and waits in the ledger for the fair queue. Throws `invalid_value` for
  * what cannot be done over and `insufficient_quota` where the project's limit does not cover it.
  */
 export async function retryJob(

@@ -5,11 +5,12 @@ import {
   CANCELLED,
   endedJobs,
   inMicroUsd,
-  MONTH_START,
+  isoTime,
   nanoUsdOf,
   OLDEST_SECONDS,
   OPEN,
   ROLLED_UNTIL,
+  startOf,
   RUNNING_COUNT,
 } from "../ledger/index.js";
 import type { Estimates } from "../jobs/index.js";
@@ -158,20 +159,13 @@ async function readMinutes(db: Db): Promise<Overview["minutes"]> {
 }
 
 async function readFailures(db: Db): Promise<FailureSummary[]> {
-  const { rows } = await sql<Omit<FailureSummary, "latestAt"> & { latest_at: Date }>`
-    SELECT failure->>'code' AS code, model, count(*)::int AS jobs, max(ended_at) AS latest_at
+  const { rows } = await sql<FailureSummary>`
+    SELECT failure->>'code' AS code, model, count(*)::int AS jobs,
+      ${isoTime(sql`max(ended_at)`)} AS "latestAt"
     FROM ${endedWithinAnHour()} WHERE state = 'failed'
     GROUP BY 1, model ORDER BY jobs DESC LIMIT ${MOST_FAILURES}`.execute(db);
-  return rows.map(({ latest_at: latest, code, model, jobs }) => ({
-    code,
-    model,
-    jobs,
-    latestAt: latest.toISOString(),
-  }));
+  return rows;
 }
-
-/** The first moment of the day (UTC), as SQL. */
-const DAY_START = sql`(date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 async function readSpending(db: Db): Promise<SpendingSummary[]> {
   const { rows } = await sql<SpendingSummary>`
@@ -182,13 +176,13 @@ async function readSpending(db: Db): Promise<SpendingSummary[]> {
         WHERE project_id = projects.id AND ${OPEN})`)} AS "reservedMicroUsd"
     FROM projects, LATERAL (
       SELECT coalesce(sum(amount), 0) AS amount, coalesce(sum(jobs), 0)::int AS jobs,
-        coalesce(sum(amount) FILTER (WHERE at >= ${DAY_START}), 0) AS today
+        coalesce(sum(amount) FILTER (WHERE at >= ${startOf("day")}), 0) AS today
       FROM (
         SELECT day AS at, jobs, amount_nano_usd AS amount FROM usage_days
-        WHERE project_id = projects.id AND day >= ${MONTH_START}
+        WHERE project_id = projects.id AND day >= ${startOf("month")}
         UNION ALL
         SELECT created_at, 1, ${nanoUsdOf("charges")} FROM charges
-        WHERE project_id = projects.id AND created_at >= greatest(${MONTH_START}, ${ROLLED_UNTIL})
+        WHERE project_id = projects.id AND created_at >= greatest(${startOf("month")}, ${ROLLED_UNTIL})
       ) spent
     ) month ORDER BY month.amount DESC, name LIMIT ${MOST_PROJECTS}`.execute(db);
   return rows;
@@ -200,7 +194,7 @@ export interface QueueSummary {
   readonly model: string;
   /** In the broker's queue, or on the way there. */
   readonly queued: number;
-  /** In the ledger, until it is their project's turn. */
+  /** In the ledger, until the fair queue lets them go to the broker. */
   readonly waitingForTurn: number;
   readonly running: number;
   /** Since the oldest job that was never started was accepted; 0 where there is none. */

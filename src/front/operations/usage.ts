@@ -5,12 +5,10 @@ import {
   CHARGE_GROUP,
   CHARGE_SUMS,
   CHARGES_WITH_JOBS,
-  dayOf,
-  hourOf,
   inMicroUsd,
   isProject,
-  MONTH_START,
   ROLLED_UNTIL,
+  startOf,
   unitColumn,
 } from "../ledger/index.js";
 import { type UsageGroup, UNIT_NAMES, type Units } from "../../core/usage.js";
@@ -76,7 +74,7 @@ export async function summariseUsage(
 ): Promise<UsageSummary[]> {
   const groups = by.flatMap((group) => Object.entries(GROUP_COLUMNS[group]));
   const columns = groups.map(([name, value]) => sql`${value} AS ${sql.ref(name)}`);
-  const from = since === undefined ? MONTH_START : sql`${since}::timestamptz`;
+  const from = since === undefined ? startOf("month") : sql`${since}::timestamptz`;
   const to = until === undefined ? sql`'infinity'::timestamptz` : sql`${until}::timestamptz`;
   const { rows } = await sql<UsageSummary>`
     ${usedWithin(from, to)}
@@ -120,10 +118,10 @@ function usedWithin(since: Sql, until: Sql): Sql {
   return sql`WITH asked AS (
       SELECT ${since} AS since, ${until} AS until
     ), whole AS (
-      SELECT since, until, ${hourOf(sql`(since + interval '1 hour' - interval '1 microsecond')`)} AS first_hour,
-        ${hourOf(sql`until`)} AS end_hour,
-        ${dayOf(sql`(since + interval '1 day' - interval '1 microsecond')`)} AS first_day,
-        ${dayOf(sql`until`)} AS end_day FROM asked
+      SELECT since, until, ${startOf("hour", sql`(since + interval '1 hour' - interval '1 microsecond')`)} AS first_hour,
+        ${startOf("hour", sql`until`)} AS end_hour,
+        ${startOf("day", sql`(since + interval '1 day' - interval '1 microsecond')`)} AS first_day,
+        ${startOf("day", sql`until`)} AS end_day FROM asked
     ), bounds AS MATERIALIZED (
       SELECT since, until, first_hour, end_hour, first_day, end_day,
         least(first_day, end_hour) AS before_days, greatest(first_day, end_day) AS after_days,

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { useAgent } from "request-filtering-agent";
 import { Webhook } from "standardwebhooks";
 import { sql, type Database } from "../ledger/index.js";
+import { messageOf } from "../../core/errors.js";
 import type { JobState } from "../../core/job.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
 
@@ -98,10 +99,7 @@ async function takeDue(db: Database, room: number, busy: readonly string[]): Pro
 async function tell(event: DueEvent, options: WebhooksOptions): Promise<void> {
   const { database, log } = options;
   const { id: jobId, webhook_attempts: attempt } = event;
-  const failure = await call(event, options).then(
-    () => undefined,
-    (thrown: unknown) => (thrown instanceof Error ? thrown.message : String(thrown)),
-  );
+  const failure = await call(event, options).then(() => undefined, messageOf);
   const pause = failure === undefined ? undefined : PAUSES_S[attempt - 1];
   if (failure !== undefined)
     log.warn({ jobId, attempt, reason: failure, pauseSeconds: pause ?? null }, "webhook failed");

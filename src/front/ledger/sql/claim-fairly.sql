@@ -1,13 +1,14 @@
--- Takes the lease of a job beside which other projects' jobs wait, unless it is another's turn: then the
--- job goes back to wait in the ledger and the other one to the queue.
--- Called by: claimJobs (claims.ts), for each job that claim.sql did not lease.
+-- Takes the lease of a job beside which other projects' jobs wait, unless the fair queue puts one of those
+-- first: then the job goes back to wait in the ledger and the other one to the queue.
+-- Called by: claimJobs (jobs.ts), for each job that claim.sql did not lease.
 -- Moves: waiting, queued, returned, lapsed → leased; queued → waiting; waiting → queued
--- No row: never. A null token: as for claim.sql, or the job gave way (`othersWait`).
+-- No row: never. A null token: as for claim.sql, or a rival goes first (`othersWait`).
 --
 -- Start-time fair queueing (Goyal, Vin and Cheng, 1996) of projects over the jobs of one model. A job's
--- turn is the later of the turn that was served when it came and the end of its project's last served
--- job, in units of work over the project's weight; the earliest turn goes first. A rival that was
--- released more than two seconds ago and is still unclaimed is not waited for: its message may be lost.
+-- virtual start time (`turn`) is the later of the one that was served when it came and the finish of its
+-- project's last served job, in units of work over the project's weight; the earliest goes first. A rival
+-- that was released more than two seconds ago and is still unclaimed is not waited for: its message may
+-- be lost.
 WITH RECURSIVE lane AS (
   SELECT modality, model FROM jobs WHERE id = :job_id::text AND state = 'queued'
 ), waiting (project_id) AS (

@@ -1,10 +1,10 @@
--- Takes the leases of jobs that nobody else's turn is before: the usual case, one short statement for all.
--- Called by: claimJobs (claims.ts), for the claims of workers that come together.
+-- Takes the leases of jobs before which nobody else's go: the usual case, one short statement for all.
+-- Called by: claimJobs (jobs.ts), for the claims of workers that come together.
 -- Moves: waiting, queued, returned, lapsed → leased
 -- No row: never, one for each job that was asked for. A null token: the job has ended, is unknown, is
---   held, or jobs of other projects wait beside it (then claim-in-turn.sql decides).
+--   held, or jobs of other projects wait beside it (then claim-fairly.sql decides).
 --
--- A job that was claimed before asks nobody's leave. The ids are named apart as well as joined: else the
+-- A job that was claimed before is not queued behind others again. The ids are named apart as well as joined: else the
 -- plan of a small table joins all of it. `ended_at IS NULL` says open and not `state IN (…)`: no index is
 -- made for it, and Postgres would rather go through all open jobs than look up ids that it takes to be few.
 WITH asked AS (
@@ -12,7 +12,7 @@ WITH asked AS (
   FROM unnest(:job_ids::text[], :worker_ids::text[]) AS asked (job_id, by_worker)
 ), leased AS (
   UPDATE jobs SET state = 'in_progress', token = token + 1, attempts = attempts + 1,
-    -- As in start-time fair queueing: not before the end of its project's last served job.
+    -- As in start-time fair queueing: not before the finish of its project's last served job.
     turn = CASE WHEN state = 'queued' THEN greatest(jobs.turn, coalesce((
       SELECT served.turn + served.work / projects.weight
       FROM jobs served JOIN projects ON projects.id = served.project_id
@@ -42,7 +42,7 @@ WITH asked AS (
 SELECT asked.job_id AS id, token, attempts AS attempt, prices, quoted_units AS "quotedUnits",
   report_to AS "reportTo", checkpoint,
   CASE WHEN kept THEN pg_notify('framemill_jobs', leased.id) END,
-  -- Whether others of its model wait in the ledger for their turn.
+  -- Whether others of its model wait in the ledger.
   EXISTS (SELECT FROM jobs job WHERE job.id = asked.job_id AND job.state = 'queued'
     AND EXISTS (SELECT FROM jobs WHERE modality = job.modality AND model = job.model
       AND id <> job.id AND ended_at IS NULL AND released_at IS NULL)) AS "othersWait"

@@ -1,5 +1,5 @@
 -- Ends jobs with what they made, and charges for them: end state, charge and attempt in one statement.
--- Called by: completeJobs (completions.ts), for completions of different attempts that come together.
+-- Called by: completeJobs (jobs.ts), for completions of different attempts that come together.
 -- Moves: leased, lapsed, returned → completed
 -- No row: the token had lost the job; nothing is charged.
 --
@@ -33,7 +33,7 @@ WITH report AS (
   RETURNING attempts.job_id AS of_job,
     extract(epoch FROM now() - started_at)::double precision AS lasted_seconds
 )
--- A caller who waits on the same replica is answered there: nobody else needs to be told.
+-- A caller who waits on the same replica is answered there: no notification is needed.
 SELECT id, token, state, failure, artifacts, usage, output, ended_at, false AS expired,
   modality, model, tier, work, gpu_ms, lasted_seconds,
   CASE WHEN kept OR NOT is_awaited THEN pg_notify('framemill_jobs', id) END

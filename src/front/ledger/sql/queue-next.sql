@@ -1,9 +1,9 @@
--- Puts the next jobs of a lane into the outbox, each project's in its turn, as many as there is room for.
--- Called by: releaseNext (outbox.ts), for each lane with jobs that wait.
+-- Puts the next jobs of a model into the outbox, as many as there is room for, in the fair queue's order.
+-- Called by: releaseNext (outbox.ts), for each model with jobs that wait.
 -- Moves: waiting → queued
 -- No row: never any.
 --
--- Turns as in claim-in-turn.sql; within a project the jobs before a job count as served.
+-- Virtual times as in claim-fairly.sql; within a project the jobs before a job count as served.
 WITH RECURSIVE lane AS (
   SELECT :modality::text AS modality, :model::text AS model
 ), waiting (project_id) AS (

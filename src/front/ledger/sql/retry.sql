@@ -1,5 +1,5 @@
--- Inserts a failed job's request again, as a job of its own that waits for its project's turn.
--- Called by: retryJob (operations/retry-job.ts), within the transaction that reserves its price.
+-- Inserts a failed job's request again, as a job of its own that waits in the ledger for the fair queue.
+-- Called by: retryJob (operations/jobs.ts), within the transaction that reserves its price.
 -- Moves: new → waiting
 -- No row: never any.
 INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, tier, kept, prices,
@@ -7,7 +7,7 @@ INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, tier, ke
   deadline_at, republish_after)
 SELECT :new_id::text, project_id, api_key_id, modality, model, request, tier, kept, prices,
   quoted_units, work, amount_nano_usd, amount_micro_usd, body_hash,
-  -- The turn that is being served.
+  -- The virtual time that is being served.
   coalesce((SELECT max(turn) FROM jobs
     WHERE jobs.modality = lane.modality AND jobs.model = lane.model AND token > 0), 0),
   webhook_url, CASE WHEN webhook_url IS NOT NULL THEN now() END,

@@ -4,7 +4,7 @@
 -- No row: never; a repeated idempotency key is a unique violation.
 --
 -- Jobs go to the queue while there is room for what was released before and, in order, what comes with
--- them; the others wait for their project's turn. An outbox row stays locked while this replica
+-- them; the others wait in the ledger for the fair queue. An outbox row stays locked while this replica
 -- publishes the job itself.
 WITH new AS (
   SELECT *, row_number() OVER (PARTITION BY modality, model ORDER BY nth) AS nth_of_lane
@@ -15,7 +15,7 @@ WITH new AS (
     room int)
 ), lane AS (
   SELECT modality, model,
-    -- The turn that is being served.
+    -- The virtual time that is being served.
     coalesce((SELECT max(turn) FROM jobs
       WHERE jobs.modality = lane.modality AND jobs.model = lane.model AND token > 0), 0) AS served_turn,
     -- Released jobs that nobody has claimed yet.

@@ -99,10 +99,10 @@ it("writes the same charge for a whole answer as for the delivered part of one",
   expect(charges[1]).toBe(charges[0]);
 });
 
-it("leases a job in its turn by the assignments by which it leases others", () => {
-  const [claim, inTurn] = ["claim", "claim-in-turn"].map(
+it("leases a job of the fair queue by the assignments by which it leases others", () => {
+  const [claim, fairly] = ["claim", "claim-fairly"].map(
     (name) => /released_at = coalesce[\s\S]*?ELSE 1 END\)/.exec(statements.get(name) ?? "")?.[0],
   );
   expect(claim).toBeDefined();
-  expect(inTurn).toBe(claim);
+  expect(fairly).toBe(claim);
 });
