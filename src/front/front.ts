@@ -23,7 +23,6 @@ import {
 } from "../rpc/index.js";
 import type { ArtifactStore } from "../storage/index.js";
 import {
-  type JobNotifications,
   createJobNotifications,
   createFencing,
   createKeys,
@@ -35,7 +34,6 @@ import {
   keepFrontPresence,
   type Keys,
   openDatabase,
-  type Outbox,
   checkTiers,
   readPriceTable,
   readSharedSecret,
@@ -55,7 +53,6 @@ import {
   createSentReader,
   createSubmitJob,
   type Estimates,
-  type LiveStreams,
   type RepliesOptions,
   type ReportHandlers,
   type RoutesOptions,
@@ -73,8 +70,6 @@ import {
   createWatchLimit,
   fullAllowance,
   limitFailures,
-  type Limits,
-  type PartStates,
   watchParts,
   watchUnused,
 } from "./http/index.js";
@@ -157,13 +152,12 @@ async function startParts(
     findLease: async (lease) => await findOwnLease(database, lease),
     now,
   });
-  const sent = createSentReader({ database, store, log });
   const workers = watchWorkers(
     createReportHandlers({
       database,
       store,
       streams,
-      sent,
+      sent: createSentReader({ database, store, log }),
       fencing,
       wakeOutbox: () => outbox.wake(),
       noteRun: paces.note,
@@ -180,18 +174,23 @@ async function startParts(
   const outbox = createOutbox({ database, broker, reportTo, concurrencyOf, log });
   closers.add(outbox.close);
   closers.add(() => reportServer.close());
-  const republishAll = config.amqpUrl === undefined;
-  const modalities = listModalities().map(({ name }) => name);
-  const { retentionDays } = config;
   const presence = await keepFrontPresence({ database, grpcAddress: reportTo, log, now });
   closers.add(presence.leave);
-  const { maySayGone } = presence;
+  const modalities = listModalities();
   const shared = { database, broker, store, outbox, log };
-  const keeping = { ...shared, republishAll, modalities, retentionDays, maySayGone };
-  const janitor = await startJanitor(keeping);
-  const objectOf = (name: string) => findModality(name)?.endpoint.object ?? name;
-  const { webhookAllowPrivate: allowPrivate } = config;
-  const webhooks = startWebhooks({ database, allowPrivate, objectOf, log });
+  const janitor = await startJanitor({
+    ...shared,
+    republishAll: config.amqpUrl === undefined,
+    modalities: modalities.map(({ name }) => name),
+    retentionDays: config.retentionDays,
+    maySayGone: presence.maySayGone,
+  });
+  const webhooks = startWebhooks({
+    database,
+    allowPrivate: config.webhookAllowPrivate,
+    objectOf: (name) => findModality(name)?.endpoint.object ?? name,
+    log,
+  });
   closers.add(webhooks.stop);
   closers.add(janitor.stop);
   const estimates = createEstimates({ db: database, concurrencyOf, now });
@@ -199,85 +198,57 @@ async function startParts(
   if (scaler !== undefined) closers.add(() => scaler.close());
   const watch = watchParts(shared);
   closers.add(watch.stop);
-  const partStates = watch.states;
-  const metrics = createMetrics(database, estimates, partStates);
+  const metrics = createMetrics(database, estimates, watch.states);
   const metricsServer = await openMetrics(config, metrics, log);
   if (metricsServer !== undefined) closers.add(() => metricsServer.close());
-  const parts = { keys, database, handlers };
-  const cancelAtWorker = (jobId: string) => reportServer.cancel(jobId);
-  const findOwnObstacle = () => (options.hasOwnWorker ? workers.findObstacle() : undefined);
-  const app = await createApp(options, parts, {
-    notifications,
-    outbox,
-    streams,
-    estimates,
-    metrics,
-    partStates,
-    cancelAtWorker,
-    findOwnObstacle,
-  });
-  closers.add(async () => await closeApp(app));
-  await options.addPages?.(app, parts);
-  const { host } = config;
-  const address = { host, port: config.port, orFree: mayMove(options, "port"), setting: "PORT" };
-  await listenAt(address, async (wanted) => await app.listen({ host, port: wanted }));
-  const origin = originOf(app, config);
-  const baseUrl = `${origin}/v1`;
-  const port = Number(new URL(origin).port);
-  const ports = {
-    port,
-    grpcPort: reportServer.port,
-    scalerPort: scaler?.port,
-    metricsPort: metricsServer?.port,
+
+  checkTiers(models);
+  const judge = modalities.find((modality) => modality.judge !== undefined);
+  checkJudge(config.moderationModel, judge, models);
+  const run: RunJudge = async (by, body) => {
+    if (judge === undefined) throw new JobError("server_error", "no modality judges prompts");
+    return await runInternal(replies, { ...by, modality: judge, body });
   };
-  const grpcAddress = `${reachable(host)}:${reportServer.port}`;
-  return { ...parts, baseUrl, origin, ...ports, grpcAddress };
-}
-
-/** Whether another port will do where this one is taken: nobody has named it, nor tells others of it. */
-function mayMove({ config, hasOwnWorker = false }: FrontOptions, field: "port" | "grpcPort") {
-  const isTold = field === "grpcPort" && config.grpcAdvertise !== undefined;
-  return hasOwnWorker && !config.given.has(field) && !isTold;
-}
-
-const IDLE_CHECK_MS = 250;
-
-/** A connection whose last answer has been given would keep the server for as long as callers like. */
-async function closeApp(app: FastifyInstance): Promise<void> {
-  const closing = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
-  try {
-    await app.close();
-  } finally {
-    clearInterval(closing);
-  }
-}
-
-interface Shared {
-  readonly metrics: Metrics;
-  readonly partStates: () => PartStates;
-  readonly notifications: JobNotifications;
-  readonly outbox: Outbox;
-  readonly streams: LiveStreams;
-  readonly estimates: Estimates;
-  readonly cancelAtWorker: (jobId: string) => void;
-  readonly findOwnObstacle: () => string | undefined;
-}
-
-async function createApp(
-  options: FrontOptions,
-  { keys, database }: FrontParts,
-  { metrics, partStates, ...shared }: Shared,
-): Promise<FastifyInstance> {
-  const { config, store, log, tracer = UNTRACED } = options;
-  const now = (): number => performance.now();
+  const submitJob = createSubmitJob({
+    ...shared,
+    models,
+    prices: await readPriceTable(config.pricesFile),
+    tracer,
+    replyTimeoutMs: config.replyTimeoutMs,
+    allowPrivateWebhooks: config.webhookAllowPrivate,
+    checkContent: createContentCheck({ model: config.moderationModel, judge, run }),
+  });
+  const limits = createLimits(database);
+  const replies: RepliesOptions = {
+    database,
+    store,
+    notifications,
+    streams,
+    links: await createFileLinks({ database, randomBytes, clock: Date.now }),
+    limits,
+    submitJob,
+    cancelAtWorker: (jobId) => reportServer.cancel(jobId),
+  };
   const closing = new AbortController();
   // Every open answer listens.
   setMaxListeners(0, closing.signal);
-  const limits = createLimits(database);
-  const modalities = listModalities();
   const longBodies = createLongBodies();
-  const parts = await createRoutes(options, database, { ...shared, limits });
-  const routes = { ...parts, longBodies, now };
+  const routes: RoutesOptions = {
+    database,
+    store,
+    notifications,
+    look: createLookAtJob(database),
+    watches: createWatchLimit(config.watchesPerProject),
+    estimates,
+    models,
+    longBodies,
+    submitJob,
+    replies,
+    publicUrl: config.publicUrl,
+    randomBytes,
+    closing: closing.signal,
+    now,
+  };
   const app = await createServer({
     authenticate: limitFailures(keys.authenticate),
     trustProxy: config.trustProxy,
@@ -296,15 +267,20 @@ async function createApp(
       addCommonRoutes(guarded, routes);
       for (const modality of modalities) {
         const add = isPolled(modality) ? addJobRoutes : addReplyRoutes;
-        add(guarded, modality, { ...routes, closing: closing.signal });
+        add(guarded, modality, routes);
       }
     },
     addOpenRoutes(open) {
-      const { findOwnObstacle } = shared;
+      const findOwnObstacle = () => (options.hasOwnWorker ? workers.findObstacle() : undefined);
       const findObstacles = createReadiness({ database, findOwnObstacle });
-      const isTold = config.metricsPort === undefined && isLoopback(config);
-      addOpenRoutes(open, { modalities, findObstacles, partStates, ...(isTold && { metrics }) });
-      addFileRoute(open, { database, store, links: routes.replies.links });
+      const hasMetrics = config.metricsPort === undefined && isLoopback(config);
+      addOpenRoutes(open, {
+        modalities,
+        findObstacles,
+        partStates: watch.states,
+        ...(hasMetrics && { metrics }),
+      });
+      addFileRoute(open, replies);
     },
   });
   const hangUpUnused = watchUnused(app);
@@ -313,46 +289,41 @@ async function createApp(
     hangUpUnused();
   });
   app.addHook("onClose", async () => await longBodies.close());
-  return app;
+  closers.add(async () => await closeApp(app));
+  const parts = { keys, database, handlers };
+  await options.addPages?.(app, parts);
+  const { host } = config;
+  const address = { host, port: config.port, orFree: mayMove(options, "port"), setting: "PORT" };
+  await listenAt(address, async (port) => await app.listen({ host, port }));
+  const origin = originOf(app, config);
+  return {
+    ...parts,
+    baseUrl: `${origin}/v1`,
+    origin,
+    port: Number(new URL(origin).port),
+    grpcPort: reportServer.port,
+    scalerPort: scaler?.port,
+    metricsPort: metricsServer?.port,
+    grpcAddress: `${reachable(host)}:${reportServer.port}`,
+  };
 }
 
-/** What the routes of every modality share. */
-async function createRoutes(
-  { config, broker, store, models, tracer = UNTRACED }: FrontOptions,
-  database: Database,
-  shared: Omit<Shared, "metrics" | "partStates"> & { readonly limits: Limits },
-): Promise<Omit<RoutesOptions, "closing" | "longBodies" | "now">> {
-  const { notifications, outbox, estimates } = shared;
-  const links = await createFileLinks({ database, randomBytes, clock: Date.now });
-  const prices = await readPriceTable(config.pricesFile);
-  const judge = listModalities().find((modality) => modality.judge !== undefined);
-  checkJudge(config.moderationModel, judge, models);
-  checkTiers(models);
-  const run: RunJudge = async (by, body) => {
-    if (judge === undefined) throw new JobError("server_error", "no modality judges prompts");
-    return await runInternal(replies, { ...by, modality: judge, body });
-  };
-  const checkContent = createContentCheck({ model: config.moderationModel, judge, run });
-  const { replyTimeoutMs } = config;
-  const allowPrivateWebhooks = config.webhookAllowPrivate;
-  const sending = { database, broker, store, outbox, models, prices, tracer };
-  const submit = { ...sending, replyTimeoutMs, allowPrivateWebhooks };
-  const submitJob = createSubmitJob({ ...submit, checkContent });
-  const replies = { database, store, links, submitJob, ...shared };
-  const { publicUrl } = config;
-  return {
-    database,
-    store,
-    notifications,
-    look: createLookAtJob(database),
-    watches: createWatchLimit(config.watchesPerProject),
-    estimates,
-    models,
-    submitJob,
-    replies,
-    publicUrl,
-    randomBytes,
-  };
+/** Whether another port will do where this one is taken: no setting names it, nor advertises it. */
+function mayMove({ config, hasOwnWorker = false }: FrontOptions, field: "port" | "grpcPort") {
+  const isAdvertised = field === "grpcPort" && config.grpcAdvertise !== undefined;
+  return hasOwnWorker && !config.given.has(field) && !isAdvertised;
+}
+
+const IDLE_CHECK_MS = 250;
+
+/** A connection whose last answer has been given would keep the server for as long as callers like. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const closing = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(closing);
+  }
 }
 
 /** A job of the service's own in the middle of a caller's request; resolves to its output. */
@@ -360,10 +331,10 @@ async function runInternal(replies: RepliesOptions, submission: Submission): Pro
   const id = createJobId(submission.modality, randomBytes);
   const { path } = submission.modality.endpoint;
   const own = { ...submission, id, path, idempotencyKey: null, isFree: true };
-  const late = new AbortController();
+  const deadline = new AbortController();
   const unjudged = new JobError("service_unavailable", "The prompt could not be judged in time.");
-  const timer = setTimeout(() => late.abort(unjudged), JUDGE_MS).unref();
-  const running = await startReply(replies, own, { origin: "", signal: late.signal });
+  const timer = setTimeout(() => deadline.abort(unjudged), JUDGE_MS).unref();
+  const running = await startReply(replies, own, { origin: "", signal: deadline.signal });
   try {
     return (await running.exchange.finished()).output;
   } finally {

@@ -117,19 +117,17 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     },
     listKeys: () => call("GET", "/keys"),
     createKey: (project, name) => call("POST", "/keys", { project, name }),
-    revokeKey: (keyId) => call("DELETE", `/keys/${encodeURIComponent(keyId)}`),
+    revokeKey: (keyId) => call("DELETE", `/keys/${at(keyId)}`),
     listProjects: () => call("GET", "/projects"),
-    setProject: (name, limits) => call("PUT", `/projects/${encodeURIComponent(name)}`, limits),
-    webhookSecret: (name, renew) =>
-      call("POST", `/projects/${encodeURIComponent(name)}/webhook-secret`, { renew }),
+    setProject: (name, limits) => call("PUT", `/projects/${at(name)}`, limits),
+    webhookSecret: (name, renew) => call("POST", `/projects/${at(name)}/webhook-secret`, { renew }),
     findErasure: (project) => call("GET", `/projects/${at(project)}/erasure`),
     eraseProject: (id) => call("POST", `/projects/${at(id)}/erasure`, { confirm: id }),
     listActions: (query) => call("GET", `/audit?${toSearch(query)}`),
     readOverview: () => call("GET", "/overview"),
     listFronts: () => call("GET", "/fronts"),
     listWorkers: () => call("GET", "/workers"),
-    drainWorker: (workerId, drain) =>
-      call("POST", `/workers/${encodeURIComponent(workerId)}/drain`, { drain }),
+    drainWorker: (workerId, drain) => call("POST", `/workers/${at(workerId)}/drain`, { drain }),
   };
 }
 

@@ -15,7 +15,6 @@ export { createLongBodies, type LongBodies } from "./long-bodies.js";
 export { chooseModel, getModel, renderModel, renderModels } from "./models.js";
 export { readMultipart } from "./multipart.js";
 export { addOpenRoutes, type MetricsPage, addWebPages } from "./open-routes.js";
-export { parsePage, type RawPageQuery, renderPage } from "./pages.js";
 export { readBody, type ReadBody } from "./read-body.js";
 export { abortOnClose, callerOf, traceparentOf } from "./request-state.js";
 export { type AnsweredRequest, createServer, watchUnused } from "./server.js";

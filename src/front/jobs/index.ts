@@ -1,6 +1,6 @@
 export { createContentCheck, type RunJudge, createJobId, createSubmitJob } from "./submit-job.js";
 export { createEstimates, type Estimates } from "./estimates.js";
-export { createLiveStreams, type LiveStreams } from "./live-streams.js";
+export { createLiveStreams } from "./live-streams.js";
 export { addFileRoute } from "./content.js";
 export type { Submission } from "./new-job.js";
 export { type RepliesOptions, startReply } from "./replies.js";

@@ -14,6 +14,7 @@ import {
   nanoUsdOf,
   sql,
 } from "../ledger/index.js";
+import type { Artifact } from "../../core/artifact.js";
 import { EVENT_STREAM } from "../../core/answer.js";
 import { JobError, resourceCode } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
@@ -26,11 +27,8 @@ import {
   getModel,
   LINK_SECONDS,
   type LongBodies,
-  parsePage,
-  type RawPageQuery,
   renderModel,
   renderModels,
-  renderPage,
   type WatchLimit,
   shownFailure,
 } from "../http/index.js";
@@ -67,6 +65,8 @@ interface JobRequest {
   Querystring: { readonly wait?: unknown; readonly variant?: unknown };
 }
 
+type JobCall = FastifyRequest<JobRequest>;
+
 /** One modality's jobs, as the handlers below see them. */
 interface Resource extends RoutesOptions {
   readonly modality: Modality;
@@ -82,7 +82,9 @@ export function addCommonRoutes(
   app.get<JobRequest>("/v1/models/:id", async ({ params }) =>
     renderModel(getModel(models, params.id)),
   );
-  addChargeRoute(app, database);
+  app.get<JobRequest>("/v1/charges/:id", (request) =>
+    readCharge(database, callerOf(request).project.id, request.params.id),
+  );
 }
 
 /** The resource of one polled modality: create, list, read, watch, cancel, download, delete. */
@@ -97,23 +99,18 @@ export function addJobRoutes(
   app.post(path, post, (request) => create(resource, request));
   app.get<{ Querystring: RawPageQuery }>(path, (request) => list(resource, request, request.query));
   addResourceRoutes(app, resource);
-  app.get<JobRequest>(`${path}/:id/events`, (request, reply) =>
-    follow(resource, { ...idOf(request), request, reply }),
-  );
+  app.get<JobRequest>(`${path}/:id/events`, (...call) => follow(resource, ...call));
   app.route<JobRequest>({
     method: ["GET", "HEAD"],
     url: `${path}/:id/content`,
     exposeHeadRoute: false,
-    handler: (request, reply) =>
-      download(resource, { ...idOf(request), request, reply, variant: request.query.variant }),
+    handler: (...call) => download(resource, ...call),
   });
-  app.get<JobRequest>(`${path}/:id/link`, (request) =>
-    link(resource, request, { ...idOf(request), variant: request.query.variant }),
-  );
+  app.get<JobRequest>(`${path}/:id/link`, (request) => link(resource, request));
   const { preview } = modality.endpoint;
   if (preview === undefined) return;
   app.get<JobRequest>(`${path}/:id/preview`, async (request, reply) => {
-    const job = await getJob(resource, request, idOf(request).id);
+    const job = await getJob(resource, request, request.params.id);
     const { endpoint } = modality;
     return await sendPicture({ ...options, endpoint, preview }, job, reply);
   });
@@ -132,7 +129,7 @@ export function addReplyRoutes(
   // One for all requests: each would leave a listener on a signal that lives as long as the server.
   const closing = afterGrace(options.closing);
   for (const url of [path, ...aliases])
-    app.post(url, post, (request, reply) => answer(resource, { request, reply, closing }));
+    app.post(url, post, (...call) => answer(resource, closing, ...call));
   if (isResource) addResourceRoutes(app, resource);
 }
 
@@ -163,22 +160,17 @@ function createResource(modality: Modality, options: RoutesOptions): Resource {
 
 function addResourceRoutes(app: FastifyInstance, resource: Resource): void {
   const { path } = resource.modality.endpoint;
-  app.get<JobRequest>(`${path}/:id`, (request, reply) =>
-    read(resource, { ...idOf(request), request, reply, wait: request.query.wait }),
-  );
-  app.delete<JobRequest>(`${path}/:id`, (request) => remove(resource, request, idOf(request).id));
-  app.post<JobRequest>(`${path}/:id/cancel`, (request) =>
-    cancel(resource, request, idOf(request).id),
-  );
+  app.get<JobRequest>(`${path}/:id`, (...call) => read(resource, ...call));
+  app.delete<JobRequest>(`${path}/:id`, (request) => remove(resource, request));
+  app.post<JobRequest>(`${path}/:id/cancel`, (request) => cancel(resource, request));
 }
 
-interface ReplyExchange {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly closing: AbortSignal;
-}
-
-async function answer(resource: Resource, { request, reply, closing }: ReplyExchange) {
+async function answer(
+  resource: Resource,
+  closing: AbortSignal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const { modality, replies, publicUrl } = resource;
   const submission = await readSubmission(request, resource);
   const origin = originOf(request, publicUrl);
@@ -198,12 +190,6 @@ function afterGrace(closing: AbortSignal): AbortSignal {
   return late.signal;
 }
 
-interface JobExchange {
-  readonly id: string;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
-
 async function create(resource: Resource, request: FastifyRequest) {
   const submission = await readSubmission(request, resource);
   const { id } = await resource.submitJob(submission);
@@ -218,9 +204,9 @@ async function list(resource: Resource, request: FastifyRequest, query: RawPageQ
   return renderPage(await Promise.all(jobs.map((job) => resource.render(job))), limit);
 }
 
-async function read(resource: Resource, exchange: JobExchange & { readonly wait: unknown }) {
-  const { id: jobId, request, reply, wait } = exchange;
-  const waitMs = parseWait(wait);
+async function read(resource: Resource, request: JobCall, reply: FastifyReply) {
+  const { id: jobId } = request.params;
+  const waitMs = parseWait(request.query.wait);
   const readJob = () => getJob(resource, request, jobId);
   const job = await readJob();
   if (waitMs === 0 || isEndState(job.state)) return await resource.render(job);
@@ -231,7 +217,8 @@ async function read(resource: Resource, exchange: JobExchange & { readonly wait:
   return await resource.render(await waitForEnd(notifications, waiting));
 }
 
-async function follow(resource: Resource, { id, request, reply }: JobExchange): Promise<unknown> {
+async function follow(resource: Resource, request: JobCall, reply: FastifyReply) {
+  const { id } = request.params;
   const { modality, estimates, notifications, closing, now, database, look, watches } = resource;
   const scope = scopeOf(resource, request);
   await getJob(resource, request, id);
@@ -254,14 +241,16 @@ async function follow(resource: Resource, { id, request, reply }: JobExchange): 
   return await reply.send(Readable.from(events, { objectMode: true }));
 }
 
-async function cancel(resource: Resource, request: FastifyRequest, id: string) {
+async function cancel(resource: Resource, request: JobCall) {
+  const { id } = request.params;
   const { projectId } = scopeOf(resource, request);
   await getJob(resource, request, id);
   await cancelJob(resource.database, id, projectId);
   return await resource.render(await getJob(resource, request, id));
 }
 
-async function remove(resource: Resource, request: FastifyRequest, id: string) {
+async function remove(resource: Resource, request: JobCall) {
+  const { id } = request.params;
   const { projectId } = scopeOf(resource, request);
   const db = resource.database;
   await getJob(resource, request, id);
@@ -271,27 +260,26 @@ async function remove(resource: Resource, request: FastifyRequest, id: string) {
   return { id, object: `${resource.modality.endpoint.object}.deleted`, deleted: true };
 }
 
-async function download(
-  resource: Resource,
-  { id, request, reply, variant }: JobExchange & { readonly variant: unknown },
-): Promise<unknown> {
-  const job = await getJob(resource, request, id);
-  const artifact = chooseArtifact(resource.modality.endpoint, job, variant);
+async function download(resource: Resource, request: JobCall, reply: FastifyReply) {
+  const { id } = request.params;
+  const artifact = await askedArtifact(resource, request);
   const name = artifact.variant === "content" ? id : `${id}-${artifact.variant}`;
   return await sendArtifact(resource.store, request, reply, { artifact, name });
 }
 
 /** An address that downloads the file without a key: what a player or a page can be given. */
-async function link(
-  resource: Resource,
-  request: FastifyRequest,
-  { id, variant }: { readonly id: string; readonly variant: unknown },
-) {
-  const { modality, replies, publicUrl } = resource;
-  const job = await getJob(resource, request, id);
-  const artifact = chooseArtifact(modality.endpoint, job, variant);
-  const url = `${originOf(request, publicUrl)}${replies.links.make(id, artifact.variant)}`;
+async function link(resource: Resource, request: JobCall) {
+  const { replies, publicUrl } = resource;
+  const artifact = await askedArtifact(resource, request);
+  const path = replies.links.make(request.params.id, artifact.variant);
+  const url = `${originOf(request, publicUrl)}${path}`;
   return { object: "link", url, media_type: artifact.mediaType, expires_in: LINK_SECONDS };
+}
+
+/** The file that `?variant=` names. */
+async function askedArtifact(resource: Resource, request: JobCall): Promise<Artifact> {
+  const job = await getJob(resource, request, request.params.id);
+  return chooseArtifact(resource.modality.endpoint, job, request.query.variant);
 }
 
 function originOf(request: FastifyRequest, publicUrl: string | undefined): string {
@@ -316,10 +304,6 @@ async function findSeq(resource: Resource, request: FastifyRequest, id: string):
 
 function scopeOf({ modality }: Resource, request: FastifyRequest): JobScope {
   return { projectId: callerOf(request).project.id, modality: modality.name };
-}
-
-function idOf({ params }: { readonly params: JobRequest["Params"] }) {
-  return { id: params.id };
 }
 
 /** The public object of a job. */
@@ -370,17 +354,7 @@ function queuePosition({ state, jobs_ahead: ahead }: JobRecord): number | null {
   return state === "in_progress" ? 0 : null;
 }
 
-interface ChargeRequest {
-  Params: { readonly id: string };
-}
-
-/** `GET /v1/charges/{id}`: what a job has cost, once it has ended and cost anything. */
-function addChargeRoute(app: FastifyInstance, db: Database): void {
-  app.get<ChargeRequest>("/v1/charges/:id", (request) =>
-    readCharge(db, callerOf(request).project.id, request.params.id),
-  );
-}
-
+/** What a job has cost, once it has ended and cost anything. */
 async function readCharge(db: Db, projectId: string, id: string) {
   const { rows } = await sql<{
     readonly nano_usd: number;
@@ -401,4 +375,55 @@ async function readCharge(db: Db, projectId: string, id: string) {
     units: charge.counted_units,
     created_at: Math.floor(charge.created_at.getTime() / 1_000),
   };
+}
+
+interface PageQuery {
+  readonly limit: number;
+  readonly order: "asc" | "desc";
+  /** Id of the last object of the page before. */
+  readonly after: string | undefined;
+}
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+/** The query string of a list request, as it came. */
+interface RawPageQuery {
+  readonly limit?: unknown;
+  readonly order?: unknown;
+  readonly after?: unknown;
+}
+
+function parsePage({ limit, order, after }: RawPageQuery): PageQuery {
+  return { limit: parseLimit(limit), order: parseOrder(order), after: parseAfter(after) };
+}
+
+/** A list answer; the page was read one longer to know whether more follow. */
+function renderPage(objects: readonly Record<string, unknown>[], limit: number) {
+  const data = objects.slice(0, limit);
+  return {
+    object: "list",
+    data,
+    first_id: data[0]?.["id"] ?? null,
+    last_id: data.at(-1)?.["id"] ?? null,
+    has_more: objects.length > limit,
+  };
+}
+
+function parseLimit(value: unknown): number {
+  if (value === undefined) return DEFAULT_LIMIT;
+  const limit = typeof value === "string" && /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new JobError("invalid_value", `limit must be 1 to ${MAX_LIMIT}`, { param: "limit" });
+}
+
+function parseOrder(value: unknown): PageQuery["order"] {
+  if (value === undefined) return "desc";
+  if (value === "asc" || value === "desc") return value;
+  throw new JobError("invalid_value", "order must be asc or desc", { param: "order" });
+}
+
+function parseAfter(value: unknown): string | undefined {
+  if (value === undefined || typeof value === "string") return value;
+  throw new JobError("invalid_value", "after must be one id", { param: "after" });
 }

@@ -112,18 +112,15 @@ export function addAdminRoutes(
         return by(call).createKey(project, name);
       });
       admin.put("/projects/:name", async (call) =>
-        by(call).setProject(parse(projectParams, call.params).name, parse(limits, call.body)),
+        by(call).setProject(nameOf(call), parse(limits, call.body)),
       );
       admin.post("/projects/:name/webhook-secret", async (call, reply) => {
         const { renew } = parse(renewal, call.body);
-        const { name } = parse(projectParams, call.params);
-        return reply.send(JSON.stringify(await by(call).webhookSecret(name, renew)));
+        return reply.send(JSON.stringify(await by(call).webhookSecret(nameOf(call), renew)));
       });
-      admin.get("/projects/:name/erasure", async ({ params }) =>
-        operations.findErasure(parse(projectParams, params).name),
-      );
+      admin.get("/projects/:name/erasure", async (call) => operations.findErasure(nameOf(call)));
       admin.post("/projects/:name/erasure", async (call) => {
-        const { projectId } = await operations.findErasure(parse(projectParams, call.params).name);
+        const { projectId } = await operations.findErasure(nameOf(call));
         const { confirm } = parse(confirmation, call.body);
         if (confirm === projectId) return by(call).eraseProject(projectId);
         throw new JobError("invalid_value", `confirm must be the project's id, ${projectId}`, {
@@ -132,17 +129,19 @@ export function addAdminRoutes(
       });
       admin.post("/workers/:id/drain", async (call) => {
         const { drain } = parse(drainOrder, call.body);
-        await by(call).drainWorker(parse(idParams, call.params).id, drain);
+        await by(call).drainWorker(idOf(call), drain);
         return { drain };
       });
       admin.delete("/keys/:id", async (call, reply) => {
-        const { id } = parse(idParams, call.params);
-        return reply.send(JSON.stringify(await by(call).revokeKey(id)));
+        return reply.send(JSON.stringify(await by(call).revokeKey(idOf(call))));
       });
     },
     { prefix: "/admin" },
   );
 }
+
+const idOf = ({ params }: FastifyRequest): string => parse(idParams, params).id;
+const nameOf = ({ params }: FastifyRequest): string => parse(projectParams, params).name;
 
 function addReadingRoutes(admin: FastifyInstance, operations: Operations): void {
   admin.get("/overview", async () => operations.readOverview());
@@ -151,7 +150,7 @@ function addReadingRoutes(admin: FastifyInstance, operations: Operations): void 
   admin.get("/fronts", async () => operations.listFronts());
   admin.get("/workers", async () => operations.listWorkers());
   admin.get("/jobs", async ({ query }) => operations.listJobs(parse(jobsQuery, query)));
-  admin.get("/jobs/:id", async ({ params }) => operations.getJob(parse(idParams, params).id));
+  admin.get("/jobs/:id", async (call) => operations.getJob(idOf(call)));
   admin.get("/audit", async ({ query }) => operations.listActions(parse(actionsQuery, query)));
   admin.get("/queues", async () => operations.listQueues());
   admin.get("/usage", async ({ query }, reply) => {
@@ -170,7 +169,6 @@ function addReadingRoutes(admin: FastifyInstance, operations: Operations): void 
 }
 
 function addJobRoutes(admin: FastifyInstance, by: (request: FastifyRequest) => Operations): void {
-  const idOf = ({ params }: FastifyRequest) => parse(idParams, params).id;
   admin.post("/jobs/:id/cancel", async (call) => ({
     cancelled: await by(call).cancelJob(idOf(call)),
   }));

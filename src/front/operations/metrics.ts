@@ -1,8 +1,19 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Database } from "../ledger/index.js";
-import type { Estimates } from "../jobs/index.js";
+import { cached } from "../../core/async/cached.js";
 import { type AnsweredRequest, type MetricsPage, PARTS, type PartStates } from "../http/index.js";
-import { createLedgerMetrics } from "./ledger-metrics.js";
+import type { Estimates } from "../jobs/index.js";
+import {
+  type Database,
+  type Db,
+  type FrontSummary,
+  listFronts,
+  OLDEST_SECONDS,
+  OPEN,
+  readChargeTotals,
+  readTotals,
+  sql,
+  type Totals,
+} from "../ledger/index.js";
 
 export interface Metrics extends MetricsPage {
   readonly observeRequest: (request: AnsweredRequest) => void;
@@ -52,4 +63,176 @@ export function createMetrics(
       return (await Promise.all(parts)).join("\n");
     },
   };
+}
+
+interface OpenJobs {
+  readonly model: string;
+  readonly tier: string;
+  readonly state: string;
+  readonly jobs: number;
+  /** Of them, those that a worker holds. */
+  readonly held: number;
+  readonly oldest_seconds: number | null;
+}
+
+/** What is open now: as quick as there are few open jobs. */
+interface Present {
+  readonly jobs: readonly OpenJobs[];
+  readonly outstandingSeconds: number;
+  readonly fronts: readonly FrontSummary[];
+}
+
+interface History extends Totals {
+  readonly charges: Awaited<ReturnType<typeof readChargeTotals>>;
+  /** Attempts without an end, lost ones among them. */
+  readonly unended: number;
+}
+
+interface Readings {
+  /** Undefined where the database does not answer. */
+  readonly present: Present | undefined;
+  /** Undefined where it could not be read. */
+  readonly history: History | undefined;
+}
+
+/** Scrapes that come together, and those of several Prometheus servers, share one reading. */
+const FRESH_MS = 2_000;
+
+/** Prometheus text of what the ledger holds; of its absence where it cannot be read. */
+function createLedgerMetrics(
+  db: Db,
+  estimates: Pick<Estimates, "outstanding">,
+): () => Promise<string> {
+  const read = cached(FRESH_MS, async (): Promise<Readings> => {
+    const [present, history] = await Promise.all([
+      readPresent(db, estimates).catch(() => undefined),
+      readPast(db).catch(() => undefined),
+    ]);
+    return { present, history };
+  });
+  return async () => await render(await read());
+}
+
+async function render({ present, history }: Readings): Promise<string> {
+  const registry = new Registry();
+  addGauge(registry, "framemill_ledger_up", "1 while the database answers, 0 otherwise.").set(
+    present === undefined ? 0 : 1,
+  );
+  const help = "1 while totals can be read from the database, 0 otherwise.";
+  addGauge(registry, "framemill_ledger_history_up", help).set(history === undefined ? 0 : 1);
+  addJobs(registry, present, history);
+  if (present !== undefined) addFronts(registry, present);
+  if (history !== undefined) addMoney(registry, present, history);
+  return await registry.metrics();
+}
+
+async function readPresent(
+  db: Db,
+  { outstanding }: Pick<Estimates, "outstanding">,
+): Promise<Present> {
+  const [jobs, { seconds: outstandingSeconds }, fronts] = await Promise.all([
+    countOpen(db),
+    outstanding([]),
+    listFronts(db),
+  ]);
+  return { jobs, outstandingSeconds, fronts };
+}
+
+async function readPast(db: Db): Promise<History> {
+  const [totals, charges, unended] = await Promise.all([
+    readTotals(db),
+    readChargeTotals(db),
+    countUnended(db),
+  ]);
+  return { ...totals, charges, unended };
+}
+
+function addGauge<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  ...labelNames: Label[]
+): Gauge<Label> {
+  return new Gauge({ name, help, labelNames, registers: [registry] });
+}
+
+/** A front that left without a word is told for an hour. */
+function addFronts(registry: Registry, { fronts }: Present): void {
+  const help = "Fronts by state: ready, or gone without a word within the last hour.";
+  const count = addGauge(registry, "framemill_fronts", help, "state");
+  for (const state of ["ready", "gone"] as const)
+    count.set({ state }, fronts.filter((front) => front.state === state).length);
+}
+
+function addJobs(
+  registry: Registry,
+  present: Present | undefined,
+  history: History | undefined,
+): void {
+  const count = addGauge(
+    registry,
+    "framemill_jobs",
+    "Jobs by model, tier and state: open ones now (state queued is the queue depth), ended ones ever.",
+    "model",
+    "tier",
+    "state",
+  );
+  const ages = new Map<string, number>();
+  for (const { model, tier, state, jobs } of history?.jobs ?? []) {
+    count.set({ model, tier, state }, jobs);
+    ages.set(model, 0);
+  }
+  if (present === undefined) return;
+  for (const { model, tier, state, jobs, oldest_seconds: seconds } of present.jobs) {
+    count.set({ model, tier, state }, jobs);
+    ages.set(model, Math.max(ages.get(model) ?? 0, seconds ?? 0));
+  }
+  const help = "How long the oldest queued job of a model has waited.";
+  const age = addGauge(registry, "framemill_queue_age_seconds", help, "model");
+  for (const [model, seconds] of ages) age.set({ model }, seconds);
+  addGauge(
+    registry,
+    "framemill_outstanding_seconds",
+    "Compute-seconds that queued and running jobs will need, as far as their kind was measured.",
+  ).set(present.outstandingSeconds);
+}
+
+function addMoney(registry: Registry, present: Present | undefined, history: History): void {
+  const add = (name: string, help: string) => addGauge(registry, name, help);
+  const { attempts, charges, jobs, unended } = history;
+  const tries = addGauge(
+    registry,
+    "framemill_attempts",
+    "Attempts by outcome; lost are those whose lease ended without a report.",
+    "outcome",
+  );
+  for (const { outcome, attempts: found } of attempts) tries.set({ outcome }, found);
+  if (present !== undefined) {
+    const running = present.jobs.reduce((sum, { held }) => sum + held, 0);
+    tries.set({ outcome: "running" }, running);
+    tries.set({ outcome: "lost" }, Math.max(0, unended - running));
+  }
+  const gpuMs = attempts.reduce((sum, { gpuMs: part }) => sum + part, 0);
+  add("framemill_gpu_seconds", "GPU seconds of all attempts, charged or not.").set(gpuMs / 1_000);
+  add("framemill_charges", "Charged jobs.").set(charges.charges);
+  add("framemill_charged_micro_usd", "Micro-dollars charged.").set(charges.nanoUsd / 1_000);
+  add(
+    "framemill_unrecorded_usage",
+    "Completed jobs without a charge in the ledger: never anything but 0.",
+  ).set(jobs.reduce((sum, { uncharged }) => sum + uncharged, 0));
+}
+
+async function countOpen(db: Db): Promise<readonly OpenJobs[]> {
+  const { rows } = await sql<OpenJobs>`SELECT model, tier, state, count(*)::int AS jobs,
+    count(*) FILTER (WHERE state = 'in_progress' AND lease_until > now())::int AS held,
+    ${OLDEST_SECONDS} AS oldest_seconds
+    FROM jobs WHERE ${OPEN} GROUP BY model, tier, state`.execute(db);
+  return rows;
+}
+
+/** A lease that ended in silence leaves its attempt without an outcome. */
+async function countUnended(db: Db): Promise<number> {
+  const { rows } = await sql<{ unended: number }>`SELECT count(*)::int AS unended FROM attempts
+    WHERE outcome IS NULL`.execute(db);
+  return rows[0]?.unended ?? 0;
 }

@@ -53,42 +53,42 @@ export interface NewKey {
 /** What an operator may do, by command line or over the admin routes. */
 export interface Operations {
   /** Newest first; a page that is shorter than its limit is the last. */
-  listJobs(query: JobsQuery): Promise<JobSummary[]>;
-  getJob(id: string): Promise<JobDetail>;
+  readonly listJobs: (query: JobsQuery) => Promise<JobSummary[]>;
+  readonly getJob: (id: string) => Promise<JobDetail>;
   /** Ends an open job of any project; false where it had ended. */
-  cancelJob(id: string): Promise<boolean>;
+  readonly cancelJob: (id: string) => Promise<boolean>;
   /** A failed job's request as a job of its own. */
-  retryJob(id: string): Promise<RetriedJob>;
+  readonly retryJob: (id: string) => Promise<RetriedJob>;
   /** Jobs of each model now, and within the last minutes. */
-  listQueues(): Promise<QueueSummary[]>;
-  summariseUsage(query: UsageQuery): Promise<UsageSummary[]>;
+  readonly listQueues: () => Promise<QueueSummary[]>;
+  readonly summariseUsage: (query: UsageQuery) => Promise<UsageSummary[]>;
   /** What projects owe for a month (UTC). */
-  readInvoices(query: InvoicesQuery): Promise<MonthlyInvoices>;
+  readonly readInvoices: (query: InvoicesQuery) => Promise<MonthlyInvoices>;
   /** Messages that the broker has put aside. */
   readonly deadLetters: DeadLetters;
-  listKeys(): Promise<ApiKey[]>;
+  readonly listKeys: () => Promise<ApiKey[]>;
   /** Makes the project (by name) where there is none. */
-  createKey(project: string, name: string): Promise<NewKey>;
-  revokeKey(keyId: string): Promise<boolean>;
-  listProjects(): Promise<Project[]>;
+  readonly createKey: (project: string, name: string) => Promise<NewKey>;
+  readonly revokeKey: (keyId: string) => Promise<boolean>;
+  readonly listProjects: () => Promise<Project[]>;
   /** Makes the project (by name) where there is none. */
-  setProject(name: string, limits: Partial<ProjectLimits>): Promise<Project>;
+  readonly setProject: (name: string, limits: Partial<ProjectLimits>) => Promise<Project>;
   /** The secret that signs the project's webhooks; `renew`: another than before. */
-  webhookSecret(name: string, renew: boolean): Promise<string>;
+  readonly webhookSecret: (name: string, renew: boolean) => Promise<string>;
   /** Queues, throughput, waits, failures and money. */
-  readOverview(): Promise<Overview>;
+  readonly readOverview: () => Promise<Overview>;
   /** What erasing a project (id or name) removes, or has still to remove. */
-  findErasure(project: string): Promise<Erasure>;
+  readonly findErasure: (project: string) => Promise<Erasure>;
   /** Begins to erase a project: nothing of it comes back. Fronts go on with it. */
-  eraseProject(projectId: string): Promise<Erasure>;
+  readonly eraseProject: (projectId: string) => Promise<Erasure>;
   /** Changes that were asked for here and at the command line, newest first. */
-  listActions(query: ActionsQuery): Promise<RecordedAction[]>;
+  readonly listActions: (query: ActionsQuery) => Promise<RecordedAction[]>;
   /** Those that were heard of within the last hour. */
-  listFronts(): Promise<FrontSummary[]>;
+  readonly listFronts: () => Promise<FrontSummary[]>;
   /** Those that were heard of within the last 15 s. */
-  listWorkers(): Promise<WorkerSummary[]>;
+  readonly listWorkers: () => Promise<WorkerSummary[]>;
   /** `drain`: it finishes its jobs and takes no more, until it is told otherwise. */
-  drainWorker(workerId: string, drain: boolean): Promise<void>;
+  readonly drainWorker: (workerId: string, drain: boolean) => Promise<void>;
 }
 
 /** Operations on the ledger itself. */
@@ -155,55 +155,42 @@ type Note = (action: AdminAction) => Promise<void>;
 
 /** The same operations, of which those that change anything, or tell a secret, are noted with their outcome. */
 function auditedOperations(operations: Operations, actor: Actor, note: Note): Operations {
-  const audited = async <T>(
-    action: string,
-    { target, detail = {} }: { readonly target: string; readonly detail?: AdminAction["detail"] },
-    run: () => Promise<T>,
-  ): Promise<T> => {
-    const base = { actor: actor.name, address: actor.address, action, target, detail };
-    try {
-      const result = await run();
-      await note({ ...base, outcome: result === false ? "unchanged" : "done" });
-      return result;
-    } catch (thrown) {
-      const outcome = thrown instanceof JobError ? thrown.code : "server_error";
-      await note({ ...base, outcome });
-      throw thrown;
-    }
-  };
+  const audited =
+    <Rest extends readonly unknown[], Result>(
+      action: string,
+      run: (target: string, ...rest: Rest) => Promise<Result>,
+      detailOf: (...rest: Rest) => AdminAction["detail"] = () => ({}),
+    ) =>
+    async (target: string, ...rest: Rest): Promise<Result> => {
+      const { name, address } = actor;
+      const base = { actor: name, address, action, target, detail: detailOf(...rest) };
+      try {
+        const result = await run(target, ...rest);
+        await note({ ...base, outcome: result === false ? "unchanged" : "done" });
+        return result;
+      } catch (thrown) {
+        const outcome = thrown instanceof JobError ? thrown.code : "server_error";
+        await note({ ...base, outcome });
+        throw thrown;
+      }
+    };
   const { deadLetters } = operations;
   return {
     ...operations,
-    cancelJob: (id) =>
-      audited("jobs.cancel", { target: id }, async () => await operations.cancelJob(id)),
-    retryJob: (id) =>
-      audited("jobs.retry", { target: id }, async () => await operations.retryJob(id)),
+    cancelJob: audited("jobs.cancel", operations.cancelJob),
+    retryJob: audited("jobs.retry", operations.retryJob),
     deadLetters: {
-      list: (limit) => deadLetters.list(limit),
-      replay: (id) =>
-        audited("dead-letters.replay", { target: id }, async () => await deadLetters.replay(id)),
-      drop: (id) =>
-        audited("dead-letters.drop", { target: id }, async () => await deadLetters.drop(id)),
+      ...deadLetters,
+      replay: audited("dead-letters.replay", (id) => deadLetters.replay(id)),
+      drop: audited("dead-letters.drop", (id) => deadLetters.drop(id)),
     },
-    createKey: (project, name) =>
-      audited("keys.create", { target: project, detail: { name } }, async () => {
-        return await operations.createKey(project, name);
-      }),
-    revokeKey: (id) =>
-      audited("keys.revoke", { target: id }, async () => await operations.revokeKey(id)),
-    setProject: (name, limits) =>
-      audited("projects.set", { target: name, detail: { ...limits } }, async () => {
-        return await operations.setProject(name, limits);
-      }),
-    webhookSecret: (name, renew) =>
-      audited("projects.webhook-secret", { target: name, detail: { renew } }, async () => {
-        return await operations.webhookSecret(name, renew);
-      }),
-    eraseProject: (id) =>
-      audited("projects.erase", { target: id }, async () => await operations.eraseProject(id)),
-    drainWorker: (id, drain) =>
-      audited("workers.drain", { target: id, detail: { drain } }, async () => {
-        await operations.drainWorker(id, drain);
-      }),
+    createKey: audited("keys.create", operations.createKey, (name) => ({ name })),
+    revokeKey: audited("keys.revoke", operations.revokeKey),
+    setProject: audited("projects.set", operations.setProject, (limits) => ({ ...limits })),
+    webhookSecret: audited("projects.webhook-secret", operations.webhookSecret, (renew) => ({
+      renew,
+    })),
+    eraseProject: audited("projects.erase", operations.eraseProject),
+    drainWorker: audited("workers.drain", operations.drainWorker, (drain) => ({ drain })),
   };
 }

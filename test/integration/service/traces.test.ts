@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { traceBroker } from "#framemill/queue/traced-broker.js";
-import { openTracing } from "#framemill/tracing/open-tracing.js";
+import { openTracing } from "#framemill/tracing/index.js";
 import type { TraceSpan } from "#framemill/tracing/read-trace.js";
 import { type OtlpReceiver, startOtlpReceiver } from "../../support/otlp-receiver.js";
 import { promptOf, say, startScriptedWorker, words } from "../../support/front-workers.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { traced, UNTRACED } from "#framemill/core/tracing.js";
 import { JobError } from "#framemill/core/errors.js";
-import { openTracing } from "#framemill/tracing/open-tracing.js";
+import { openTracing } from "#framemill/tracing/index.js";
 import {
   chooseTrace,
   drawTraceText,
