@@ -6,7 +6,7 @@ import {
   parseWhole,
   type ReadConfig,
 } from "../../src/bin/option-values.js";
-import { DEPLOYED, POLICIES } from "./scaling/deployed.js";
+import { DEPLOYED, POLICIES } from "./scaling/autoscaler.js";
 
 export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, config) => {
   program
@@ -35,7 +35,7 @@ export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, conf
       "published models for text that transformers.js opens too",
     )
     .action(async (suites: string[], options) =>
-      (await import("./commands/bench.js")).bench(suites, options, config()),
+      (await import("./bench.js")).bench(suites, options, config()),
     );
 
   program
@@ -53,7 +53,7 @@ export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, conf
     .option("--out <file>", "the result as JSON")
     .option("--paced", "one run for each line on standard input: kept, returned, save <folder>")
     .action(async (file: string, options) =>
-      (await import("./commands/bench-graph.js")).benchOneGraph(file, options, config()),
+      (await import("./graph/graph.js")).benchOneGraph(file, options, config()),
     );
   addSimulation(program, config);
 };
@@ -66,7 +66,7 @@ export const addEvaluateCommand: BenchPackage["addEvaluateCommand"] = (models, c
     .option("--json", "print as JSON")
     .description("recomputes the numbers of model cards through the real pipeline")
     .action(async (ids: string[], options) =>
-      (await import("./commands/models-evaluate.js")).evaluateModels(ids, options, config()),
+      (await import("./evaluation/index.js")).evaluateModels(ids, options, config()),
     );
 };
 
@@ -106,7 +106,7 @@ function addSimulation(program: Command, config: ReadConfig): void {
     .option("--out <folder>", "writes scaling.json and scaling.svg there")
     .option("--json", "print as JSON")
     .action(async (trace: string | undefined, options) =>
-      (await import("./commands/simulate-scaling.js")).simulateScaling(trace, options, config()),
+      (await import("./scaling/index.js")).simulateScaling(trace, options, config()),
     );
 }
 

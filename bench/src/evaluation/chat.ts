@@ -1,6 +1,12 @@
 import { z } from "zod";
-import type { Evaluate, EvaluationContext } from "./evaluator.js";
-import { inGroups, mean, readCases, rounded } from "./text-cases.js";
+import {
+  type Evaluate,
+  type EvaluationContext,
+  inGroups,
+  mean,
+  readCases,
+  rounded,
+} from "./evaluator.js";
 
 /** What a right answer has; one of these. */
 const expectation = z.object({

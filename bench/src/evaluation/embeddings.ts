@@ -1,9 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Evaluate, EvaluationContext } from "./evaluator.js";
+import {
+  type Evaluate,
+  type EvaluationContext,
+  inGroups,
+  mean,
+  ofEachKind,
+  readCases,
+  rounded,
+} from "./evaluator.js";
 import { createBm25, ndcgAt10 } from "./ranking.js";
-import { inGroups, mean, ofEachKind, readCases, rounded } from "./text-cases.js";
 
 const triple = z.object({
   kind: z.string(),

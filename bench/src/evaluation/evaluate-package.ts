@@ -1,10 +1,18 @@
 import { join } from "node:path";
-import { EVALUATION_FOLDER } from "./evaluation-card.js";
-import type { Measures } from "./evaluator.js";
-import { evaluators } from "./evaluators.js";
+import { openPackageRunner, type RunnerParts } from "../../../src/bin/package-runner.js";
 import type { Config } from "../../../src/config.js";
 import type { ModelPackage } from "../../../src/runtime/packages/model-package.js";
-import { openPackageRunner, type RunnerParts } from "../../../src/bin/package-runner.js";
+import { evaluateChat } from "./chat.js";
+import { evaluateEmbeddings } from "./embeddings.js";
+import { EVALUATION_FOLDER } from "./evaluation-card.js";
+import type { Evaluate, Measures } from "./evaluator.js";
+import { evaluateImage } from "./image.js";
+import { evaluateModeration } from "./moderation.js";
+import { evaluateMusic } from "./music.js";
+import { evaluateRerank } from "./rerank.js";
+import { evaluateSpeech } from "./speech.js";
+import { evaluateTranscription } from "./transcription.js";
+import { evaluateVideo } from "./video.js";
 
 export interface EvaluatePackageOptions {
   readonly parts: RunnerParts;
@@ -38,3 +46,16 @@ export async function evaluatePackage(
     await runner.close();
   }
 }
+
+/** How the models of each modality are measured. */
+const evaluators: Readonly<Record<string, Evaluate>> = {
+  chat: evaluateChat,
+  embeddings: evaluateEmbeddings,
+  image: evaluateImage,
+  moderation: evaluateModeration,
+  music: evaluateMusic,
+  rerank: evaluateRerank,
+  speech: evaluateSpeech,
+  transcription: evaluateTranscription,
+  video: evaluateVideo,
+};

@@ -1,20 +1,27 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { openSessions, type SessionThread } from "../../../src/runtime/ort/session.js";
+import type { SessionThread } from "../../../src/runtime/ort/session.js";
 import { float32, floatsOf } from "../../../src/runtime/tensors/tensor.js";
 import { fitPicture } from "../../../src/media/image.js";
-import type { Evaluate, EvaluationContext, Measures } from "./evaluator.js";
-import { distanceFromStandardNormal } from "./frechet.js";
-import { edgeSharpness } from "./picture-edges.js";
+import {
+  type Evaluate,
+  type EvaluationContext,
+  mean,
+  type Measures,
+  readCases,
+  rounded,
+} from "./evaluator.js";
 import {
   type Attributes,
+  distanceFromStandardNormal,
+  edgeSharpness,
   type Found,
+  probeEach,
   readLogits,
   shareFound,
   shareUnheard,
-} from "./probed-attributes.js";
-import { mean, readCases, rounded } from "./text-cases.js";
+} from "./probe.js";
 
 const prompt = z.object({
   /** grammar: the training grammar's; unseen: words that it never uses. */
@@ -56,18 +63,10 @@ export const evaluateImage: Evaluate = async (context) => {
   const known = attributes.parse(
     JSON.parse(await readFile(join(folder, "attributes.json"), "utf8")),
   );
-  const graphs = { probe: join(folder, "probe.onnx") };
-  const probe = await openSessions({ graphs, threads: 1, providers: ["cpu"] });
-  try {
-    const seen: Seen[] = [];
-    for (const one of cases) {
-      seen.push(await makeAndSee(one, { context, probe, known }));
-      context.progress(seen.length, cases.length);
-    }
-    return measuresOf(seen, known);
-  } finally {
-    await probe.close();
-  }
+  const seen = await probeEach(context, cases, async (one, probe) => {
+    return await makeAndSee(one, { context, probe, known });
+  });
+  return measuresOf(seen, known);
 };
 
 interface Judging {

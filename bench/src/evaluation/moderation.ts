@@ -1,8 +1,15 @@
 import { z } from "zod";
 import { CATEGORIES } from "../../../src/modalities/moderation/request.js";
-import type { Evaluate, EvaluationContext } from "./evaluator.js";
+import {
+  type Evaluate,
+  type EvaluationContext,
+  inGroups,
+  mean,
+  ofEachKind,
+  readCases,
+  rounded,
+} from "./evaluator.js";
 import { areaUnderCurve } from "./ranking.js";
-import { inGroups, mean, ofEachKind, readCases, rounded } from "./text-cases.js";
 
 const sentence = z.object({ text: z.string(), categories: z.array(z.enum(CATEGORIES)) });
 const output = z.object({

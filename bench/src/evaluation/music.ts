@@ -3,15 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { decodeAudio } from "../../../src/media/decode-audio.js";
-import { measureLoudness } from "../loudness.js";
+import { measureLoudness } from "./loudness.js";
 import { openPcm } from "../../../src/media/pcm.js";
 import { MUSIC_FORMATS } from "../../../src/modalities/music/request.js";
-import type { Evaluate, EvaluationContext } from "./evaluator.js";
-import { countClicks } from "./music-clicks.js";
-import { type InstrumentProbe, openInstrumentProbe } from "./music-instruments.js";
-import { hearKey } from "./music-key.js";
-import { hearTempo, MUSIC_RATE_HZ } from "./music-tempo.js";
-import { mean, readCases, rounded } from "./text-cases.js";
+import { type Evaluate, type EvaluationContext, mean, readCases, rounded } from "./evaluator.js";
+import {
+  countClicks,
+  hearKey,
+  hearTempo,
+  type InstrumentProbe,
+  MUSIC_RATE_HZ,
+  openInstrumentProbe,
+} from "./music-ears.js";
 
 const piece = z.object({
   prompt: z.string(),

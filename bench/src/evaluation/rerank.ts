@@ -1,7 +1,13 @@
 import { z } from "zod";
-import type { Evaluate, EvaluationContext } from "./evaluator.js";
+import {
+  type Evaluate,
+  type EvaluationContext,
+  mean,
+  ofEachKind,
+  readCases,
+  rounded,
+} from "./evaluator.js";
 import { createBm25, ndcgAt10 } from "./ranking.js";
-import { mean, ofEachKind, readCases, rounded } from "./text-cases.js";
 
 const list = z.object({
   kind: z.string(),

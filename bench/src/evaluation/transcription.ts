@@ -1,10 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Evaluate, EvaluationContext } from "./evaluator.js";
-import { matchWords } from "./match-words.js";
-import { mean, readCases, rounded } from "./text-cases.js";
-import { wordErrors } from "./word-errors.js";
+import { type Evaluate, type EvaluationContext, mean, readCases, rounded } from "./evaluator.js";
+import { matchWords, wordErrors } from "./words.js";
 
 const SETS = ["natural", "formant", "long", "real", "silent", "starter"] as const;
 

@@ -1,7 +1,13 @@
 import { type Outstanding, sumOutstanding } from "../../../src/core/scaling.js";
 import { Autoscaler, type AutoscalerOptions, SYNC_SECONDS } from "./autoscaler.js";
-import { createPaceBook, openWork, type QueuedJob } from "./jobs.js";
-import { type PodOptions, Pods, type PodTotals } from "./pods.js";
+import {
+  createPaceBook,
+  openWork,
+  type PodOptions,
+  Pods,
+  type PodTotals,
+  type QueuedJob,
+} from "./pods.js";
 import type { Arrival } from "./trace.js";
 
 export interface SimulationOptions {

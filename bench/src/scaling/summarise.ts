@@ -1,4 +1,4 @@
-import { distribute, type Distribution, type Series } from "../measure.js";
+import { distribute, type Distribution, type Series } from "../report/measure.js";
 import type { Sample, Simulated } from "./simulate.js";
 
 /** What a policy gave and what it cost. */

@@ -11,8 +11,7 @@ import {
 import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
 import type { NoiseSource } from "#framemill/models/sampling/noise.js";
 import { openSessions, type SessionThread } from "#framemill/runtime/ort/session.js";
-import { encodePicture, rgbOfPlanes } from "#framemill/media/encode-picture.js";
-import { coverRgb } from "#framemill/media/image.js";
+import { coverRgb, encodePicture, rgbOfPlanes } from "#framemill/media/image.js";
 import { diffuse, type DiffuseInput, packSquares } from "#framemill/modalities/image/diffuse.js";
 import { type ImageModel, openImageModel } from "#framemill/models/image-model.js";
 import { planImages } from "#framemill/modalities/image/pipeline.js";

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { chooseVideoEncoder, type EncoderOptions, openEncoder } from "#framemill/media/encoder.js";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { frameByteLength } from "#framemill/media/i420.js";
-import { measureLoudness } from "#framemill/bench/loudness.js";
+import { measureLoudness } from "#framemill/bench/evaluation/loudness.js";
 import { probeMedia, verifyClip } from "#framemill/media/probe.js";
 import { writeWav } from "#framemill/media/pcm.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -9,7 +9,7 @@ import { Client } from "pg";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
-import { measureLoudness } from "#framemill/bench/loudness.js";
+import { measureLoudness } from "#framemill/bench/evaluation/loudness.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { frameHash } from "../../support/frame-hash.js";
 import { createPostgres, dropPostgres, ENGINE, SOON } from "../../support/front-harness.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { arrivalsWithin, poissonArrivals } from "#framemill/bench/arrivals.js";
+import { arrivalsWithin, poissonArrivals } from "#framemill/bench/suites/drive.js";
 
 describe("Poisson arrivals", () => {
   test("are the same for the same seed and others for another", () => {

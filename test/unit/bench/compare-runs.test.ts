@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { changeOf } from "#framemill/bench/compare-runs.js";
-import { compare, noiseOf } from "#framemill/bench/measure.js";
+import { changeOf } from "#framemill/bench/report/report.js";
+import { compare, noiseOf } from "#framemill/bench/report/measure.js";
 
 const spec = { what: "a clip", unit: "s", target: null };
 const rounds = (...seconds: readonly number[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { closedLoop, openLoop, Refused } from "#framemill/bench/drive.js";
+import { closedLoop, openLoop, Refused } from "#framemill/bench/suites/drive.js";
 
 const never = new AbortController().signal;
 

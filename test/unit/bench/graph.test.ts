@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { benchGraph, openBenchGraph, saveOutputs } from "#framemill/bench/graph.js";
+import { benchGraph, openBenchGraph, saveOutputs } from "#framemill/bench/graph/graph.js";
 import { castTensor, floatsOf } from "#framemill/runtime/tensors/tensor.js";
 
 const path = fileURLToPath(new URL("../../../models/service-embed-1/model.onnx", import.meta.url));

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { Refused, type Send } from "#framemill/bench/drive.js";
-import { benchLoad, type LoadKind, planOf } from "#framemill/bench/load.js";
+import { Refused, type Send } from "#framemill/bench/suites/drive.js";
+import { benchLoad, type LoadKind, planOf } from "#framemill/bench/suites/load-levels.js";
 
 /** In windows of some milliseconds. */
 function kindOf(send: Send): LoadKind {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { distribute, median } from "#framemill/bench/measure.js";
+import { distribute, median } from "#framemill/bench/report/measure.js";
 
 const wait = { what: "wait", unit: "ms" };
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { benchMlperfVideo, mlperfMismatches } from "#framemill/bench/mlperf-video.js";
+import { benchMlperfVideo, mlperfMismatches } from "#framemill/bench/suites/mlperf-video.js";
 
 describe("MLPerf's text-to-video settings", () => {
   test("fit a package that states all of them", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { drawPlot, drawVerdicts } from "#framemill/bench/plot.js";
+import { drawPlot, drawVerdicts } from "#framemill/bench/report/plot.js";
 
 describe("plots", () => {
   test("draw lines with the same labels in one panel, others below it", async () => {

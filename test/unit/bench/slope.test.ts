@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { slopeOf } from "#framemill/bench/slope.js";
+import { slopeOf } from "#framemill/bench/report/measure.js";
 
 const line = (slope: number, count: number) =>
   Array.from({ length: count }, (_, x) => [x, 1_500 + slope * x] as const);

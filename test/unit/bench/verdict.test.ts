@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { BenchRow } from "#framemill/bench/measure.js";
-import { toMarkdown } from "#framemill/bench/summary.js";
-import { closingTable, verdictOf } from "#framemill/bench/verdict.js";
+import type { BenchRow } from "#framemill/bench/report/measure.js";
+import { closingTable, toMarkdown, verdictOf } from "#framemill/bench/report/report.js";
 
 const row: BenchRow = {
   what: "a clip",

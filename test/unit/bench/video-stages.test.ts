@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { stageDistributions } from "#framemill/bench/video-stages.js";
+import { stageDistributions } from "#framemill/bench/suites/pipeline-runs.js";
 
 const run = (role: string, startedAtMs: number, endedAtMs: number, receivedAtMs = endedAtMs) => ({
   role,

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
-import { countClicks } from "#framemill/bench/evaluation/music-clicks.js";
-import { hearKey } from "#framemill/bench/evaluation/music-key.js";
-import { hearTempo, MUSIC_RATE_HZ } from "#framemill/bench/evaluation/music-tempo.js";
+import {
+  countClicks,
+  hearKey,
+  hearTempo,
+  MUSIC_RATE_HZ,
+} from "#framemill/bench/evaluation/music-ears.js";
 
 const SECONDS = 10;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { edgeSharpness } from "#framemill/bench/evaluation/picture-edges.js";
+import { edgeSharpness } from "#framemill/bench/evaluation/probe.js";
 
 /** Rows of one brightness profile over 64 columns. */
 function picture(profile: (column: number) => number) {

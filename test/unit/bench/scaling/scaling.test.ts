@@ -3,11 +3,14 @@ import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { Autoscaler, type AutoscalerOptions } from "#framemill/bench/scaling/autoscaler.js";
-import { DEPLOYED, triggersOf } from "#framemill/bench/scaling/deployed.js";
-import { generateTrace } from "#framemill/bench/scaling/generate-trace.js";
+import {
+  Autoscaler,
+  type AutoscalerOptions,
+  DEPLOYED,
+  triggersOf,
+} from "#framemill/bench/scaling/autoscaler.js";
+import { type Arrival, generateTrace, parseTrace } from "#framemill/bench/scaling/trace.js";
 import { simulate, type SimulationOptions } from "#framemill/bench/scaling/simulate.js";
-import { type Arrival, parseTrace } from "#framemill/bench/scaling/trace.js";
 import { randomStream } from "#framemill/models/sampling/noise.js";
 
 const manifest = new URL(

@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { type Endpoint, readDevFile } from "../../../src/bin/data-folder.js";
+import { type Config, environmentOf } from "../../../src/config.js";
+
+/** The service in processes of its own, as it is operated. */
+export interface ServiceProcesses {
+  readonly endpoint: Endpoint;
+  /** Of what it is made, for the conditions. */
+  readonly parts: string;
+  /** Name → process id, as it is now. */
+  readonly processIds: () => Readonly<Record<string, number>>;
+  /** An answer of the admin routes, as JSON. */
+  readonly admin: (path: string, body?: object) => Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const START_MS = 180_000;
+
+/** Reading every line of a busy service would cost what is measured. */
+const TELLING = /"msg":"(front ready|worker ready|models are loaded)"/;
+
+/** Lines of the log that tell where things are. */
+const logLine = z.object({
+  msg: z.string(),
+  baseUrl: z.string().optional(),
+  grpcPort: z.number().optional(),
+  processId: z.number().optional(),
+});
+
+type LogLine = z.infer<typeof logLine>;
+
+interface Running {
+  readonly child: ChildProcess;
+  /** The latest line that says so; waits for one. */
+  says(text: string): Promise<LogLine>;
+  latest(text: string): LogLine | undefined;
+  stop(): Promise<void>;
+}
+
+/** `front` and `worker` apart over a real broker and database, `up` where the configuration names none. */
+export async function startServiceProcesses(config: Config): Promise<ServiceProcesses> {
+  const adminKey = config.adminKey ?? randomBytes(32).toString("base64url");
+  const own = {
+    ...config,
+    adminKey,
+    logLevel: "info",
+    port: 0,
+    grpcPort: 0,
+    workerPort: 0,
+  } as const;
+  const isApart = config.amqpUrl !== undefined && config.databaseUrl !== undefined;
+  return isApart ? await startApart(own, adminKey) : await startTogether(own, adminKey);
+}
+
+async function startApart(config: Config, adminKey: string): Promise<ServiceProcesses> {
+  const running: Running[] = [];
+  try {
+    const front = startCommand("front", config);
+    running.push(front);
+    const { baseUrl = "", grpcPort = 0 } = await front.says("front ready");
+    const worker = startCommand("worker", { ...config, frontAddress: `127.0.0.1:${grpcPort}` });
+    running.push(worker);
+    await worker.says("worker ready");
+    const admin = adminOf(baseUrl, adminKey);
+    const made = await admin("/keys", { project: "default", name: "bench" });
+    const { key: apiKey } = z.object({ key: z.string() }).parse(made);
+    const processes = { front, worker };
+    return serviceOf({
+      endpoint: { baseUrl, apiKey },
+      parts: "RabbitMQ, Postgres, front and worker apart",
+      processes,
+      worker,
+      admin,
+    });
+  } catch (thrown) {
+    await stopAll(running);
+    throw thrown;
+  }
+}
+
+async function startTogether(config: Config, adminKey: string): Promise<ServiceProcesses> {
+  const up = startCommand("up", config);
+  try {
+    await up.says("worker ready");
+    let endpoint: Endpoint | undefined;
+    while ((endpoint = await readDevFile(config.dataDir)) === undefined) await sleep(20);
+    const processes = { "front and worker": up };
+    return serviceOf({
+      endpoint,
+      parts: "front and worker in one process",
+      processes,
+      worker: up,
+      admin: adminOf(endpoint.baseUrl, adminKey),
+    });
+  } catch (thrown) {
+    await up.stop();
+    throw thrown;
+  }
+}
+
+interface Parts extends Pick<ServiceProcesses, "endpoint" | "parts" | "admin"> {
+  readonly processes: Readonly<Record<string, Running>>;
+  readonly worker: Running;
+}
+
+function serviceOf({ processes, worker, ...told }: Parts): ServiceProcesses {
+  return {
+    ...told,
+    processIds() {
+      const named = Object.entries(processes).map(([name, { child }]) => [name, child.pid ?? 0]);
+      return {
+        ...Object.fromEntries(named),
+        inference: worker.latest("models are loaded")?.processId ?? 0,
+      };
+    },
+    close: () => stopAll(Object.values(processes)),
+  };
+}
+
+/** The last one first: a worker still has a front to tell what it did. */
+async function stopAll(running: readonly Running[]): Promise<void> {
+  for (const one of running.toReversed()) await one.stop();
+}
+
+function adminOf(baseUrl: string, adminKey: string): ServiceProcesses["admin"] {
+  return async (path, body) => {
+    const response = await fetch(new URL(`/admin${path}`, baseUrl), {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`/admin${path} answered ${response.status}`);
+    return await response.json();
+  };
+}
+
+function startCommand(command: string, config: Config): Running {
+  const cli = fileURLToPath(new URL("../../../dist/bin/framemill.js", import.meta.url));
+  const child = spawn(process.execPath, [cli, command], {
+    env: environmentOf(config),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const exited = once(child, "exit");
+  const said = new Map<string, LogLine>();
+  let last = "";
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    last = line;
+    const parsed = TELLING.test(line) ? parseLine(line) : undefined;
+    if (parsed !== undefined) said.set(parsed.msg, parsed);
+  });
+  return {
+    child,
+    latest: (text) => said.get(text),
+    async says(text) {
+      const deadline = performance.now() + START_MS;
+      for (;;) {
+        const line = said.get(text);
+        if (line !== undefined) return line;
+        if (child.exitCode !== null || performance.now() > deadline)
+          throw new Error(`framemill ${command} did not start: ${last}`);
+        await sleep(20);
+      }
+    },
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+function parseLine(line: string): LogLine | undefined {
+  try {
+    return logLine.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
+  }
+}
