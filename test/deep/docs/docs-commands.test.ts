@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { moduleText, shellScript } from "../../../scripts/docs-scripts.mjs";
+import { moduleText, shellScript } from "../../../scripts/docs-blocks.mjs";
 import { createModelFolders } from "../../support/model-folders.js";
 import { BYTES, decoderFiles } from "../../support/tiny-decoder.js";
 

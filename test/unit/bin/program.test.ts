@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "#framemill/bin/program.js";
-import { withReference } from "../../../scripts/commands-reference.mjs";
+import { withReference } from "../../../scripts/commands-page.mjs";
 
 const PAGE = fileURLToPath(new URL("../../../docs/commands.md", import.meta.url));
 
