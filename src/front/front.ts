@@ -10,6 +10,7 @@ import { JobError } from "../core/errors.js";
 import { type PagesServer, servePages } from "../http/serve-pages.js";
 import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
 import { listenAt } from "../core/ports.js";
+import type { WorkerStatus } from "../core/reports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import type { Broker } from "../queue/index.js";
@@ -73,7 +74,7 @@ import {
   watchParts,
   watchUnused,
 } from "./http/index.js";
-import { createMetrics, type Metrics, startWebhooks, watchWorkers } from "./operations/index.js";
+import { createMetrics, type Metrics, startWebhooks } from "./operations/index.js";
 
 /** Longest wait for the judgement of a prompt, in milliseconds. */
 const JUDGE_MS = 30_000;
@@ -430,4 +431,38 @@ function originOf(app: FastifyInstance, { host, tlsCertFile }: Config): string {
   const address = app.server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return `${tlsCertFile === undefined ? "http" : "https"}://${reachable(host)}:${port}`;
+}
+
+/** Three announcements missed, in milliseconds. */
+const ABSENT_MS = 15_000;
+/** Also of a worker that takes some jobs only while its store is away. */
+const SERVING: ReadonlySet<WorkerStatus["state"]> = new Set(["ready", "busy", "unready"]);
+
+/** Listens to the announcements that reach this process, for one that is of no use without a worker. */
+interface WorkerWatch {
+  readonly handlers: ReportHandlers;
+  /** Why no job would be taken now, if so. */
+  findObstacle(): string | undefined;
+}
+
+/** `now`: monotonic milliseconds. */
+function watchWorkers(handlers: ReportHandlers, now: () => number): WorkerWatch {
+  const seen = new Map<string, { readonly state: WorkerStatus["state"]; readonly atMs: number }>();
+  return {
+    handlers: {
+      ...handlers,
+      async announce(status) {
+        const orders = await handlers.announce(status);
+        seen.set(status.workerId, { state: status.state, atMs: now() });
+        return orders;
+      },
+    },
+    findObstacle() {
+      const states = [...seen.values()]
+        .filter(({ atMs }) => now() - atMs < ABSENT_MS)
+        .map(({ state }) => state);
+      if (states.some((state) => SERVING.has(state))) return undefined;
+      return `worker: ${states.at(-1) ?? "none has reported"}`;
+    },
+  };
 }

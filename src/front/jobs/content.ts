@@ -134,17 +134,12 @@ export async function sendPicture(
   reply: FastifyReply,
 ): Promise<unknown> {
   reply.header("cache-control", "no-store");
-  const isOpen = !isEndState(job.state);
-  const bytes = isOpen ? await readNewest(options, job.id) : await readFinal(options, job);
+  const { store, endpoint, preview } = options;
+  const bytes = isEndState(job.state)
+    ? await store.readBytes(chooseArtifact(endpoint, job, preview).id)
+    : await readNewest(options, job.id);
   if (bytes === undefined) return await reply.code(204).send();
   return await reply.type("image/webp").send(bytes);
-}
-
-async function readFinal(
-  { store, endpoint, preview }: PictureOptions,
-  job: JobRecord,
-): Promise<Uint8Array> {
-  return await store.readBytes(chooseArtifact(endpoint, job, preview).id);
 }
 
 /** Undefined where the attempt under way has shown nothing yet. */

@@ -26,8 +26,7 @@ import {
 import { KEEP_ALIVE, KEEP_ALIVE_MS, POLL_MS } from "./events.js";
 import type { LiveStreams, LiveStream } from "./live-streams.js";
 import { getArtifact, readOutput } from "./content.js";
-import type { Submission } from "./new-job.js";
-import type { SubmitJob } from "./submit-job.js";
+import type { Submission, SubmitJob } from "./submit-job.js";
 
 export interface RepliesOptions {
   readonly database: Database;

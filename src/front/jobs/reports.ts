@@ -26,6 +26,7 @@ import {
   completeJobs,
   type Completion,
   type Database,
+  type Db,
   failAttempt,
   type Fencing,
   findEnding,
@@ -47,13 +48,13 @@ import { findModalityOfJob } from "../../modalities/registry.js";
 import type { LiveStreams } from "./live-streams.js";
 import { readOutput } from "./content.js";
 
+type ProgressResult = Pick<HeartbeatResult, "outcome" | "cancel">;
+
 /** What workers' reports do to the ledger; `rpc/report-server` carries them here. */
 export interface ReportHandlers {
   readonly claim: (jobId: string, workerId: string) => Promise<ClaimResult>;
   readonly heartbeat: (lease: LeaseRef, workerId: string) => Promise<HeartbeatResult>;
-  readonly progress: (
-    report: ProgressReport,
-  ) => Promise<Pick<HeartbeatResult, "outcome" | "cancel">>;
+  readonly progress: (report: ProgressReport) => Promise<ProgressResult>;
   readonly complete: (report: CompletionReport) => Promise<CompletionResult>;
   readonly fail: (report: FailureReport) => Promise<FailureResult>;
   readonly release: (report: ReleaseReport) => Promise<CompletionResult>;
@@ -77,11 +78,13 @@ export interface ReportsOptions {
 const HELD = { outcome: "held", cancel: false } as const;
 const ENDED = { outcome: "stale", cancel: false } as const;
 const RECORDED = { outcome: "recorded" } as const;
+const STALE = { outcome: "stale" } as const;
+const NO_LEASE = { ...ENDED, leaseMs: 0, drain: false } as const;
 /** Reports that one transaction takes. */
 const MOST_TOGETHER = 32;
 
 export function createReportHandlers({
-  database,
+  database: db,
   store,
   streams,
   fencing,
@@ -90,75 +93,19 @@ export function createReportHandlers({
   sent,
   tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
-  const db = database;
   // Prices and units of accepted jobs never change: what a claim read is still true at the end.
   const quotes = new LRUCache<string, QuotedJob>({ max: REMEMBERED });
   const completed = new LRUCache<string, true>({ max: REMEMBERED });
-  const claimShared = groupCommit(claimer(database), MOST_TOGETHER);
-  const charge = traceCharges(groupCommit(completer(database), MOST_TOGETHER), tracer);
-  const handlers = {
-    async claim(jobId: string, workerId: string): Promise<ClaimResult> {
-      const { claim, othersWait } = await claimShared({ jobId, workerId });
-      if (othersWait) wakeOutbox();
-      if (claim === undefined) return await refuseClaim(database, jobId);
-      const { attempt, prices, checkpoint, reportTo } = claim;
-      quotes.set(jobId, claim);
-      streams.hold({ jobId, token: claim.token }, LEASE_MS);
-      const token = fencing.seal(jobId, claim.token);
-      const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
-      return { outcome: "leased", lease, checkpoint, ...(reportTo !== null && { reportTo }) };
-    },
-    async heartbeat(lease: LeaseRef): Promise<HeartbeatResult> {
-      const renewed = await renewLease(db, lease);
-      if (renewed !== undefined) {
-        streams.hold(lease, LEASE_MS);
-        return { ...HELD, leaseMs: LEASE_MS, ...renewed };
-      }
-      return { ...(await refuseLease(database, lease.jobId)), leaseMs: 0, drain: false };
-    },
-    async progress(unread: ProgressReport) {
-      const report = await sent.readPieces(unread);
-      // What follows such a piece would be charged, and no caller could have it.
-      if (report === undefined) return await failMalformed(database, unread);
-      const taken = await streams.take(report);
-      if (taken !== undefined) return taken;
-      // A short job's first words often come after its end, on a stream of their own.
-      if (completed.has(report.jobId)) return ENDED;
-      const progress = { percent: report.fraction * 100, stage: report.stage };
-      if (await recordProgress(db, report, progress)) return HELD;
-      return await refuseLease(database, report.jobId);
-    },
-    async complete(report: CompletionReport, sealed: number): Promise<CompletionResult> {
-      const folders = foldersOf(report, sealed);
-      const quote = quotes.get(report.jobId) ?? (await readQuote(database, report.jobId));
-      if (quote !== undefined) checkCompletion(quote, report);
-      checkOwn(report.artifacts, folders);
-      const missing = await findMissing(store, report.artifacts);
-      if (missing !== undefined && (await findOwnLease(db, report)) !== undefined)
-        throw artifactsError(`${missing.id} of ${missing.byteLength} bytes is not in the store`);
-      await sent.checkOutput(report);
-      const isAwaited = streams.awaits(report.jobId);
-      const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
-      const done = await charge({ report, amountNanoUsd, isAwaited });
-      if (done === null) return await refuseCompletion({ database, store }, report, folders);
-      quotes.delete(report.jobId);
-      completed.set(report.jobId, true);
-      streams.complete(done);
-      noteRun(done);
-      return RECORDED;
-    },
-    fail: async (report: FailureReport) => await recordFailure(database, report),
-    async release(report: ReleaseReport, sealed: number): Promise<CompletionResult> {
-      if (report.checkpoint !== null) checkOwn([report.checkpoint], foldersOf(report, sealed));
-      if (await releaseJob(db, report)) return RECORDED;
-      const ending = await findEnding(db, report.jobId);
-      const repeated =
-        ending?.token === report.token && ending.state === "in_progress" && !ending.held;
-      return repeated ? RECORDED : { outcome: "stale" };
-    },
-    announce: async (status: WorkerStatus) => await noteWorker(db, status),
-  };
-  /** From here on a token is the ledger's number of a claim; what no front made is nobody's lease. */
+  const claimShared = groupCommit(
+    async (claimers: readonly Claimer[]) => await claimJobs(db, claimers),
+    MOST_TOGETHER,
+  );
+  const completeShared = groupCommit(
+    async (completions: readonly Completion[]) => await completeJobs(db, completions),
+    MOST_TOGETHER,
+  );
+  const charge = traceCharges(completeShared, tracer);
+  /** Within `handle` a token is the ledger's number of a claim; what no front has sealed is `stale`. */
   const fenced =
     <Report extends LeaseRef, Answer>(
       stale: Answer,
@@ -170,32 +117,67 @@ export function createReportHandlers({
         ? stale
         : await withOutages(handle({ ...report, token }, report.token));
     };
-  const noLease = { outcome: "stale", cancel: false, leaseMs: 0, drain: false } as const;
-  const stale = { outcome: "stale" } as const;
-  const heartbeat = fenced<LeaseRef, HeartbeatResult>(noLease, (lease) =>
-    handlers.heartbeat(lease),
-  );
-  return {
-    claim: (...call) => withOutages(handlers.claim(...call)),
-    heartbeat: (lease) => heartbeat(lease),
-    progress: fenced<ProgressReport, Pick<HeartbeatResult, "outcome" | "cancel">>(ENDED, (report) =>
-      handlers.progress(report),
-    ),
-    complete: fenced<CompletionReport, CompletionResult>(stale, (...call) =>
-      handlers.complete(...call),
-    ),
-    fail: fenced({ outcome: "stale", retryAfterMs: 0 }, handlers.fail),
-    release: fenced<ReleaseReport, CompletionResult>(stale, (...call) => handlers.release(...call)),
-    announce: (...call) => withOutages(handlers.announce(...call)),
+  const claim = async (jobId: string, workerId: string): Promise<ClaimResult> => {
+    const { claim: taken, othersWait } = await claimShared({ jobId, workerId });
+    if (othersWait) wakeOutbox();
+    if (taken === undefined) return await refuseClaim(db, jobId);
+    const { attempt, prices, checkpoint, reportTo } = taken;
+    quotes.set(jobId, taken);
+    streams.hold({ jobId, token: taken.token }, LEASE_MS);
+    const token = fencing.seal(jobId, taken.token);
+    const lease = { jobId, token, attempt, leaseMs: LEASE_MS, prices };
+    return { outcome: "leased", lease, checkpoint, ...(reportTo !== null && { reportTo }) };
   };
-}
-
-function claimer(db: Database) {
-  return async (claimers: readonly Claimer[]) => await claimJobs(db, claimers);
-}
-
-function completer(db: Database) {
-  return async (completions: readonly Completion[]) => await completeJobs(db, completions);
+  return {
+    claim: (...call) => withOutages(claim(...call)),
+    heartbeat: fenced<LeaseRef, HeartbeatResult>(NO_LEASE, async (lease) => {
+      const renewed = await renewLease(db, lease);
+      if (renewed === undefined) return { ...NO_LEASE, ...(await refuseLease(db, lease.jobId)) };
+      streams.hold(lease, LEASE_MS);
+      return { ...HELD, leaseMs: LEASE_MS, ...renewed };
+    }),
+    progress: fenced<ProgressReport, ProgressResult>(ENDED, async (unread) => {
+      const report = await sent.readPieces(unread);
+      // What follows such a piece would be charged, and no caller could have it.
+      if (report === undefined) return await failMalformed(db, unread);
+      const taken = await streams.take(report);
+      if (taken !== undefined) return taken;
+      // A short job's first words often come after its end, on a stream of their own.
+      if (completed.has(report.jobId)) return ENDED;
+      const progress = { percent: report.fraction * 100, stage: report.stage };
+      if (await recordProgress(db, report, progress)) return HELD;
+      return await refuseLease(db, report.jobId);
+    }),
+    complete: fenced<CompletionReport, CompletionResult>(STALE, async (report, sealed) => {
+      const folders = foldersOf(report, sealed);
+      const quote = quotes.get(report.jobId) ?? (await readQuote(db, report.jobId));
+      if (quote !== undefined) checkCompletion(quote, report);
+      checkOwn(report.artifacts, folders);
+      const missing = await findMissing(store, report.artifacts);
+      if (missing !== undefined && (await findOwnLease(db, report)) !== undefined)
+        throw artifactsError(`${missing.id} of ${missing.byteLength} bytes is not in the store`);
+      await sent.checkOutput(report);
+      const isAwaited = streams.awaits(report.jobId);
+      const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
+      const done = await charge({ report, amountNanoUsd, isAwaited });
+      if (done === null) return await refuseCompletion(db, { store, report, folders });
+      quotes.delete(report.jobId);
+      completed.set(report.jobId, true);
+      streams.complete(done);
+      noteRun(done);
+      return RECORDED;
+    }),
+    fail: fenced({ outcome: "stale", retryAfterMs: 0 }, (report) => recordFailure(db, report)),
+    release: fenced<ReleaseReport, CompletionResult>(STALE, async (report, sealed) => {
+      if (report.checkpoint !== null) checkOwn([report.checkpoint], foldersOf(report, sealed));
+      if (await releaseJob(db, report)) return RECORDED;
+      const ending = await findEnding(db, report.jobId);
+      const isRepeated =
+        ending?.token === report.token && ending.state === "in_progress" && !ending.held;
+      return isRepeated ? RECORDED : STALE;
+    }),
+    announce: (status) => withOutages(noteWorker(db, status)),
+  };
 }
 
 /** The transaction that ends a job and charges for it, in a span of each job that shares it. */
@@ -208,12 +190,12 @@ function traceCharges<Answer>(complete: (one: Completion) => Promise<Answer>, tr
   };
 }
 
-async function refuseLease(db: Database, jobId: string) {
+async function refuseLease(db: Db, jobId: string) {
   const ending = await findEnding(db, jobId);
   return { outcome: "stale", cancel: ending?.failure?.code === "cancelled" } as const;
 }
 
-async function refuseClaim(db: Database, jobId: string): Promise<ClaimResult> {
+async function refuseClaim(db: Db, jobId: string): Promise<ClaimResult> {
   const retryAfterMs = await findLiveLease(db, jobId);
   return retryAfterMs === undefined
     ? { outcome: "already-done" }
@@ -221,9 +203,16 @@ async function refuseClaim(db: Database, jobId: string): Promise<ClaimResult> {
 }
 
 async function refuseCompletion(
-  { database: db, store }: Pick<ReportsOptions, "database" | "store">,
-  report: CompletionReport,
-  folders: readonly string[],
+  db: Db,
+  {
+    store,
+    report,
+    folders,
+  }: {
+    readonly store: ArtifactStore;
+    readonly report: CompletionReport;
+    readonly folders: readonly string[];
+  },
 ): Promise<CompletionResult> {
   const ending = await findEnding(db, report.jobId);
   if (ending?.state === "completed" && ending.token === report.token) return RECORDED;
@@ -232,16 +221,16 @@ async function refuseCompletion(
 }
 
 async function failMalformed(
-  database: Database,
+  db: Db,
   { jobId, token, traceparent }: ProgressReport,
 ): Promise<typeof ENDED> {
   const message = "a piece of the answer could not be read";
   const failure = { code: "invalid_output", message } as const;
-  await recordFailure(database, { jobId, token, traceparent, failure, retryable: true, gpuMs: 0 });
+  await recordFailure(db, { jobId, token, traceparent, failure, retryable: true, gpuMs: 0 });
   return ENDED;
 }
 
-async function recordFailure(db: Database, report: FailureReport): Promise<FailureResult> {
+async function recordFailure(db: Db, report: FailureReport): Promise<FailureResult> {
   const isOwn = isBlamed(report.failure.code);
   const failed = await failAttempt(db, report, isOwn);
   if (failed !== undefined)
@@ -253,8 +242,8 @@ async function recordFailure(db: Database, report: FailureReport): Promise<Failu
     await closeAttempt(db, report);
     return failureResult("failed", 0);
   }
-  const repeated = ending.state === "in_progress" && !ending.held;
-  return repeated ? failureResult("in_progress", 1) : { outcome: "stale", retryAfterMs: 0 };
+  const isRepeated = ending.state === "in_progress" && !ending.held;
+  return isRepeated ? failureResult("in_progress", 1) : { outcome: "stale", retryAfterMs: 0 };
 }
 
 /** `times` it ended so: each pause is longer than the one before. */
@@ -275,7 +264,7 @@ interface QuotedJob {
 /** What this replica knows of attempts without asking the ledger, each of the last so many. */
 const REMEMBERED = 10_000;
 
-async function readQuote(db: Database, jobId: string): Promise<QuotedJob | undefined> {
+async function readQuote(db: Db, jobId: string): Promise<QuotedJob | undefined> {
   const { rows } = await sql<QuotedJob>`SELECT prices, quoted_units AS "quotedUnits",
     report_to AS "reportTo" FROM jobs WHERE id = ${jobId}`.execute(db);
   return rows[0];
@@ -327,7 +316,7 @@ async function findMissing(
   return artifacts.find(({ byteLength }, index) => sizes[index] !== byteLength);
 }
 
-/** What a late worker uploaded belongs to nobody, unless the next attempt resumes from it. */
+/** What a worker without its lease uploaded belongs to nobody, unless the next attempt resumes from it. */
 async function removeOrphans(
   store: ArtifactStore,
   folders: readonly string[],
@@ -391,7 +380,7 @@ function readPiece(chunk: Chunk, schema: Schema<unknown>): Chunk {
 }
 
 /** Null where nobody holds the job, or the database does not answer. */
-async function findWorkerId(db: Database, jobId: string): Promise<string | null> {
+async function findWorkerId(db: Db, jobId: string): Promise<string | null> {
   const job = sql<{ worker_id: string | null }>`SELECT worker_id FROM jobs WHERE id = ${jobId}`;
   return await job.execute(db).then(
     ({ rows }) => rows[0]?.worker_id ?? null,

@@ -56,29 +56,16 @@ export const insertRetry = readStatement<
   object
 >("retry");
 
-function toRow(job: NewJob, nth: number) {
+/** As submit.sql names its fields. */
+function toRow({ quote, ...job }: NewJob, nth: number) {
+  const work = Object.values(quote.units).reduce((sum, units) => sum + units, 0);
   return {
+    ...job,
     nth,
-    id: job.id,
-    project_id: job.projectId,
-    api_key_id: job.apiKeyId,
-    modality: job.modality,
-    model: job.model,
-    request: job.request,
-    request_file: job.requestFile,
-    tier: job.tier,
-    kept: job.kept,
-    report_to: job.reportTo,
-    prices: job.quote.prices,
-    quoted_units: job.quote.units,
-    work: Object.values(job.quote.units).reduce((sum, units) => sum + units, 0),
-    amount_nano_usd: job.quote.amountNanoUsd,
-    idempotency_key: job.idempotencyKey,
-    body_hash: job.bodyHash,
-    traceparent: job.traceparent,
-    webhook_url: job.webhookUrl,
-    deadline_ms: job.deadlineMs,
-    room: job.room,
+    work,
+    prices: quote.prices,
+    quotedUnits: quote.units,
+    amountNanoUsd: quote.amountNanoUsd,
   };
 }
 

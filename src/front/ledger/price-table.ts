@@ -12,7 +12,7 @@ const KEY_FORM = "must be modality[/tier][:model]";
 const price = z
   .number("must be micro-dollars a unit")
   .min(0, "must be micro-dollars a unit, 0 or more")
-  .optional();
+  .exactOptional();
 const rows = z.record(
   z.string().regex(KEY, KEY_FORM),
   z.strictObject(Object.fromEntries(UNIT_NAMES.map((name) => [name, price]))),
@@ -20,7 +20,7 @@ const rows = z.record(
 
 /**
  * The list prices with an operator's rows in their place; a row for a whole modality also takes the
- * place of the list's rows for its tiers. Throws a sentence that names the row.
+ * place of the list's rows for its tiers. The error of a wrong one names its row.
  */
 export async function readPriceTable(path: string | undefined): Promise<PriceTable> {
   const listed = listPrices(listModalities());
@@ -42,7 +42,7 @@ async function readJson(path: string): Promise<unknown> {
 function parseRows(path: string, value: unknown): PriceTable {
   const parsed = rows.safeParse(value);
   if (!parsed.success) throw new Error(`PRICES_FILE ${path}: ${describeIssue(parsed.error)}`);
-  return withoutAbsent(parsed.data);
+  return parsed.data;
 }
 
 /** A row that fits no job would leave the list price in force, unseen. */
@@ -78,13 +78,4 @@ function describeIssue({ issues }: z.ZodError): string {
 
 function modalityOf(key: string): string {
   return KEY.exec(key)?.[1] ?? key;
-}
-
-function withoutAbsent(table: z.infer<typeof rows>): PriceTable {
-  return Object.fromEntries(
-    Object.entries(table).map(([key, prices]) => [
-      key,
-      Object.fromEntries(Object.entries(prices).filter(([, value]) => value !== undefined)),
-    ]),
-  );
 }

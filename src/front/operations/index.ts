@@ -10,6 +10,5 @@ export {
 export type { JobDetail, JobsQuery, JobSummary } from "./jobs.js";
 export { createMetrics, type Metrics } from "./metrics.js";
 export { createOperations, type Operations } from "./operations.js";
-export { watchWorkers } from "./own-worker.js";
 export type { QueueSummary } from "./overview.js";
 export { startWebhooks } from "./webhooks.js";

@@ -8,11 +8,11 @@
 -- publishes the job itself.
 WITH new AS (
   SELECT *, row_number() OVER (PARTITION BY modality, model ORDER BY nth) AS nth_of_lane
-  FROM jsonb_to_recordset(:jobs::jsonb) AS new (nth int, id text, project_id text, api_key_id text,
-    modality text, model text, request jsonb, request_file jsonb, tier text, kept boolean,
-    report_to text, prices jsonb, quoted_units jsonb, work double precision, amount_nano_usd bigint,
-    idempotency_key text, body_hash text, traceparent text, webhook_url text, deadline_ms bigint,
-    room int)
+  FROM jsonb_to_recordset(:jobs::jsonb) AS new (nth int, id text, "projectId" text, "apiKeyId" text,
+    modality text, model text, request jsonb, "requestFile" jsonb, tier text, kept boolean,
+    "reportTo" text, prices jsonb, "quotedUnits" jsonb, work double precision,
+    "amountNanoUsd" bigint, "idempotencyKey" text, "bodyHash" text, traceparent text,
+    "webhookUrl" text, "deadlineMs" bigint, room int)
 ), lane AS (
   SELECT modality, model,
     -- The virtual time that is being served.
@@ -27,12 +27,12 @@ WITH new AS (
   INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, request_file, tier, kept,
     report_to, prices, quoted_units, work, amount_nano_usd, amount_micro_usd, idempotency_key,
     body_hash, traceparent, turn, released_at, webhook_url, webhook_at, deadline_at, republish_after)
-  SELECT id, project_id, api_key_id, modality, model, coalesce(request, 'null'::jsonb), request_file,
-    tier, kept, report_to, prices, quoted_units, work, amount_nano_usd,
-    round(amount_nano_usd / 1000.0)::bigint, idempotency_key, body_hash, traceparent, served_turn,
-    CASE WHEN ahead + nth_of_lane <= room THEN now() END, webhook_url,
-    CASE WHEN webhook_url IS NOT NULL THEN now() END,
-    now() + deadline_ms * interval '1 millisecond', now() + interval '60 seconds'
+  SELECT id, "projectId", "apiKeyId", modality, model, coalesce(request, 'null'::jsonb),
+    "requestFile", tier, kept, "reportTo", prices, "quotedUnits", work, "amountNanoUsd",
+    round("amountNanoUsd" / 1000.0)::bigint, "idempotencyKey", "bodyHash", traceparent, served_turn,
+    CASE WHEN ahead + nth_of_lane <= room THEN now() END, "webhookUrl",
+    CASE WHEN "webhookUrl" IS NOT NULL THEN now() END,
+    now() + "deadlineMs" * interval '1 millisecond', now() + interval '60 seconds'
   FROM new JOIN lane USING (modality, model) ORDER BY nth
   RETURNING id, deadline_at, created_at, released_at
 ), outgoing AS (
