@@ -56,7 +56,7 @@ const settings = z.object({
   metricsPort: port.optional(),
   /** Port of KEDA's external scaler, without a token; 0 = any free one, unset = not served. */
   scalerPort: port.optional(),
-  /** gRPC address workers are told to report to; unset = host:grpcPort, for 0.0.0.0 the first outward address. */
+  /** gRPC address that workers report to; unset = host:grpcPort, for 0.0.0.0 the first outward address. */
   grpcAdvertise: z.string().optional(),
   /** gRPC address of the front, as a worker reaches it. */
   frontAddress: z.string().default("127.0.0.1:8081"),
@@ -66,7 +66,7 @@ const settings = z.object({
   acceptUnsigned: z.union([z.boolean(), z.stringbool()]).default(false),
   /** Bearer key of the admin routes; unset = none, except that `up` makes one in dataDir. */
   adminKey: z.string().min(16).optional(),
-  /** More keys of the admin routes, `name=key,name=key`, each of 16 characters or more: the audit trail tells their names. ADMIN_KEY's is `admin`. */
+  /** More keys of the admin routes, `name=key,name=key`, each of 16 characters or more: the audit trail has their names. ADMIN_KEY's is `admin`. */
   adminKeys: z
     .string()
     .regex(/^[\w.@-]{1,64}=[^,\s]{16,}(,[\w.@-]{1,64}=[^,\s]{16,})*$/, "must be name=key,name=key")
@@ -174,17 +174,17 @@ export function loadConfig(
   environment: NodeJS.ProcessEnv = process.env,
 ): Config {
   const fields = settings.keyof().options;
-  const wanted = fields.map(
+  const values = fields.map(
     (field) =>
       [field, overrides[field] ?? (environment[environmentName(field)] || undefined)] as const,
   );
-  const parsed = settings.safeParse(Object.fromEntries(wanted));
+  const parsed = settings.safeParse(Object.fromEntries(values));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const name = environmentName(String(issue?.path[0] ?? ""));
     throw new Error(`${name} is not usable: ${issue?.message ?? "unknown reason"}`);
   }
-  const given = new Set(wanted.filter(([, value]) => value !== undefined).map(([field]) => field));
+  const given = new Set(values.filter(([, value]) => value !== undefined).map(([field]) => field));
   const config = { ...parsed.data, dataDir: resolve(parsed.data.dataDir), given };
   checkTogether(config);
   return Object.freeze(config);
@@ -204,7 +204,7 @@ export function isLoopback({ host }: Pick<Config, "host">): boolean {
   return LOOPBACK.has(host);
 }
 
-/** What single fields cannot tell. */
+/** Rules over several fields. */
 function checkTogether(config: Config): void {
   const most = JOB_SHARE * config.consumerTimeoutMs;
   if ((config.jobTimeoutMs ?? 0) > most) {
@@ -230,7 +230,7 @@ function environmentName(field: string): string {
 
 /** The environment of a child process that is to have these settings, over this process's own. */
 export function environmentOf(config: Config): NodeJS.ProcessEnv {
-  // An empty variable counts as unset: what this process was told must not reach the child instead.
+  // An empty variable counts as unset: this process's own value must not reach the child instead.
   const named = settings
     .keyof()
     .options.map((field) => [environmentName(field), String(config[field] ?? "")]);

@@ -105,7 +105,7 @@ export type SharedConfig = Config & { readonly workerToken: string };
 
 /**
  * WORKER_TOKEN, or the one in the data folder, which the first of a machine's processes makes:
- * front and worker that share the folder need not be told.
+ * front and worker that share the folder need no setting.
  */
 export async function withWorkerToken(config: Config): Promise<SharedConfig> {
   const workerToken = config.workerToken ?? (await ensureSecret(tokenPath(config)));

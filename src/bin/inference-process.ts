@@ -15,7 +15,7 @@ await serveInference(findModality, (settings) =>
   openTracing(settings, {
     service: "framemill-inference",
     instance: String(process.pid),
-    // The worker beside it, which sends to the same place, tells of it.
+    // The worker, which sends to the same place, logs it.
     onFailure: () => {},
   }),
 );

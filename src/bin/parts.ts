@@ -242,7 +242,7 @@ export async function traceService(config: Config, service: string, log: Log): P
   });
 }
 
-/** Takes jobs from the queue until told to stop. Needs a real broker: there is nobody else in-process. */
+/** Takes jobs from the queue until SIGTERM. Needs a real broker: an in-process one has no front. */
 export async function serveWorker(config: Config): Promise<void> {
   if (config.amqpUrl === undefined) {
     throw new Error(

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import { type Closers, createClosers } from "../core/closers.js";
 
-/** The start was given up, since the process was asked to stop. */
+/** A signal stopped the process during its start. */
 class ShutdownError extends Error {
   override readonly name = "ShutdownError";
 }

@@ -127,7 +127,7 @@ export async function runFront(
   };
 }
 
-/** The HTTP API and the workers' gRPC endpoint until told to stop. */
+/** The HTTP API and the workers' gRPC endpoint until SIGTERM. */
 export async function serveFront(config: Config): Promise<void> {
   const log = createLog(config, "framemill-front");
   logWarnings(log);
@@ -145,7 +145,7 @@ export async function serveFront(config: Config): Promise<void> {
 }
 
 /**
- * Front and worker until told to stop; base address and key are printed and left in dev.json,
+ * Front and worker until SIGTERM; base address and key are printed and left in dev.json,
  * which keeps the key for the next time.
  */
 export async function serveStack(config: Config): Promise<void> {
@@ -166,7 +166,7 @@ export async function serveStack(config: Config): Promise<void> {
   });
 }
 
-function movedPort(setting: string, wanted: number, port: number): string[] {
-  const isMoved = wanted !== 0 && wanted !== port;
-  return isMoved ? [`${setting.padEnd(17)}${port}, since ${wanted} is taken`] : [];
+function movedPort(setting: string, asked: number, port: number): string[] {
+  const isMoved = asked !== 0 && asked !== port;
+  return isMoved ? [`${setting.padEnd(17)}${port}, since ${asked} is taken`] : [];
 }

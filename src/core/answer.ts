@@ -8,7 +8,7 @@ export type Answer =
 
 export const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
-/** One server-sent event; `event` names its type where the reader tells types apart. */
+/** One server-sent event; `event` names its type where the reader distinguishes types. */
 export function serverSentEvent(data: unknown, event?: string): string {
   const name = event === undefined ? "" : `event: ${event}\n`;
   return `${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;

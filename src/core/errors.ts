@@ -140,7 +140,7 @@ export function toJobError(thrown: unknown): JobError {
   return new JobError(code, messageOf(thrown), { cause: thrown });
 }
 
-/** What the system says when the machine, and nothing that was asked of it, is at fault: errno(3). */
+/** Codes of errno(3) for which the machine is at fault and not the request. */
 const LOCAL_FAULTS = /^(ENOSPC|EDQUOT|EROFS|EFBIG|EMFILE|ENFILE|ENOMEM)$/;
 
 /** Whether the error, or what caused it, is of a full or failing machine. */
@@ -171,7 +171,7 @@ export function systemCodeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
 }
 
-/** For the log: what an error says, and what caused it, which callers are not told. */
+/** For the log: what an error says, and what caused it, which callers do not read. */
 export function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const own = thrown.message || thrown.name;

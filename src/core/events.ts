@@ -19,8 +19,8 @@ export function sizeOfChunk(chunk: Chunk): number {
 
 export interface Counted {
   /**
-   * Units of the answer up to and with this piece: what its caller pays who hangs up after it. As with
-   * the piece before where absent.
+   * Units of the answer up to and with this piece: what its caller pays who hangs up after it. By
+   * default as with the piece before.
    */
   readonly units?: Units | undefined;
 }

@@ -43,7 +43,7 @@ export interface Job<Request = unknown> {
 /** The right to run one attempt of a job; every report carries the token. */
 export interface Lease {
   readonly jobId: string;
-  /** Fencing token: grows with every claim, so a late writer is told from the present one. */
+  /** Fencing token: grows with every claim, so that reports of an earlier claim are refused. */
   readonly token: number;
   /** Claim number, counted from 1. */
   readonly attempt: number;

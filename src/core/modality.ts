@@ -34,9 +34,9 @@ export interface Endpoint {
   readonly isResource?: true;
   /** What a replied job may answer besides JSON, e.g. `text/event-stream`. */
   readonly mediaTypes?: readonly string[];
-  /** Largest body; 4 MiB where absent, `FILE_BODY_BYTES` where pictures come with it. */
+  /** Largest body; 4 MiB by default, `FILE_BODY_BYTES` where pictures come with it. */
   readonly maxBodyBytes?: number;
-  /** Most values of a JSON body; 50 000 where absent. */
+  /** Most values of a JSON body; 50 000 by default. */
   readonly maxBodyValues?: number;
   /** `model` may be left out: the first model of the modality serves then. */
   readonly modelOptional?: boolean;
@@ -49,7 +49,7 @@ export interface ModelInfo {
   readonly createdAtSeconds: number;
   /** Jobs it runs at once in one process: 1, or as many as it batches. */
   readonly concurrency: number;
-  /** Jobs taken beside each of those, whose first stages go along with its last ones; none where absent. */
+  /** Jobs taken beside each of those, whose first stages go along with its last ones; none by default. */
   readonly ahead?: number;
   /** Whether its jobs wait for no other model's: it takes places beside those that the others share. */
   readonly hasOwnSlot?: boolean;
@@ -96,7 +96,7 @@ export interface Schemas<Request, Output, Delta> {
   readonly request: Schema<Request>;
   /** What the pipeline says of a finished job. */
   readonly output: Schema<Output>;
-  /** JSON pieces of an answer that streams; absent where none do. Bytes stay bytes. */
+  /** JSON pieces of an answer that streams; undefined where none do. Bytes stay bytes. */
   readonly delta?: Schema<Delta>;
 }
 
@@ -155,9 +155,9 @@ export interface PipelineSetup {
   readonly modelPath: string;
   /** CPU threads this slot may use. */
   readonly threads: number;
-  /** Execution providers in order of preference; the package's own where absent. */
+  /** Execution providers in order of preference; the package's own by default. */
   readonly providers?: readonly string[] | undefined;
-  /** Most bytes of prompts that a model remembers for later ones; none where absent. */
+  /** Most bytes of prompts that a model remembers for later ones; none by default. */
   readonly promptCacheBytes?: number | undefined;
   /** Programs that mux and inspect media, and turn text into phonemes. */
   readonly ffmpegPath: string;
@@ -237,7 +237,7 @@ export interface Modality<
   mostUnits(request: Request, model: ModelInfo): Units;
   /** Units it used. Pure; billing trusts nothing else. */
   countUnits(request: Request, output: Output): Units;
-  /** Texts that a judging model reads before anything is queued; absent = nothing to judge. */
+  /** Texts that a judging model reads before anything is queued; without it nothing is judged. */
   promptsOf?(request: Request): readonly string[];
   /** How its models judge other modalities' prompts. */
   readonly judge?: Judge<Output>;

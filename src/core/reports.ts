@@ -3,13 +3,13 @@ import type { Chunk } from "./events.js";
 import type { JobFailure, Lease } from "./job.js";
 import type { Prices, Usage } from "./usage.js";
 
-/** Answer to a claim. Only `leased` lets the worker tell anything of the job. */
+/** Answer to a claim. Only `leased` lets the worker report on the job. */
 export type ClaimResult =
   | {
       readonly outcome: "leased";
       readonly lease: Lease;
       readonly checkpoint: Artifact | null;
-      /** gRPC address of the front that has the job's caller; absent where nobody waits on the line. */
+      /** gRPC address of the front that has the job's caller; undefined for a polled job. */
       readonly reportTo?: string;
     }
   /** Another worker holds a live lease: publish to a retry queue, then acknowledge. */
@@ -20,7 +20,7 @@ export type ClaimResult =
 export interface LeaseRef {
   readonly jobId: string;
   readonly token: number;
-  /** W3C trace context of what is told or asked; beside the message, not in it. */
+  /** W3C trace context of the call; beside the message, not in it. */
   readonly traceparent?: string | undefined;
 }
 

@@ -3,16 +3,16 @@ import { toJobError } from "./errors.js";
 /** Never what callers wrote: neither prompts nor keys nor paths. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** As OpenTelemetry tells them apart. */
+/** OpenTelemetry's kinds. */
 export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
 
 export interface SpanOptions {
-  /** W3C trace context of the span above; absent = the first of a trace. */
+  /** W3C trace context of the span above; without one it is the first of a trace. */
   readonly parent?: string | undefined;
-  /** `internal` where absent. */
+  /** `internal` by default. */
   readonly kind?: SpanKind;
   readonly attributes?: SpanAttributes;
-  /** Unix milliseconds; now where absent. */
+  /** Unix milliseconds; now by default. */
   readonly startedAtMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface Span {
   note(event: string): void;
   /** It ends without what it was for; `code` says why. */
   fail(code: string): void;
-  /** Unix milliseconds; now where absent. What is ended twice ended the first time. */
+  /** Unix milliseconds; now by default. What is ended twice ended the first time. */
   end(atMs?: number): void;
 }
 

@@ -85,9 +85,9 @@ export interface FrontOptions {
   readonly store: ArtifactStore;
   readonly models: readonly ModelInfo[];
   readonly log: Logger;
-  /** Absent = nothing is traced. */
+  /** Nothing is traced without one. */
   readonly tracer?: Tracer;
-  /** An open database, closed by its owner; absent = opened from the configuration. */
+  /** An open database, closed by its owner; by default one is opened from the configuration. */
   readonly database?: Database;
   /**
    * Front and worker are one process (`up`): it is ready once that worker is, and default ports that

@@ -69,10 +69,10 @@ export function startTracing(settings: TraceSettings, options: TracingOptions): 
   return {
     tracer: { start: (name, given) => startSpan(tracer, name, given) },
     async close() {
-      const late = new AbortController();
-      const limit = sleep(CLOSE_MS, undefined, { signal: late.signal }).catch(() => {});
+      const flushing = new AbortController();
+      const limit = sleep(CLOSE_MS, undefined, { signal: flushing.signal }).catch(() => {});
       await Promise.race([flushed(), limit]);
-      late.abort();
+      flushing.abort();
     },
   };
 }
@@ -155,7 +155,7 @@ function createFileExporter(path: string): SpanExporter {
 
 const TELL_EVERY_MS = 60_000;
 
-/** The same exporter, whose failures are told once a minute and end there. */
+/** The same exporter, whose failures are reported once a minute and end there. */
 function telling(exporter: SpanExporter, onFailure: (reason: string) => void): SpanExporter {
   let toldAtMs = -TELL_EVERY_MS;
   return {
@@ -166,7 +166,7 @@ function telling(exporter: SpanExporter, onFailure: (reason: string) => void): S
           toldAtMs = nowMs;
           onFailure(error?.message ?? "unknown reason");
         }
-        // What could not be sent is given up here: the SDK would tell the process's error handler.
+        // What could not be sent is given up here: the SDK would call the process's error handler.
         onResult({ code: ExportResultCode.SUCCESS });
       });
     },

@@ -40,7 +40,7 @@ interface Finding {
 interface Check {
   readonly part: string;
   readonly mend: string;
-  /** Whether the configuration has anything to look at; always where absent. */
+  /** Whether the configuration has anything to look at; always by default. */
   readonly applies?: (config: Config) => boolean;
   readonly run: (config: Config) => Promise<string>;
 }

@@ -91,7 +91,7 @@ export interface Trial {
   readonly signal?: AbortSignal;
 }
 
-/** Checks and opens the graphs, then runs the canary where there are parts for one. Throws a sentence. */
+/** Checks and opens the graphs, then runs the canary where there are parts for one. Throws what is wrong. */
 export async function tryModel(
   model: ModelPackage,
   { threads, parts, signal }: Trial,

@@ -142,7 +142,7 @@ function toSearch(query: JobsQuery | UsageQuery | InvoicesQuery | ActionsQuery):
 const errorBody = z.object({ error: z.object({ message: z.string() }) });
 
 /** The front's own sentence where it gives one. */
-async function reasonOf(response: Response, asked: string): Promise<string> {
+async function reasonOf(response: Response, call: string): Promise<string> {
   const body = errorBody.safeParse(await response.json().catch(() => null));
-  return body.data?.error.message ?? `${asked} answered ${response.status}`;
+  return body.data?.error.message ?? `${call} answered ${response.status}`;
 }

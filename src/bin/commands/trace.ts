@@ -10,7 +10,7 @@ import {
 import { printJson } from "./table.js";
 
 export interface TraceOptions {
-  /** Trace id; the trace of most spans where absent. */
+  /** Trace id; the trace of most spans by default. */
   readonly id?: string;
   /** SVG file to write. */
   readonly svg?: string;

@@ -5,12 +5,12 @@ export async function withDeadline<T>(
   what: string,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const expired = new Promise<never>((_, reject) => {
     const error = new Error(`${what}: no answer within ${timeoutMs} ms`);
     timer = setTimeout(() => reject(error), timeoutMs);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, expired]);
   } finally {
     clearTimeout(timer);
   }

@@ -15,11 +15,11 @@ export interface PeriodicTaskOptions {
 /** Never runs twice at the same time; a failed run is reported and the next one comes anyway. */
 export function every({ intervalMs, run, onError }: PeriodicTaskOptions): PeriodicTask {
   let stopped = false;
-  let wanted = false;
+  let isDue = false;
   let running: Promise<void> | undefined;
   const runAll = async (): Promise<void> => {
-    while (wanted && !stopped) {
-      wanted = false;
+    while (isDue && !stopped) {
+      isDue = false;
       try {
         await run();
       } catch (error) {
@@ -28,10 +28,10 @@ export function every({ intervalMs, run, onError }: PeriodicTaskOptions): Period
     }
   };
   const wake = (): void => {
-    wanted = true;
+    isDue = true;
     running ??= runAll().finally(() => {
       running = undefined;
-      if (wanted && !stopped) wake();
+      if (isDue && !stopped) wake();
     });
   };
   const timer = setInterval(wake, intervalMs);

@@ -1,6 +1,6 @@
 import { orAbort } from "./deadline.js";
 
-/** A stage that one job at a time goes through, in the order in which jobs asked for it. */
+/** Lets one at a time enter, first come, first served. */
 export interface Mutex {
   /** Resolves to the function that leaves it, to be called once or more. Rejects where `signal` aborts first. */
   enter(signal?: AbortSignal): Promise<() => void>;

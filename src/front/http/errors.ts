@@ -32,7 +32,7 @@ const BY_STATUS: Readonly<Record<number, FailureCode>> = {
 
 const SERVER_ERROR = "The server had an error while processing your request.";
 
-/** What callers are told of a failure whose own words are for operators: they may name files, hosts and keys. */
+/** What callers read of a failure whose own message is for operators: it may name files, hosts and keys. */
 const SENTENCES: Readonly<Partial<Record<FailureCode, string>>> = {
   server_error: SERVER_ERROR,
   service_unavailable: "The service is briefly unavailable; try again.",
@@ -46,7 +46,7 @@ const SENTENCES: Readonly<Partial<Record<FailureCode, string>>> = {
   device_lost: "The device that computed it failed.",
 };
 
-/** An ended job's failure as its caller is told of it; operators read what its worker said. */
+/** An ended job's failure as its caller reads it; operators read the worker's own message. */
 export function shownFailure(failure: JobFailure): JobFailure {
   return { ...failure, message: SENTENCES[failure.code] ?? failure.message };
 }
@@ -61,7 +61,7 @@ export function renderError(error: JobError): ErrorAnswer {
   };
 }
 
-/** Any value thrown while a request was served, as the failure its caller is told of. */
+/** Any value thrown while a request was served, as the failure that its caller reads. */
 export function toRequestError(thrown: unknown): JobError {
   if (thrown instanceof JobError) return thrown;
   if (isOutage(thrown)) {
@@ -75,7 +75,7 @@ export function toRequestError(thrown: unknown): JobError {
   return new JobError("server_error", message, { cause: thrown });
 }
 
-/** What a worker is told: an outage as one, so that it calls again; the rest as it was thrown. */
+/** Rejects for a worker: with an outage as one, so that it calls again, with the rest as it was thrown. */
 export async function withOutages<Result>(work: Promise<Result>): Promise<Result> {
   return await work.catch((thrown: unknown) => {
     const error = toRequestError(thrown);

@@ -22,8 +22,8 @@ const LOOK_MS = 10_000;
 const OUTBOX_SECONDS = 2;
 
 /**
- * What this process needs to serve anything: the database. Its own ports listen before it can be asked.
- * Nobody is helped where all fronts leave because a part that they share is away.
+ * What this process needs to serve anything: the database. Its own ports listen before this is read.
+ * A part that all fronts share does not count: if all of them left, nobody would be served.
  */
 export function createReadiness(options: ReadinessOptions): FindObstacles {
   const { database, findOwnObstacle = () => undefined } = options;
@@ -97,16 +97,16 @@ interface Problem {
 const NOT_CONNECTED: Problem = { shown: "not connected", reason: "not connected" };
 
 async function problemOf(probe: Promise<unknown>): Promise<Problem | undefined> {
-  const late = new AbortController();
+  const answered = new AbortController();
   try {
-    const timeout = sleep(PROBE_MS, "late", { signal: late.signal });
-    if ((await Promise.race([probe, timeout])) !== "late") return undefined;
+    const timeout = sleep(PROBE_MS, "timeout", { signal: answered.signal });
+    if ((await Promise.race([probe, timeout])) !== "timeout") return undefined;
     const shown = `no answer within ${PROBE_MS} ms`;
     return { shown, reason: shown };
   } catch (thrown) {
     return { shown: "not usable", reason: reasonOf(thrown) };
   } finally {
-    late.abort();
+    answered.abort();
   }
 }
 

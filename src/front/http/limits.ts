@@ -72,7 +72,7 @@ interface Take {
 /** What was used of an allowance after one take. */
 type Used = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
 
-/** One statement a project; each take is told what was used up to it, as if they had come one by one. */
+/** One statement a project; each take resolves to what was used up to it, as if they had come one by one. */
 function countingTogether(counter: RateLimiterPostgres) {
   return async (takes: readonly Take[]): Promise<Used[]> => {
     const sums = new Map<string, number>();
@@ -165,7 +165,7 @@ const MOST_KNOWN = 10_000;
 /** Other keys of such addresses, whatever they are, that may wait to be looked up. */
 const MOST_SUSPECTS = 64;
 
-/** Who sends a request; `address` is the caller's own, as far as proxies tell it. */
+/** Who sends a request; `address` is the caller's own, as far as the proxies name it. */
 export type Authenticate = (authorization: string | undefined, address: string) => Promise<Caller>;
 
 /**

@@ -17,7 +17,7 @@ export interface MetricsPage {
 
 export interface OpenRoutesOptions {
   readonly modalities: readonly Modality[];
-  /** Absent = told elsewhere, or not at all. */
+  /** Without it `/metrics` is served on a port of its own, or not at all. */
   readonly metrics?: MetricsPage;
   readonly findObstacles: FindObstacles;
   readonly partStates: () => PartStates;

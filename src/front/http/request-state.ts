@@ -17,7 +17,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Refused while the project's tokens of the minute are used up. */
     spendsTokens?: boolean;
-    /** Most values of a JSON body; the usual bound where absent. */
+    /** Most values of a JSON body; 50 000 by default. */
     maxBodyValues?: number;
     /** Long JSON is left as its bytes. */
     keepsLongBody?: boolean;

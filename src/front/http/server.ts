@@ -204,15 +204,15 @@ function answerMalformed(
     socket.destroy();
     return;
   }
-  const late = code === "ERR_HTTP_REQUEST_TIMEOUT";
-  const long = code === "HPE_HEADER_OVERFLOW";
-  const error = late
+  const isLate = code === "ERR_HTTP_REQUEST_TIMEOUT";
+  const isLong = code === "HPE_HEADER_OVERFLOW";
+  const error = isLate
     ? new JobError("request_timeout", "the request did not arrive in time")
     : new JobError(
         "invalid_value",
-        long ? "the header is too long" : "the request is not HTTP/1.1",
+        isLong ? "the header is too long" : "the request is not HTTP/1.1",
       );
-  const status = long ? 431 : error.httpStatus;
+  const status = isLong ? 431 : error.httpStatus;
   const requestId = `req_${Buffer.from(randomBytes(16)).toString("hex")}`;
   const text = JSON.stringify(renderError(error).body);
   const headers = {

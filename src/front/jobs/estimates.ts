@@ -22,7 +22,7 @@ export interface Estimates {
 
 export interface EstimatesOptions {
   readonly db: Db;
-  /** Jobs of a model that a worker runs at once; 1 where absent. */
+  /** Jobs of a model that a worker runs at once; 1 by default. */
   readonly concurrencyOf?: (model: string) => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
@@ -89,11 +89,11 @@ function runningSeconds(record: JobRecord, secondsPerUnit: number): number | nul
 }
 
 async function readOutstanding(db: Db, models: readonly string[]): Promise<OpenWork[]> {
-  const wanted = models.length === 0 ? sql`true` : sql`model IN (${sql.join(models)})`;
+  const isAsked = models.length === 0 ? sql`true` : sql`model IN (${sql.join(models)})`;
   const { rows } = await sql<OpenWork>`
     SELECT modality, model, tier, count(*)::int AS jobs,
       sum(work * (100 - progress) / 100.0) AS work_left
-    FROM jobs WHERE state IN ('queued', 'in_progress') AND ${wanted}
+    FROM jobs WHERE state IN ('queued', 'in_progress') AND ${isAsked}
     GROUP BY modality, model, tier`.execute(db);
   return rows;
 }

@@ -76,7 +76,7 @@ interface WaitOptions {
   readonly read: () => Promise<JobRecord>;
 }
 
-/** `?wait=SECONDS` in milliseconds; 0 when absent. */
+/** `?wait=SECONDS` in milliseconds; 0 by default. */
 export function parseWait(value: unknown): number {
   if (value === undefined) return 0;
   const seconds = typeof value === "string" && /^\d{1,2}$/.test(value) ? Number(value) : Infinity;
@@ -107,7 +107,7 @@ export async function waitForEnd(
   }
 }
 
-/** What of a job tells whether it has changed. */
+/** What of a job is compared to find out whether it has changed. */
 interface WatchedJob {
   readonly state: JobState;
   readonly progress: number;

@@ -36,7 +36,7 @@ export interface LiveStream {
   readonly completed: Promise<AnsweredJob>;
   end(): void;
   fail(error: Error): void;
-  /** Nobody reads any more: the worker is told so at its next report. */
+  /** Nobody reads any more: the answer to the worker's next report says so. */
   close(): void;
 }
 

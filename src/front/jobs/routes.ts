@@ -182,12 +182,12 @@ async function answer(
 
 /** Answers under way may end before the server does. */
 function afterGrace(closing: AbortSignal): AbortSignal {
-  const late = new AbortController();
-  setMaxListeners(0, late.signal);
-  const wait = () => setTimeout(() => late.abort(), CLOSE_GRACE_MS).unref();
+  const delayed = new AbortController();
+  setMaxListeners(0, delayed.signal);
+  const wait = () => setTimeout(() => delayed.abort(), CLOSE_GRACE_MS).unref();
   if (closing.aborted) wait();
   else closing.addEventListener("abort", wait, { once: true });
-  return late.signal;
+  return delayed.signal;
 }
 
 async function create(resource: Resource, request: FastifyRequest) {

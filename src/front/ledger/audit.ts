@@ -9,7 +9,7 @@ export interface Actor {
   readonly address: string | null;
 }
 
-/** One change that somebody asked for. Never holds a key, a secret or a prompt. */
+/** One change by an operator. Never holds a key, a secret or a prompt. */
 export interface AdminAction {
   readonly actor: string;
   readonly address: string | null;

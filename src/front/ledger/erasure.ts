@@ -11,7 +11,7 @@ import { isoTime } from "./usage-rollup.js";
 export interface Erasure {
   readonly projectId: string;
   readonly project: string;
-  /** Null until somebody has asked for it. */
+  /** Null until it was begun. */
   readonly askedAt: string | null;
   /** When nothing was left to remove. */
   readonly erasedAt: string | null;
@@ -69,7 +69,7 @@ export async function askErasure(db: Db, projectId: string): Promise<Erasure> {
 }
 
 const BATCH = 200;
-/** A worker that has not heard of the cancel uploads for no longer than its lease. */
+/** A worker that has not noticed the cancel uploads for no longer than its lease. */
 const LATE_UPLOADS = sql`interval '1 minute'`;
 
 /** Removes what is left of projects that are to be erased. Safe on every replica. */

@@ -12,8 +12,7 @@ const MOST_CLAIMS = 2 ** 13 - 1;
 
 /**
  * Fencing tokens as workers see them. The ledger counts a job's claims; a worker's token is that number
- * and, below it, a seal that only fronts can make: later tokens are greater, and nobody knows one who was
- * not told it (docs/decisions/2026-11-23-fencing-tokens-bear-a-seal.md).
+ * and, below it, a seal that only fronts can make: later tokens are greater, and nobody can guess one (docs/decisions/2026-11-23-fencing-tokens-bear-a-seal.md).
  */
 export interface Fencing {
   /** The token of a job's claim, counted from 1. Throws for a job that was claimed too often. */

@@ -10,7 +10,7 @@ import { every } from "../../core/async/every.js";
 
 /** How often a front announces itself, in milliseconds. */
 const ANNOUNCE_MS = 5_000;
-/** A front that its database has not heard of for so long has gone, in milliseconds. */
+/** A front without an announcement for so long has gone, in milliseconds. */
 const GONE_MS = 30_000;
 /** Longest pause between two announcements without a gap: three of them, in milliseconds. */
 const GAP_MS = 15_000;
@@ -72,8 +72,8 @@ export async function keepFrontPresence({
 }
 
 /**
- * Follows a front's own announcements: after an outage of the database, in which none was heard, the
- * others get the time to announce themselves again before one of them is said to have gone.
+ * Follows a front's own announcements: after an outage of the database, in which nobody could announce
+ * itself, the others get the time to do so again before one of them counts as gone.
  */
 export function watchAnnouncements(now: () => number) {
   let since = now();
@@ -112,7 +112,7 @@ export async function abandonGone(
   return { addresses, jobs };
 }
 
-/** Those that were heard of within the last hour. */
+/** Those that announced themselves within the last hour. */
 export async function listFronts(db: Db): Promise<FrontSummary[]> {
   const { rows } = await sql<FrontSummary>`SELECT id, grpc_address AS "grpcAddress",
       ${isoTime(sql`seen_at`)} AS "seenAt",

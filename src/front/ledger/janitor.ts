@@ -104,7 +104,7 @@ async function republishLost({ database, broker, outbox }: JanitorOptions): Prom
     if (overdue === 0) continue;
     const ready = await broker.depth(`${modality}.${model}`).then(
       (depth) => depth.ready,
-      // A queue that cannot be asked may be gone with its messages.
+      // A queue that does not answer may be gone with its messages.
       () => 0,
     );
     if (ready < unleased) await republish(database, { modality, model });
@@ -137,7 +137,7 @@ interface Leftover {
 
 /**
  * Files and checkpoints of attempts before the one that completed: those were killed, or handed over.
- * Of a job that failed or was deleted, what its worker stored before it heard of that.
+ * Of a job that failed or was deleted, what its worker stored before it noticed.
  */
 async function removeLeftovers({ database: db, store }: JanitorOptions): Promise<void> {
   const next = sql<Leftover>`
@@ -158,8 +158,8 @@ async function removeLeftovers({ database: db, store }: JanitorOptions): Promise
 }
 
 /**
- * What was asked and answered is forgotten minutes after the answer, what the caller sent along with
- * it. Files that were made stay as long as their links.
+ * Request and answer are forgotten minutes after the answer, and the files that the caller sent with
+ * them. Files that were made stay as long as their links.
  */
 async function forgetReplies({ database: db, store }: JanitorOptions): Promise<void> {
   const next = sql<{ id: string; has_made_files: boolean }>`
@@ -198,7 +198,7 @@ function idsOf(rows: readonly { readonly id: string }[]): string[] {
 /** Batches of one round: a ledger whose retention was made shorter is caught up with in many. */
 const MOST_BATCHES = 20;
 
-/** Polled and stored jobs with what was asked and answered, once their retention is over. */
+/** Polled and stored jobs with their requests and answers, once their retention is over. */
 async function forgetKept({
   database: db,
   modalities,

@@ -196,15 +196,15 @@ export async function withdrawJob(db: Executor, jobId: string): Promise<boolean>
 }
 
 const expire = readStatement<
-  { readonly late: string; readonly lost: string; readonly mostLapses: number },
+  { readonly overdue: string; readonly givenUp: string; readonly mostLapses: number },
   Id
 >("expire");
 
 /** Fails open jobs nobody holds that may not start any more; returns their ids. */
 export async function failOverdueJobs(db: Executor): Promise<string[]> {
   const rows = await expire(db, {
-    late: failureOf("deadline_exceeded", "The job could not be started in time."),
-    lost: failureOf("lease_lost", "The job was given up: its workers kept disappearing."),
+    overdue: failureOf("deadline_exceeded", "The job could not be started in time."),
+    givenUp: failureOf("lease_lost", "The job was given up: its workers kept disappearing."),
     mostLapses: MOST_LAPSES,
   });
   return rows.map(({ id }) => id);
@@ -266,7 +266,7 @@ interface Claim extends Omit<Lease, "jobId" | "leaseMs"> {
   readonly reportTo: string | null;
 }
 
-/** What an asked-for job led to. */
+/** Answer to one claim. */
 interface ClaimAnswer {
   /** Undefined when the job has ended, is unknown, is held by another, or queued behind another. */
   readonly claim: Claim | undefined;
@@ -324,7 +324,7 @@ export interface Completion {
   readonly report: CompletionReport;
   /** The quote's prices times the usage. */
   readonly amountNanoUsd: number;
-  /** Whether the replica that records it has the caller: nobody else needs to be told. */
+  /** Whether the replica that records it has the caller: no notification is needed. */
   readonly isAwaited: boolean;
 }
 

@@ -37,7 +37,7 @@ export interface Caller {
 export interface Keys {
   readonly createProject: (name: string, limits?: Partial<ProjectLimits>) => Promise<Project>;
   readonly listProjects: () => Promise<Project[]>;
-  /** The secret that signs the project's webhooks, made where there is none or a new one is wanted. */
+  /** The secret that signs the project's webhooks, made where there is none, or anew with `renew`. */
   readonly webhookSecret: (projectId: string, renew: boolean) => Promise<string>;
   readonly setLimits: (projectId: string, limits: Partial<ProjectLimits>) => Promise<Project>;
   /** The key is shown once, here; afterwards only its hash exists. */

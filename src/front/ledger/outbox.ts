@@ -65,14 +65,14 @@ export interface Outbox {
 export interface OutboxOptions {
   readonly database: Database;
   readonly broker: Broker;
-  /** gRPC address workers are told to report to. */
+  /** gRPC address that workers report to. */
   readonly reportTo: string;
   /** Jobs that a model runs at once. */
   readonly concurrencyOf: (model: string) => number;
   readonly log: Logger;
 }
 
-/** A caller is told "not now" within 2 s. */
+/** A caller is answered 503 within 2 s. */
 const CONFIRM_MS = 1_500;
 const INTERVAL_MS = 1_000;
 const BATCH = 50;

@@ -50,8 +50,8 @@ export async function rollUpUsage(db: Db): Promise<void> {
 }
 
 async function rollUpBatch(trx: Db): Promise<boolean> {
-  const mine = await sql`SELECT FROM usage_rollup FOR UPDATE SKIP LOCKED`.execute(trx);
-  if (mine.rows.length === 0) return false;
+  const locked = await sql`SELECT FROM usage_rollup FOR UPDATE SKIP LOCKED`.execute(trx);
+  if (locked.rows.length === 0) return false;
   const columns = sql.join(UNIT_NAMES.map(unitColumn));
   const sums = sql.join(UNIT_NAMES.map((name) => sql`sum(${unitColumn(name)})`));
   const namedSums = sql.join(

@@ -42,7 +42,7 @@ export async function noteWorker(db: Db, status: WorkerStatus): Promise<WorkerOr
   return rows[0] ?? { drain: false };
 }
 
-/** Those that were heard of lately, with the jobs whose leases they hold. */
+/** Those that announced themselves lately, with the jobs whose leases they hold. */
 export async function listWorkers(db: Db): Promise<WorkerSummary[]> {
   const { rows } = await sql<Row>`SELECT status, id AS "workerId",
       ${isoTime(sql`seen_at`)} AS "seenAt",

@@ -154,14 +154,14 @@ function addReadingRoutes(admin: FastifyInstance, operations: Operations): void 
   admin.get("/audit", async ({ query }) => operations.listActions(parse(actionsQuery, query)));
   admin.get("/queues", async () => operations.listQueues());
   admin.get("/usage", async ({ query }, reply) => {
-    const { format: wanted, ...asked } = parse(usageQuery, query);
+    const { format: form, ...asked } = parse(usageQuery, query);
     const usage = await operations.summariseUsage(asked);
-    return wanted === "csv" ? reply.type(CSV).send(usageCsv(usage)) : usage;
+    return form === "csv" ? reply.type(CSV).send(usageCsv(usage)) : usage;
   });
   admin.get("/invoices", async ({ query }, reply) => {
-    const { format: wanted, ...asked } = parse(invoicesQuery, query);
+    const { format: form, ...asked } = parse(invoicesQuery, query);
     const invoices = await operations.readInvoices(asked);
-    return wanted === "csv" ? reply.type(CSV).send(invoicesCsv(invoices)) : invoices;
+    return form === "csv" ? reply.type(CSV).send(invoicesCsv(invoices)) : invoices;
   });
   admin.get("/dead-letters", async ({ query }) =>
     operations.deadLetters.list(parse(deadLettersQuery, query).limit),

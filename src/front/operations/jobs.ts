@@ -50,7 +50,7 @@ export interface AttemptSummary {
   /** Fencing token: counted from 1. */
   readonly token: number;
   readonly workerId: string;
-  /** `completed`, `preempted`, a failure's code, or null where nothing was heard of its end. */
+  /** `completed`, `preempted`, a failure's code, or null while it has no end. */
   readonly outcome: string | null;
   readonly gpuMs: number;
   readonly startedAt: string;

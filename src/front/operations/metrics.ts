@@ -19,7 +19,7 @@ export interface Metrics extends MetricsPage {
   readonly observeRequest: (request: AnsweredRequest) => void;
 }
 
-/** Numbers of the ledger are read from it, so every replica tells the same. */
+/** Numbers of the ledger are read from it, so every replica shows the same. */
 export function createMetrics(
   db: Database,
   estimates: Estimates,
@@ -156,7 +156,7 @@ function addGauge<Label extends string>(
   return new Gauge({ name, help, labelNames, registers: [registry] });
 }
 
-/** A front that left without a word is told for an hour. */
+/** A front that went without leaving is counted for an hour. */
 function addFronts(registry: Registry, { fronts }: Present): void {
   const help = "Fronts by state: ready, or gone without a word within the last hour.";
   const count = addGauge(registry, "framemill_fronts", help, "state");

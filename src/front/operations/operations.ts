@@ -81,13 +81,13 @@ export interface Operations {
   readonly findErasure: (project: string) => Promise<Erasure>;
   /** Begins to erase a project: nothing of it comes back. Fronts go on with it. */
   readonly eraseProject: (projectId: string) => Promise<Erasure>;
-  /** Changes that were asked for here and at the command line, newest first. */
+  /** Changes by admin keys and at the command line, newest first. */
   readonly listActions: (query: ActionsQuery) => Promise<RecordedAction[]>;
-  /** Those that were heard of within the last hour. */
+  /** Those that announced themselves within the last hour. */
   readonly listFronts: () => Promise<FrontSummary[]>;
-  /** Those that were heard of within the last 15 s. */
+  /** Those that announced themselves within the last 15 s. */
   readonly listWorkers: () => Promise<WorkerSummary[]>;
-  /** `drain`: it finishes its jobs and takes no more, until it is told otherwise. */
+  /** `drain`: it finishes its jobs and takes no more, until it is undrained. */
   readonly drainWorker: (workerId: string, drain: boolean) => Promise<void>;
 }
 
@@ -153,7 +153,7 @@ const NO_DEAD_LETTERS: DeadLetters = { list: refuse, replay: refuse, drop: refus
 
 type Note = (action: AdminAction) => Promise<void>;
 
-/** The same operations, of which those that change anything, or tell a secret, are noted with their outcome. */
+/** The same operations, of which those that change anything, or show a secret, are noted with their outcome. */
 function auditedOperations(operations: Operations, actor: Actor, note: Note): Operations {
   const audited =
     <Rest extends readonly unknown[], Result>(

@@ -74,11 +74,11 @@ export interface Overview {
   readonly spending: readonly SpendingSummary[];
 }
 
-/** Whoever cancels a job is not let down by it. */
+/** A job that its caller cancelled has not failed. */
 const HAS_FAILED = sql`state = 'failed' AND NOT ${CANCELLED}`;
 const MOST_PROJECTS = 100;
 const MOST_FAILURES = 20;
-/** What is told of the last hour is read anew after this long: it takes a while where jobs are many. */
+/** The last hour is read again after this long: reading it takes a while where jobs are many. */
 const FRESH_MS = 5_000;
 
 type Past = Pick<Overview, "paces" | "minutes" | "failures" | "spending">;

@@ -17,7 +17,7 @@ import { JobError } from "../../core/errors.js";
 
 const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
 
-/** What was spent within one group; what it is not summed by is absent. */
+/** What was spent within one group; it has the fields that it is summed by. */
 export interface UsageSummary {
   /** `2026-11-30`, UTC. */
   readonly day?: string;
@@ -43,13 +43,13 @@ export interface UsageSummary {
 }
 
 export interface UsageQuery {
-  /** Id or name; all where absent. */
+  /** Id or name; all by default. */
   readonly project?: string;
-  /** ISO 8601; from the start of this month (UTC) where absent. */
+  /** ISO 8601; from the start of this month (UTC) by default. */
   readonly since?: string;
-  /** ISO 8601, not included; until now where absent. */
+  /** ISO 8601, not included; until now by default. */
   readonly until?: string;
-  /** By project, model and tier where absent. */
+  /** By project, model and tier by default. */
   readonly by?: readonly UsageGroup[];
 }
 
@@ -220,7 +220,7 @@ export interface MonthlyInvoices {
 export interface InvoicesQuery {
   /** `2026-11`, UTC. */
   readonly month: string;
-  /** Id or name; all where absent. */
+  /** Id or name; all by default. */
   readonly project?: string;
 }
 

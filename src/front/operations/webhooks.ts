@@ -49,7 +49,7 @@ export function startWebhooks(options: WebhooksOptions): PeriodicTask {
     run: async () => {
       const busy = countBusy(inFlight.values());
       for (const event of await takeDue(database, MOST_AT_ONCE - inFlight.size, busy)) {
-        const sending = tell(event, options).finally(() => {
+        const sending = deliver(event, options).finally(() => {
           inFlight.delete(sending);
           repeating.wake();
         });
@@ -96,7 +96,7 @@ async function takeDue(db: Database, room: number, busy: readonly string[]): Pro
   return rows;
 }
 
-async function tell(event: DueEvent, options: WebhooksOptions): Promise<void> {
+async function deliver(event: DueEvent, options: WebhooksOptions): Promise<void> {
   const { database, log } = options;
   const { id: jobId, webhook_attempts: attempt } = event;
   const failure = await call(event, options).then(() => undefined, messageOf);

@@ -9,7 +9,7 @@ export { type Migrator, openMigrator } from "./postgres.js";
 /** One ledger: Postgres shared by replicas, or PGlite inside this process. */
 export interface Database extends Db {
   readonly engine: "postgres" | "pglite";
-  /** Calls back with the payload of every `NOTIFY`, those of other replicas included, until it is told to stop. */
+  /** Calls back with the payload of every `NOTIFY`, those of other replicas included, until it is stopped. */
   readonly listen: (
     channel: string,
     onPayload: (payload: string) => void,
@@ -18,7 +18,7 @@ export interface Database extends Db {
 }
 
 export interface DatabaseOptions {
-  /** `postgres://…`; absent = PGlite in `dataDir`. */
+  /** `postgres://…`; PGlite in `dataDir` by default. */
   readonly databaseUrl?: string | undefined;
   readonly dataDir: string;
   readonly log: Logger;

@@ -38,7 +38,7 @@ export async function openPGlite(dataDir: string) {
 }
 
 /**
- * Keeps a folder for this process: two would spoil the database in it. Throws a sentence that names
+ * Keeps a folder for this process: two would spoil the database in it. The error names
  * the process that has it; one that is gone, or had this very id before a restart, is passed over.
  */
 async function lockFolder(folder: string): Promise<() => Promise<void>> {

@@ -131,7 +131,7 @@ interface ListenOptions {
 
 const RECONNECT_MS = 500;
 
-/** Keeps one connection on `LISTEN`, reconnecting for as long as it is wanted. */
+/** Keeps one connection on `LISTEN`, and opens it again when it is lost, until it is stopped. */
 function listenOnPostgres(options: ListenOptions): () => Promise<void> {
   const stop = new AbortController();
   const listening = keepListening(options, stop.signal);

@@ -12,7 +12,7 @@ import {
 export interface SchemaState {
   /** That this release needs and the ledger has not, in order. */
   readonly missing: readonly string[];
-  /** That take away what only earlier releases need, and have not been asked for. */
+  /** That take away what only earlier releases need, and were not run yet. */
   readonly contractions: readonly string[];
   /** That the ledger has and this release does not know: of a later one. */
   readonly unknown: readonly string[];
@@ -105,9 +105,9 @@ export async function migrate(ledger: Db, options: MigrateOptions): Promise<void
 /** Asked for again and again: whoever waited within a statement would hold up indexes that are being made. */
 async function waitForTurn(db: Db, say: MigrateOptions["say"]): Promise<void> {
   for (let isAnnounced = false; ; isAnnounced = true) {
-    const { rows } = await sql<{ mine: boolean }>`
-      SELECT pg_try_advisory_lock(${MIGRATOR}::bigint) AS mine`.execute(db);
-    if (rows[0]?.mine === true) return;
+    const { rows } = await sql<{ locked: boolean }>`
+      SELECT pg_try_advisory_lock(${MIGRATOR}::bigint) AS locked`.execute(db);
+    if (rows[0]?.locked === true) return;
     if (!isAnnounced) say("another migrator is at work: waiting for it");
     await sleep(POLL_MS);
   }
@@ -120,8 +120,8 @@ async function migrateAlone(
   await makeNotes(db);
   const isNew = (await readExecuted(db)).size === 0;
   const { missing, contractions } = await readSchema(db, migrations);
-  const wanted = contract || isNew ? [...missing, ...contractions].toSorted() : missing;
-  for (const name of wanted) {
+  const chosen = contract || isNew ? [...missing, ...contractions].toSorted() : missing;
+  for (const name of chosen) {
     const migration = migrations[name];
     if (migration === undefined) continue;
     const startedAtMs = performance.now();

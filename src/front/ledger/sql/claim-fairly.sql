@@ -29,19 +29,19 @@ WITH RECURSIVE lane AS (
         AND served.project_id = waiting.project_id AND served.token > 0
       ORDER BY served.turn DESC LIMIT 1), 0) AS finish
   FROM waiting JOIN projects ON projects.id = waiting.project_id, lane
-), mine AS (
+), own AS (
   SELECT jobs.project_id, greatest(jobs.turn, shares.finish) AS turn
   FROM jobs JOIN shares ON shares.project_id = jobs.project_id
   WHERE jobs.id = :job_id
 ), rival AS (
-  SELECT head.id, head.released_at FROM mine, shares CROSS JOIN LATERAL (
+  SELECT head.id, head.released_at FROM own, shares CROSS JOIN LATERAL (
     SELECT jobs.id, jobs.seq, jobs.released_at, greatest(jobs.turn, shares.finish) AS turn
     FROM jobs, lane
     WHERE jobs.modality = lane.modality AND jobs.model = lane.model AND jobs.state = 'queued'
       AND jobs.project_id = shares.project_id
     ORDER BY jobs.seq LIMIT 1
   ) head
-  WHERE shares.project_id <> mine.project_id AND head.turn < mine.turn
+  WHERE shares.project_id <> own.project_id AND head.turn < own.turn
     AND (head.released_at IS NULL OR head.released_at > now() - interval '2 seconds')
   ORDER BY head.turn, head.seq LIMIT 1
 ), put_back AS (
@@ -55,7 +55,7 @@ WITH RECURSIVE lane AS (
   INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING
 ), leased AS (
   UPDATE jobs SET state = 'in_progress', token = token + 1, attempts = attempts + 1,
-    turn = CASE WHEN state = 'queued' THEN coalesce((SELECT turn FROM mine), turn) ELSE turn END,
+    turn = CASE WHEN state = 'queued' THEN coalesce((SELECT turn FROM own), turn) ELSE turn END,
     released_at = coalesce(released_at, now()),
     lapses = lapses + (CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END),
     worker_id = :worker_id, lease_until = now() + :lease_ms::int * interval '1 millisecond',
