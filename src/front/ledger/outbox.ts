@@ -84,7 +84,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
       signal: AbortSignal.timeout(CONFIRM_MS),
     });
   const forget = groupCommit(async (ids: readonly string[]) => {
-    await sql`DELETE FROM outbox WHERE job_id = ANY(${ids}::text[])`.execute(database);
+    // A row that is not locked any more was put there again: its next message is still to go.
+    await sql`DELETE FROM outbox
+      WHERE job_id = ANY(${ids}::text[]) AND locked_until > now()`.execute(database);
     return ids;
   }, BATCH);
   const onError = (error: unknown): void =>

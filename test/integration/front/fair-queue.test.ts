@@ -105,4 +105,20 @@ describe("the fair queue of projects", () => {
     expect(await harness.front.handlers.claim(second, "w")).toMatchObject({ outcome: "leased" });
     expect(await harness.front.handlers.claim(lost, "w")).toMatchObject({ outcome: "leased" });
   });
+
+  it("publishes a job that came back to the ledger before its first message was forgotten", async () => {
+    const account = await harness.createAccount();
+    await flood(account, 4);
+    const [id = ""] = await flood(account, 1);
+    const db = harness.database;
+    // As a front has it whose message is out.
+    await sql`INSERT INTO outbox (job_id, locked_until) VALUES (${id}, now() + interval '1 hour')
+      ON CONFLICT (job_id) DO UPDATE SET locked_until = excluded.locked_until`.execute(db);
+    await sql`UPDATE jobs SET released_at = NULL WHERE id = ${id}`.execute(db);
+    const sent = () => harness.published.filter((job) => job.id === id).length;
+    const before = sent();
+    await sql`UPDATE jobs SET state = 'failed', ended_at = now()
+      WHERE state = 'queued' AND id <> ${id}`.execute(db);
+    await expect.poll(sent, SOON).toBe(before + 1);
+  });
 });

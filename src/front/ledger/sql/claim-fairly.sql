@@ -52,7 +52,9 @@ WITH RECURSIVE lane AS (
   WHERE id IN (SELECT id FROM rival) AND ended_at IS NULL AND released_at IS NULL
   RETURNING id
 ), outgoing AS (
-  INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING
+  -- A row of its last release, whose message is out and not yet forgotten, is published again.
+  INSERT INTO outbox (job_id) SELECT id FROM released
+  ON CONFLICT (job_id) DO UPDATE SET locked_until = now()
 ), leased AS (
   UPDATE jobs SET state = 'in_progress', token = token + 1, attempts = attempts + 1,
     turn = CASE WHEN state = 'queued' THEN coalesce((SELECT turn FROM own), turn) ELSE turn END,

@@ -41,6 +41,8 @@ WITH RECURSIVE lane AS (
   WHERE id IN (SELECT id FROM next) AND ended_at IS NULL AND released_at IS NULL
   RETURNING id
 ), outgoing AS (
-  INSERT INTO outbox (job_id) SELECT id FROM released ON CONFLICT (job_id) DO NOTHING
+  -- A row of its last release, whose message is out and not yet forgotten, is published again.
+  INSERT INTO outbox (job_id) SELECT id FROM released
+  ON CONFLICT (job_id) DO UPDATE SET locked_until = now()
 )
 SELECT;

@@ -11,4 +11,4 @@ WITH lost AS (
     ORDER BY seq LIMIT 200 FOR UPDATE SKIP LOCKED)
   RETURNING id
 )
-INSERT INTO outbox (job_id) SELECT id FROM lost ON CONFLICT (job_id) DO NOTHING;
+INSERT INTO outbox (job_id) SELECT id FROM lost ON CONFLICT (job_id) DO UPDATE SET locked_until = now();
