@@ -10,6 +10,15 @@ import {
   type ReadConfig,
 } from "./option-values.js";
 
+/** The code of the commands, which is read when one of them is run. */
+const load = {
+  reports: () => import("./commands/reports.js"),
+  top: () => import("./commands/top.js"),
+  trace: () => import("./commands/trace.js"),
+  jobs: () => import("./commands/jobs.js"),
+  tenants: () => import("./commands/tenants.js"),
+};
+
 /** `jobs`, `usage`, `audit`, `top`, `trace` and `workers`: what a running service does. */
 export function addOperatingCommands(program: Command, config: ReadConfig): void {
   addJobCommands(program, config);
@@ -31,9 +40,7 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     )
     .addOption(new Option("--csv", "print as comma-separated values").conflicts("json"))
     .option("--json", "print as JSON")
-    .action(async (options) =>
-      (await import("./commands/reports.js")).listUsage(options, config()),
-    );
+    .action(async (options) => (await load.reports()).listUsage(options, config()));
   program
     .command("audit")
     .description("what was changed by admin keys and the command line, newest first")
@@ -41,16 +48,14 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     .option("--since <time>", "a date, a time, or e.g. 24h or 7d ago", parseTime)
     .option("--actor <name>", "of one admin key, or cli:USER")
     .option("--json", "print as JSON")
-    .action(async (options) =>
-      (await import("./commands/reports.js")).listAudit(options, config()),
-    );
+    .action(async (options) => (await load.reports()).listAudit(options, config()));
   program
     .command("top")
     .description("queues, workers, waits and failures, live; q or Ctrl-C ends it")
     .option("--once", "one look as plain text, as also where the output is no terminal")
     .option("--every <seconds>", "between two looks", parseAmount, 1)
     .option("--json", "one look as JSON")
-    .action(async (options) => (await import("./commands/top.js")).top(options, config()));
+    .action(async (options) => (await load.top()).top(options, config()));
   program
     .command("trace")
     .argument("<file>", "OTLP JSON lines, as TRACES_FILE and --trace write them")
@@ -58,23 +63,19 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     .option("--svg <file>", "draw it, too")
     .option("--json", "print as JSON")
     .description("prints one trace as a tree: every hop with its process, start and length")
-    .action(async (file: string, options) =>
-      (await import("./commands/trace.js")).showTrace(file, options),
-    );
+    .action(async (file: string, options) => (await load.trace()).showTrace(file, options));
   const workers = program.command("workers").description("workers that announce themselves");
   workers
     .command("list")
     .description("what they compute on, and what they hold")
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("./commands/top.js")).listWorkers(options, config()));
+    .action(async (options) => (await load.top()).listWorkers(options, config()));
   workers
     .command("drain")
     .argument("<id>", "as workers list prints it")
     .option("--undo", "let it take jobs again")
     .description("lets a worker finish its jobs and take no more, also when it starts again")
-    .action(async (id: string, options) =>
-      (await import("./commands/top.js")).drainWorker(id, options, config()),
-    );
+    .action(async (id: string, options) => (await load.top()).drainWorker(id, options, config()));
 }
 
 function addJobCommands(program: Command, config: ReadConfig): void {
@@ -97,22 +98,20 @@ function addJobCommands(program: Command, config: ReadConfig): void {
     .option("--project <name>", "id or name")
     .option("--since <time>", "accepted since: a date, a time, or e.g. 24h or 7d ago", parseTime)
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("./commands/jobs.js")).listJobs(options, config()));
+    .action(async (options) => (await load.jobs()).listJobs(options, config()));
   jobs
     .command("show")
     .argument("<id>", "as jobs list prints it")
     .description("one job with every attempt, its price and why it failed")
     .option("--json", "print as JSON")
-    .action(async (id: string, options) =>
-      (await import("./commands/jobs.js")).showJob(id, options, config()),
-    );
+    .action(async (id: string, options) => (await load.jobs()).showJob(id, options, config()));
   jobs
     .command("cancel")
     .argument("<ids...>", "jobs that have not ended")
     .description("ends jobs: what no caller was sent costs nothing; a worker stops within 5 s")
     .option("--json", "print as JSON")
     .action(async (ids: string[], options) =>
-      (await import("./commands/jobs.js")).cancelJobs(ids, options, config()),
+      (await load.jobs()).cancelJobs(ids, options, config()),
     );
   jobs
     .command("retry")
@@ -120,7 +119,7 @@ function addJobCommands(program: Command, config: ReadConfig): void {
     .description("accepts their requests again, each as a new job at the old one's price")
     .option("--json", "print as JSON")
     .action(async (ids: string[], options) =>
-      (await import("./commands/jobs.js")).retryJobs(ids, options, config()),
+      (await load.jobs()).retryJobs(ids, options, config()),
     );
   jobs
     .command("dead-letters")
@@ -129,7 +128,7 @@ function addJobCommands(program: Command, config: ReadConfig): void {
     .option("--replay <ids...>", "puts these back into their queues")
     .option("--drop <ids...>", "forgets these")
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("./commands/jobs.js")).deadLetters(options, config()));
+    .action(async (options) => (await load.jobs()).deadLetters(options, config()));
 }
 
 /** `keys` and `projects`. */
@@ -141,28 +140,24 @@ export function addTenantCommands(program: Command, config: ReadConfig): void {
     .option("--project <name>", "project that pays; made when there is none", "default")
     .option("--name <text>", "what the key is for", "cli")
     .option("--json", "print as JSON")
-    .action(async (options) =>
-      (await import("./commands/tenants.js")).createKey(options, config()),
-    );
+    .action(async (options) => (await load.tenants()).createKey(options, config()));
   keys
     .command("list")
     .description("keys without their secrets")
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("./commands/tenants.js")).listKeys(options, config()));
+    .action(async (options) => (await load.tenants()).listKeys(options, config()));
   keys
     .command("revoke")
     .argument("<id>", "key_…")
     .description("a revoked key answers 401 from now on")
-    .action(async (id: string) => (await import("./commands/tenants.js")).revokeKey(id, config()));
+    .action(async (id: string) => (await load.tenants()).revokeKey(id, config()));
 
   const projects = program.command("projects").description("projects, their limits and secrets");
   projects
     .command("list")
     .description("projects with their limits")
     .option("--json", "print as JSON")
-    .action(async (options) =>
-      (await import("./commands/tenants.js")).listProjects(options, config()),
-    );
+    .action(async (options) => (await load.tenants()).listProjects(options, config()));
   projects
     .command("set")
     .argument("<name>", "made when there is none")
@@ -172,7 +167,7 @@ export function addTenantCommands(program: Command, config: ReadConfig): void {
     .option("--monthly-limit <dollars>", "spending a month in dollars, or none", parseDollars)
     .option("--weight <number>", "share of the workers beside projects of weight 1", parseAmount)
     .action(async (name: string, options) =>
-      (await import("./commands/tenants.js")).setProject(name, options, config()),
+      (await load.tenants()).setProject(name, options, config()),
     );
   projects
     .command("erase")
@@ -182,7 +177,7 @@ export function addTenantCommands(program: Command, config: ReadConfig): void {
     .option("--json", "print as JSON")
     .description("removes a project's prompts, outputs, files, keys and name; keeps its charges")
     .action(async (project: string, options) =>
-      (await import("./commands/tenants.js")).eraseProject(project, options, config()),
+      (await load.tenants()).eraseProject(project, options, config()),
     );
   projects
     .command("webhook-secret")
@@ -190,6 +185,6 @@ export function addTenantCommands(program: Command, config: ReadConfig): void {
     .option("--renew", "make another one: what the old one signs is no longer believed")
     .description("prints the secret that signs the project's webhooks")
     .action(async (name: string, options) =>
-      (await import("./commands/tenants.js")).printWebhookSecret(name, options, config()),
+      (await load.tenants()).printWebhookSecret(name, options, config()),
     );
 }

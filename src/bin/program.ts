@@ -5,6 +5,17 @@ import { TIER_NAMES } from "../modalities/video/request.js";
 import { addOperatingCommands, addTenantCommands } from "./operating-commands.js";
 import { parsePort, type ReadConfig, UsageError } from "./option-values.js";
 
+/** The code of the commands, which is read when one of them is run. */
+const load = {
+  log: () => import("./log.js"),
+  stack: () => import("./stack.js"),
+  parts: () => import("./parts.js"),
+  migrate: () => import("./commands/migrate.js"),
+  generate: () => import("./commands/generate.js"),
+  models: () => import("./commands/models.js"),
+  doctor: () => import("./commands/doctor.js"),
+};
+
 const EXIT_CODES = `
 Exit codes: 0 done · 1 failed · 2 not a command, option or value it takes · 130 interrupted
 docs/commands.md says more, and what each command takes`;
@@ -52,15 +63,15 @@ function addServiceCommands(program: Command, config: ReadConfig): void {
   listenOptions(program.command("up"))
     .description("front and worker in one process; embedded parts unless configured otherwise")
     .action(async (options: Partial<Config>) => {
-      (await import("./log.js")).holdWarnings();
-      await (await import("./stack.js")).serveStack(config(options));
+      (await load.log()).holdWarnings();
+      await (await load.stack()).serveStack(config(options));
     });
 
   listenOptions(program.command("front"))
     .description("the HTTP API and the workers' gRPC endpoint")
     .action(async (options: Partial<Config>) => {
-      (await import("./log.js")).holdWarnings();
-      await (await import("./stack.js")).serveFront(config(options));
+      (await load.log()).holdWarnings();
+      await (await load.stack()).serveFront(config(options));
     });
 
   program
@@ -68,8 +79,8 @@ function addServiceCommands(program: Command, config: ReadConfig): void {
     .description("takes jobs from the queue and runs them")
     .option("--front-address <host:port>", "gRPC address of the front (FRONT_ADDRESS)")
     .action(async (options: Partial<Config>) => {
-      (await import("./log.js")).holdWarnings();
-      await (await import("./parts.js")).serveWorker(config(options));
+      (await load.log()).holdWarnings();
+      await (await load.parts()).serveWorker(config(options));
     });
 
   program
@@ -79,7 +90,7 @@ function addServiceCommands(program: Command, config: ReadConfig): void {
     )
     .option("--check", "say what is missing, exit code 1 where anything is")
     .option("--contract", "take away, too, what only fronts of earlier releases need")
-    .action(async (options) => (await import("./commands/migrate.js")).migrate(options, config()));
+    .action(async (options) => (await load.migrate()).migrate(options, config()));
 }
 
 function listenOptions(command: Command): Command {
@@ -95,13 +106,13 @@ function addClipCommands(program: Command, config: ReadConfig): void {
   clipOptions(program.command("generate").argument("<prompt>", "what the clip shows"))
     .description("makes one clip, on a running front or an embedded one")
     .action(async (prompt: string, options) =>
-      (await import("./commands/generate.js")).makeClip(prompt, options, config()),
+      (await load.generate()).makeClip(prompt, options, config()),
     );
 
   clipOptions(program.command("demo").argument("[prompt]", "what the clip shows", DEMO_PROMPT))
     .description("makes one clip with everything embedded")
     .action(async (prompt: string, options) =>
-      (await import("./commands/generate.js")).makeClip(prompt, options, config()),
+      (await load.generate()).makeClip(prompt, options, config()),
     );
 }
 
@@ -132,16 +143,14 @@ function addModelCommands(program: Command, config: ReadConfig, bench: BenchPack
     .command("list")
     .description("packages in the models folder")
     .option("--json", "print as JSON")
-    .action(async (options) =>
-      (await import("./commands/models.js")).listModels(options, config()),
-    );
+    .action(async (options) => (await load.models()).listModels(options, config()));
   models
     .command("check")
     .argument("[ids...]", "packages; all when left out")
     .option("--no-canary", "run no inference")
     .description("hashes every file, opens every graph and runs one inference")
     .action(async (ids: string[], options) =>
-      (await import("./commands/models.js")).checkModels(ids, options, config()),
+      (await load.models()).checkModels(ids, options, config()),
     );
   bench.addEvaluateCommand(models, config);
   addFileCommands(models, config);
@@ -154,23 +163,17 @@ function addFileCommands(models: Command, config: ReadConfig): void {
     .command("measure")
     .argument("[ids...]", "packages; all when left out")
     .description("measures the memory of packages and writes it into their model.json")
-    .action(async (ids: string[]) =>
-      (await import("./commands/models.js")).measureModels(ids, config()),
-    );
+    .action(async (ids: string[]) => (await load.models()).measureModels(ids, config()));
   models
     .command("externalise")
     .argument("<ids...>", "packages")
     .description("puts the weights of large graphs into files beside them, which load faster")
-    .action(async (ids: string[]) =>
-      (await import("./commands/models.js")).externaliseModels(ids, config()),
-    );
+    .action(async (ids: string[]) => (await load.models()).externaliseModels(ids, config()));
   models
     .command("fuse")
     .argument("<ids...>", "video packages")
     .description("makes one graph of a denoiser and its loop, for several steps a run")
-    .action(async (ids: string[]) =>
-      (await import("./commands/models.js")).fuseModels(ids, config()),
-    );
+    .action(async (ids: string[]) => (await load.models()).fuseModels(ids, config()));
 }
 
 function addPublishedCommands(models: Command, config: ReadConfig): void {
@@ -178,7 +181,7 @@ function addPublishedCommands(models: Command, config: ReadConfig): void {
     .option("--with <folders...>", "further folders to merge in, e.g. one with voices/")
     .description("recognises a published layout, writes its model.json and runs one inference")
     .action(async (folder: string, options) =>
-      (await import("./commands/models.js")).addModels(folder, options, config()),
+      (await load.models()).addModels(folder, options, config()),
     );
   packageOptions(
     models.command("pull").argument("<repository[@revision]>", "of a model hub, e.g. owner/name"),
@@ -191,7 +194,7 @@ function addPublishedCommands(models: Command, config: ReadConfig): void {
     .option("--include <globs...>", "only files whose path matches one of these")
     .description("downloads a published model, resumes where it broke off, and adds it")
     .action(async (repository: string, options) =>
-      (await import("./commands/models.js")).pullModel(repository, options, config()),
+      (await load.models()).pullModel(repository, options, config()),
     );
 }
 
@@ -260,6 +263,6 @@ function addMeasuringCommands(program: Command, config: ReadConfig, bench: Bench
       "looks at ffmpeg, encoders, execution providers, models, broker, database, storage and front",
     )
     .option("--json", "print as JSON")
-    .action(async (options) => (await import("./commands/doctor.js")).doctor(options, config()));
+    .action(async (options) => (await load.doctor()).doctor(options, config()));
   bench.addBenchCommands(program, config);
 }

@@ -273,7 +273,7 @@ async function startParts(
     },
     addOpenRoutes(open) {
       const findOwnObstacle = () => (options.hasOwnWorker ? workers.findObstacle() : undefined);
-      const findObstacles = createReadiness({ database, findOwnObstacle });
+      const findObstacles = createReadiness(database, findOwnObstacle);
       const hasMetrics = config.metricsPort === undefined && isLoopback(config);
       addOpenRoutes(open, {
         modalities,

@@ -178,9 +178,7 @@ const clip = z.object({
   stage: z.string().nullable(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   size: z.string(),
-  seconds: z.number(),
-  queue_position: z.number().nullable(),
-  cost: z.object({ amount: z.number(), final: z.number().nullable() }),
+  cost: z.object({ final: z.number().nullable() }),
 });
 
 const errorBody = z.object({ error: z.object({ message: z.string() }) });
@@ -202,7 +200,7 @@ function createApiClient({ baseUrl, apiKey }: Endpoint) {
       return clip.parse(await response.json());
     },
     /** The clip when it has ended, or after `waitSeconds`. */
-    async retrieve(id: string, waitSeconds = 0): Promise<Clip> {
+    async retrieve(id: string, waitSeconds: number): Promise<Clip> {
       const response = await call(`/videos/${id}?wait=${waitSeconds}`);
       return clip.parse(await response.json());
     },

@@ -6,12 +6,6 @@ import type { Broker } from "../../queue/index.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import { every } from "../../core/async/every.js";
 
-export interface ReadinessOptions {
-  readonly database: Database;
-  /** What else must be there in this process, if it is not. */
-  readonly findOwnObstacle?: () => string | undefined;
-}
-
 /** Why requests should go elsewhere; empty when ready. */
 export type FindObstacles = () => Promise<string[]>;
 
@@ -25,8 +19,11 @@ const OUTBOX_SECONDS = 2;
  * What this process needs to serve anything: the database. Its own ports listen before this is read.
  * A part that all fronts share does not count: if all of them left, nobody would be served.
  */
-export function createReadiness(options: ReadinessOptions): FindObstacles {
-  const { database, findOwnObstacle = () => undefined } = options;
+export function createReadiness(
+  database: Database,
+  /** What else must be there in this process, if it is not. */
+  findOwnObstacle: () => string | undefined,
+): FindObstacles {
   return async () => {
     const problem = await problemOf(sql`SELECT 1`.execute(database));
     const obstacle = problem && `database: ${problem.shown}`;
