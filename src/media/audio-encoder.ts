@@ -89,10 +89,7 @@ function openPcmEncoder(options: AudioEncoderOptions): AudioEncoder {
 
 function openFfmpegEncoder(options: AudioEncoderOptions): AudioEncoder {
   const { signal, channels, ffmpegPath = "ffmpeg" } = options;
-  const group = startProcessGroup(ffmpegPath, streamArguments(options));
-  const kill = () => group.kill();
-  signal?.addEventListener("abort", kill, { once: true });
-  void group.exited.then(() => signal?.removeEventListener("abort", kill));
+  const group = startProcessGroup(ffmpegPath, streamArguments(options), { signal });
   const { stdin, stdout } = group.child;
   const failure = async () => {
     stdout.resume();

@@ -4,12 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { JobError } from "../core/errors.js";
 import { withIndexFirst } from "./mp4.js";
 import { throwIfCancelled } from "./ffmpeg.js";
-import {
-  describeExit,
-  type ProcessExit,
-  type ProcessGroup,
-  startProcessGroup,
-} from "./process-group.js";
+import { describeExit, type ProcessExit, startProcessGroup } from "./process-group.js";
 
 export interface DecodeAudio {
   /** Where the samples go: mono, signed 16 bit, little-endian, without a header. */
@@ -43,22 +38,24 @@ export async function decodeAudio(bytes: Uint8Array, decode: DecodeAudio): Promi
   throwIfCancelled(decode.signal);
   const format = detectSoundFormat(bytes, decode.param);
   const input = format.demuxer === "mov" ? withIndexFirst(bytes) : bytes;
-  const group = startProcessGroup(decode.ffmpegPath ?? "ffmpeg", decodeArguments(format, decode));
-  const watch = watchGroup(group, decode);
+  const { param, signal, timeoutMs = 120_000, ffmpegPath = "ffmpeg" } = decode;
+  const args = decodeArguments(format, decode);
+  const group = startProcessGroup(ffmpegPath, args, { signal, timeoutMs });
   try {
     group.child.stdin.end(input);
     const counter = countSamples(decode);
     await pipeline(group.child.stdout, counter.stream, createWriteStream(decode.path));
     const exit = await group.exited;
-    watch.check();
-    if (exit.code !== 0) throw decodeError(format, decode, { exit, stderr: group.stderrTail() });
-    if (counter.samples() === 0) {
-      const { param } = decode;
-      throw new JobError("invalid_value", `${param} holds no sound`, { param });
+    throwIfCancelled(signal);
+    if (group.timedOut) {
+      const message = `${param} took more than ${timeoutMs / 1_000} s to decode`;
+      throw new JobError("invalid_value", message, { param });
     }
+    if (exit.code !== 0) throw decodeError(format, decode, { exit, stderr: group.stderrTail() });
+    if (counter.samples() === 0)
+      throw new JobError("invalid_value", `${param} holds no sound`, { param });
     return counter.samples();
   } finally {
-    watch.stop();
     group.kill();
   }
 }
@@ -71,30 +68,6 @@ function decodeArguments({ demuxer }: SoundFormat, decode: DecodeAudio): string[
   const output = ["-map", "0:a:0", "-t", `${decode.maxSeconds + 1}`, "-map_metadata", "-1"];
   const samples = ["-ac", "1", "-ar", `${decode.sampleRateHz}`, "-f", "s16le", "pipe:1"];
   return [...quiet, ...restricted, ...input, ...output, ...samples];
-}
-
-/** Kills the group when the wall time is over or the signal aborts; `check` throws why. */
-function watchGroup(group: ProcessGroup, { signal, timeoutMs = 120_000, param }: DecodeAudio) {
-  let late = false;
-  const expire = () => {
-    late = true;
-    group.kill();
-  };
-  const timer = setTimeout(expire, timeoutMs);
-  const cancel = () => group.kill();
-  signal.addEventListener("abort", cancel, { once: true });
-  return {
-    check() {
-      throwIfCancelled(signal);
-      if (!late) return;
-      const message = `${param} took more than ${timeoutMs / 1_000} s to decode`;
-      throw new JobError("invalid_value", message, { param });
-    },
-    stop() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", cancel);
-    },
-  };
 }
 
 function countSamples({ maxSeconds, sampleRateHz, param }: DecodeAudio) {

@@ -2,7 +2,7 @@ import { open, rm } from "node:fs/promises";
 import { JobError } from "../core/errors.js";
 import { encodingError, runFfmpeg, throwIfCancelled } from "./ffmpeg.js";
 import { type ClipSize, frameByteLength } from "./i420.js";
-import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";
+import { describeExit, startProcessGroup } from "./process-group.js";
 
 export interface EncoderOptions extends Omit<ClipFormat, "frameRate">, ClipFiles {
   /** Frames a second; default 24. */
@@ -31,103 +31,68 @@ export interface Encoder {
 
 /** Starts ffmpeg, so that encoding goes along with the making of the frames. */
 export async function openEncoder(options: EncoderOptions): Promise<Encoder> {
+  const { path, signal, ffmpegPath = "ffmpeg" } = options;
   const format = checkedFormat(options);
-  const ffmpegPath = options.ffmpegPath ?? "ffmpeg";
   const encoder = await chooseVideoEncoder(ffmpegPath);
-  throwIfCancelled(options.signal);
+  throwIfCancelled(signal);
   const { size = format } = options;
   const isScaled = size.width !== format.width || size.height !== format.height;
-  const encoding = { encoder, ...(isScaled && { size: checkedSize(size) }) };
-  const args = clipArguments(format, options, encoding);
-  return new FfmpegEncoder(startProcessGroup(ffmpegPath, args), format, options);
-}
-
-class FfmpegEncoder implements Encoder {
-  readonly #group: ProcessGroup;
-  readonly #path: string;
-  readonly #signal: AbortSignal | undefined;
-  readonly #frameBytes: number;
-  readonly #expectedBytes: number;
-  #writtenBytes = 0;
-  #finished = false;
-
-  constructor(group: ProcessGroup, format: ClipFormat, options: EncoderOptions) {
-    this.#group = group;
-    this.#path = options.path;
-    this.#signal = options.signal;
-    this.#frameBytes = frameByteLength(format.width, format.height);
-    this.#expectedBytes = this.#frameBytes * format.frameCount;
-    const kill = (): void => group.kill();
-    options.signal?.addEventListener("abort", kill, { once: true });
-    void group.exited.then(() => options.signal?.removeEventListener("abort", kill));
-    group.child.stdout.resume();
-  }
-
-  async write(frames: Uint8Array): Promise<void> {
-    this.#writtenBytes += frames.byteLength;
-    if (this.#writtenBytes > this.#expectedBytes) await this.#fail(this.#frameCountProblem());
-    const chunk = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
-    const broken = await new Promise<boolean>((resolve) => {
-      this.#group.child.stdin.write(chunk, (error) =>
-        resolve(error !== null && error !== undefined),
-      );
-    });
-    if (broken) await this.#fail(await this.#exitProblem());
-  }
-
-  async finish(): Promise<void> {
-    if (this.#writtenBytes !== this.#expectedBytes) await this.#fail(this.#frameCountProblem());
-    this.#group.child.stdin.end();
-    const exit = await this.#group.exited;
-    if (exit.code !== 0) await this.#fail(await this.#exitProblem());
-    await syncFile(this.#path);
-    this.#finished = true;
-  }
-
-  async abort(): Promise<void> {
-    if (this.#finished) return;
-    this.#group.kill();
-    await this.#group.exited;
-    await rm(this.#path, { force: true });
-  }
-
-  async #fail(problem: string): Promise<never> {
-    await this.abort();
-    throwIfCancelled(this.#signal);
+  const args = clipArguments(format, options, { encoder, ...(isScaled && { size }) });
+  const group = startProcessGroup(ffmpegPath, args, { signal });
+  const { stdin, stdout } = group.child;
+  stdout.resume();
+  const frameBytes = frameByteLength(format.width, format.height);
+  let writtenBytes = 0;
+  let finished = false;
+  const abort = async (): Promise<void> => {
+    if (finished) return;
+    group.kill();
+    await group.exited;
+    await rm(path, { force: true });
+  };
+  const fail = async (problem: string): Promise<never> => {
+    await abort();
+    throwIfCancelled(signal);
     throw encodingError(problem);
-  }
-
-  async #exitProblem(): Promise<string> {
-    const exit = await this.#group.exited;
-    return `ffmpeg stopped early: ${describeExit(exit, this.#group.stderrTail())}`;
-  }
-
-  #frameCountProblem(): string {
-    const written = this.#writtenBytes / this.#frameBytes;
-    return `clip must have ${this.#expectedBytes / this.#frameBytes} frames, got ${written}`;
-  }
+  };
+  const failWithExit = async (): Promise<never> => {
+    const how = describeExit(await group.exited, group.stderrTail());
+    return await fail(`ffmpeg stopped early: ${how}`);
+  };
+  const failByCount = (): Promise<never> =>
+    fail(`clip must have ${format.frameCount} frames, got ${writtenBytes / frameBytes}`);
+  return {
+    async write(frames) {
+      writtenBytes += frames.byteLength;
+      if (writtenBytes > frameBytes * format.frameCount) await failByCount();
+      const chunk = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+      const isBroken = await new Promise<boolean>((resolve) => {
+        stdin.write(chunk, (error) => resolve(error !== null && error !== undefined));
+      });
+      if (isBroken) await failWithExit();
+    },
+    async finish() {
+      if (writtenBytes !== frameBytes * format.frameCount) await failByCount();
+      stdin.end();
+      if ((await group.exited).code !== 0) await failWithExit();
+      await syncFile(path);
+      finished = true;
+    },
+    abort,
+  };
 }
 
 function checkedFormat(options: EncoderOptions): ClipFormat {
-  const { width, height, frameCount, frameRate = FRAME_RATE } = options;
-  const wrong =
-    !isEven({ width, height }) ||
-    [frameCount, frameRate].some((count) => !Number.isInteger(count) || count < 1);
-  if (wrong)
-    throw new JobError(
-      "encoder_failed",
-      `clip must have even sides and whole counts, got ${width} × ${height}, ${frameCount} frames at ${frameRate}`,
-    );
-  return { width, height, frameCount, frameRate };
-}
-
-function checkedSize({ width, height }: ClipSize): ClipSize {
-  if (isEven({ width, height })) return { width, height };
-  throw new JobError("encoder_failed", `clip must have even sides, got ${width} × ${height}`);
-}
-
-function isEven({ width, height }: ClipSize): boolean {
-  return [width, height].every((side) => Number.isInteger(side) && side >= 2 && side % 2 === 0);
+  const { width, height, frameCount, frameRate = FRAME_RATE, size = options } = options;
+  const isEven = (side: number) => Number.isInteger(side) && side >= 2 && side % 2 === 0;
+  const isCount = (count: number) => Number.isInteger(count) && count >= 1;
+  const areEven = [width, height, size.width, size.height].every(isEven);
+  if (areEven && isCount(frameCount) && isCount(frameRate))
+    return { width, height, frameCount, frameRate };
+  throw new JobError(
+    "encoder_failed",
+    `clip must have even sides and whole counts, got ${width} × ${height} as ${size.width} × ${size.height}, ${frameCount} frames at ${frameRate}`,
+  );
 }
 
 async function syncFile(path: string): Promise<void> {

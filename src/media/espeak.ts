@@ -84,23 +84,20 @@ function cutLine(line: string): string[] {
 async function runEspeak(lines: readonly string[], options: EspeakOptions): Promise<string[]> {
   const { espeakPath, voice, signal } = options;
   throwIfCancelled(signal);
-  const group = startProcessGroup(espeakPath, ["-q", "--ipa", "-b", "1", "-v", voice]);
-  const kill = () => group.kill();
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  for (const reason of [timeout, signal]) reason?.addEventListener("abort", kill, { once: true });
+  const args = ["-q", "--ipa", "-b", "1", "-v", voice];
+  const group = startProcessGroup(espeakPath, args, { signal, timeoutMs: TIMEOUT_MS });
   try {
     group.child.stdin.end(`${lines.join("\n")}\n`);
     const printed: Buffer[] = [];
     group.child.stdout.on("data", (chunk: Buffer) => printed.push(chunk));
     const exit = await group.exited;
     throwIfCancelled(signal);
-    if (timeout.aborted)
+    if (group.timedOut)
       throw new JobError("server_error", `espeak-ng took more than ${TIMEOUT_MS} ms`);
     if (exit.code !== 0) throw failure(exit, group.stderrTail(), options);
     const text = Buffer.concat(printed).toString("utf8").replaceAll(LANGUAGE_MARKS, "");
     return text.split("\n").flatMap((line) => line.trim() || []);
   } finally {
-    for (const reason of [timeout, signal]) reason?.removeEventListener("abort", kill);
     group.kill();
   }
 }

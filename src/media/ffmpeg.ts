@@ -30,28 +30,20 @@ export async function runFfmpeg(
   run: FfmpegRun = {},
 ): Promise<FfmpegResult> {
   throwIfCancelled(run.signal);
-  const group = startProcessGroup(run.ffmpegPath ?? "ffmpeg", args);
-  const timeoutMs = run.timeoutMs ?? 60_000;
-  let stopped: string | undefined;
-  const stop = (why: string): void => {
-    stopped ??= why;
-    group.kill();
-  };
-  const timer = setTimeout(() => stop(`took more than ${timeoutMs} ms`), timeoutMs);
-  const cancel = (): void => stop("was cancelled");
-  run.signal?.addEventListener("abort", cancel, { once: true });
+  const { ffmpegPath = "ffmpeg", signal, timeoutMs = 60_000 } = run;
+  const group = startProcessGroup(ffmpegPath, args, { signal, timeoutMs });
   try {
-    const stdout = collectOutput(group, run.stdoutLimitBytes ?? 64 * 1024 * 1024, stop);
+    const output = collectOutput(group, run.stdoutLimitBytes ?? 64 * 1024 * 1024);
     group.child.stdin.end(await run.stdin);
     const exit = await group.exited;
-    throwIfCancelled(run.signal);
-    if (stopped !== undefined) throw new JobError("encoder_failed", `ffmpeg ${stopped}`);
+    throwIfCancelled(signal);
+    if (group.timedOut)
+      throw new JobError("encoder_failed", `ffmpeg took more than ${timeoutMs} ms`);
+    const stdout = output();
     const stderr = group.stderrTail();
     if (exit.code !== 0) throw encodingError(`ffmpeg: ${describeExit(exit, stderr)}`);
-    return { stdout: Buffer.concat(stdout), stderr };
+    return { stdout, stderr };
   } finally {
-    clearTimeout(timer);
-    run.signal?.removeEventListener("abort", cancel);
     group.kill();
   }
 }
@@ -93,19 +85,19 @@ export function ownFileInput(path: string): string[] {
   return ["-f", demuxer, "-protocol_whitelist", "file", "-i", `file:${path}`];
 }
 
-function collectOutput(
-  group: ProcessGroup,
-  limitBytes: number,
-  stop: (why: string) => void,
-): Buffer[] {
+/** Kills a group that writes too much; what is returned then throws. */
+function collectOutput(group: ProcessGroup, limitBytes: number): () => Buffer {
   const chunks: Buffer[] = [];
   let byteLength = 0;
   group.child.stdout.on("data", (chunk: Buffer) => {
     byteLength += chunk.byteLength;
-    if (byteLength > limitBytes) stop(`wrote more than ${limitBytes} bytes`);
+    if (byteLength > limitBytes) group.kill();
     else chunks.push(chunk);
   });
-  return chunks;
+  return () => {
+    if (byteLength <= limitBytes) return Buffer.concat(chunks);
+    throw new JobError("encoder_failed", `ffmpeg wrote more than ${limitBytes} bytes`);
+  };
 }
 
 export interface TimeStretch {

@@ -12,14 +12,27 @@ export interface ProcessGroup {
   readonly child: ChildProcessWithoutNullStreams;
   /** Resolves when the process is gone and its streams are closed; never rejects. */
   readonly exited: Promise<ProcessExit>;
+  /** Whether it was killed because its time was over. */
+  readonly timedOut: boolean;
   /** End of the standard error output so far, at most 4 KiB. */
   stderrTail(): string;
   /** SIGKILL to the whole group; harmless when it is gone. */
   kill(): void;
 }
 
+export interface ProcessLimits {
+  /** Kills the group when it aborts. */
+  readonly signal?: AbortSignal | undefined;
+  /** Wall time after which the group is killed; no limit where absent. */
+  readonly timeoutMs?: number;
+}
+
 /** Starts `command` as leader of a new process group; where setpriv exists, it dies with this process. */
-export function startProcessGroup(command: string, args: readonly string[]): ProcessGroup {
+export function startProcessGroup(
+  command: string,
+  args: readonly string[],
+  { signal, timeoutMs }: ProcessLimits = {},
+): ProcessGroup {
   const [file, ...argv] = [...parentDeathPrefix(), command, ...args];
   const child = spawn(file ?? command, argv, { detached: true, stdio: ["pipe", "pipe", "pipe"] });
   let tail = "";
@@ -30,11 +43,28 @@ export function startProcessGroup(command: string, args: readonly string[]): Pro
   // A process that dies early breaks its input pipe; the exit says why, the pipe does not.
   child.stdin.on("error", () => undefined);
   const exited = waitForExit(child);
-  let alive = true;
-  child.once("close", () => {
+  let [alive, timedOut] = [true, false];
+  const kill = () => killGroup(child.pid, alive);
+  const expire = () => {
+    timedOut = true;
+    kill();
+  };
+  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+  signal?.addEventListener("abort", kill, { once: true });
+  void exited.then(() => {
     alive = false;
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", kill);
   });
-  return { child, exited, stderrTail: () => tail.trim(), kill: () => killGroup(child.pid, alive) };
+  return {
+    child,
+    exited,
+    get timedOut() {
+      return timedOut;
+    },
+    stderrTail: () => tail.trim(),
+    kill,
+  };
 }
 
 /** What an exit means, for an error message: `exit code 1: <last line of standard error>`. */

@@ -215,9 +215,7 @@ function parseHypotheses(text: string, count: number): string[] {
 }
 
 async function run(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const group = startProcessGroup(PROGRAM, args);
-  const stop = () => group.kill();
-  signal.addEventListener("abort", stop, { once: true });
+  const group = startProcessGroup(PROGRAM, args, { signal });
   try {
     group.child.stdin.end();
     group.child.stdout.resume();
@@ -227,7 +225,6 @@ async function run(args: readonly string[], signal: AbortSignal): Promise<void> 
     const needed = "speech is judged by Debian's packages pocketsphinx and pocketsphinx-en-us";
     throw new Error(`${needed}; ${PROGRAM}: ${describeExit(exit, group.stderrTail())}`);
   } finally {
-    signal.removeEventListener("abort", stop);
     group.kill();
   }
 }
