@@ -61,22 +61,7 @@ export interface Attempt {
   end(): void;
 }
 
-export interface AttemptOptions {
-  readonly delivery: Delivery;
-  readonly deps: Pick<
-    WorkerDeps,
-    | "workerId"
-    | "reporter"
-    | "streamOf"
-    | "directives"
-    | "onDrain"
-    | "preempted"
-    | "jobTimeoutMs"
-    | "metrics"
-  >;
-}
-
-export function startAttempt({ delivery, deps }: AttemptOptions): Attempt {
+export function startAttempt(delivery: Delivery, deps: WorkerDeps): Attempt {
   const startedAt = performance.now();
   const abort = new AbortController();
   let waitedMs = 0;
@@ -118,13 +103,12 @@ export function startAttempt({ delivery, deps }: AttemptOptions): Attempt {
       };
     },
     hold(lease, reportTo) {
-      const hasCaller =
-        reportTo === undefined ? undefined : () => deps.streamOf(reportTo).connected;
+      const isCallerAway = () => reportTo !== undefined && !deps.streamOf(reportTo).connected;
       const onCallerLost = () => {
         deps.metrics.callerLost(job);
         stop(new JobError("cancelled", `no connection to ${reportTo}, which has the caller`));
       };
-      const keeper = keepLease({ ...deps, lease, hasCaller, onCallerLost, onExpired: stop });
+      const keeper = keepLease(lease, deps, { isCallerAway, onCallerLost, onExpired: stop });
       const endListening = directives.listen(lease, stop);
       release = () => {
         keeper.stop();
@@ -148,24 +132,18 @@ const SAFETY_MS = 5_000;
 /** Heartbeats in succession without a connection to the caller's front, after which the caller has gone. */
 const ABSENT_BEATS = 3;
 
-interface LeaseKeeperOptions {
-  readonly lease: Lease;
-  readonly reporter: Reporter;
-  readonly workerId: string;
-  readonly directives: Directives;
+interface LeaseEvents {
   /** Called when the lease ran out because the front was away. */
   readonly onExpired: (reason: JobError) => void;
-  /** Called when the front asks the worker to finish and take no more. */
-  readonly onDrain: () => void;
-  /** Whether the front that has the job's caller can be reached; absent where nobody waits. */
-  readonly hasCaller?: (() => boolean) | undefined;
+  /** Whether the front that has the job's caller cannot be reached. */
+  readonly isCallerAway: () => boolean;
   /** Called when it could not for some time: nobody is there for the answer. */
   readonly onCallerLost: () => void;
 }
 
 /** Heartbeats until stopped. A front that is away is forgiven until the lease is nearly over. */
-function keepLease(options: LeaseKeeperOptions): { stop(): void } {
-  const { lease, onExpired } = options;
+function keepLease(lease: Lease, deps: WorkerDeps, events: LeaseEvents): { stop(): void } {
+  const { onExpired, isCallerAway, onCallerLost } = events;
   const expired = () =>
     onExpired(new JobError("lease_lost", "the lease ran out without a heartbeat"));
   const expireIn = (leftMs: number) => setTimeout(expired, leftMs);
@@ -181,9 +159,9 @@ function keepLease(options: LeaseKeeperOptions): { stop(): void } {
   };
   const beat = async () => {
     const sentAt = performance.now();
-    absent = options.hasCaller?.() === false ? absent + 1 : 0;
-    if (absent === ABSENT_BEATS) options.onCallerLost();
-    const leaseMs = await sendHeartbeat(options);
+    absent = isCallerAway() ? absent + 1 : 0;
+    if (absent === ABSENT_BEATS) onCallerLost();
+    const leaseMs = await sendHeartbeat(lease, deps);
     if (leaseMs === "lost") return stop();
     if (stopped) return;
     if (leaseMs !== "unknown") {
@@ -197,8 +175,10 @@ function keepLease(options: LeaseKeeperOptions): { stop(): void } {
 }
 
 /** How long the lease holds from now, in milliseconds; `unknown` when the front did not answer. */
-async function sendHeartbeat(options: LeaseKeeperOptions): Promise<number | "lost" | "unknown"> {
-  const { lease, reporter, workerId, directives, onDrain } = options;
+async function sendHeartbeat(
+  lease: Lease,
+  { reporter, workerId, directives, onDrain }: WorkerDeps,
+): Promise<number | "lost" | "unknown"> {
   const result = await reporter.heartbeat(lease, workerId).catch(() => null);
   if (result === null) return "unknown";
   if (result.outcome === "stale" || result.cancel) {

@@ -66,7 +66,7 @@ async function attemptJob(delivery: Delivery, span: Span, deps: WorkerDeps): Pro
   if (settled !== undefined) return settled;
   const claiming = claimJob(job, deps);
   return await deps.scratch.use(job.id, async (scratchPath) => {
-    const attempt = startAttempt({ delivery, deps });
+    const attempt = startAttempt(delivery, deps);
     const run = startRun({ delivery, scratchPath, attempt, deps });
     try {
       const claim = await claiming;
@@ -126,8 +126,8 @@ async function claimJob(
 async function runLeased(running: Running, job: Job): Promise<Settlement> {
   const { lease, attempt, stream, deps } = running;
   const trace = traceFields(job.traceparent);
-  const told = { jobId: job.id, attempt: lease.attempt, ...trace };
-  deps.log.info(told, "job started");
+  const fields = { jobId: job.id, attempt: lease.attempt, ...trace };
+  deps.log.info(fields, "job started");
   const saved: Saved = { path: undefined };
   const previews = createPreviews(lease, deps);
   try {
@@ -137,7 +137,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
     return await complete(whole, modality, running, made);
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
-    deps.log.warn({ ...told, code: error.code, reason: reasonOf(error) }, "attempt failed");
+    deps.log.warn({ ...fields, code: error.code, reason: reasonOf(error) }, "attempt failed");
     deps.metrics.failed(job, error.code);
     deps.fitness.met(error);
     running.span.fail(error.code);
@@ -296,7 +296,7 @@ async function complete(
   const { outcome } = await completing.catch(async (thrown: unknown) => {
     if (deps.preempted.aborted) throw new JobError("preempted", "the worker is leaving");
     if (toJobError(thrown).httpStatus < 500) await forget?.();
-    throw asOurs(thrown);
+    throw asWorkerFault(thrown);
   });
   await forget?.();
   if (outcome === "stale") throw new JobError("lease_lost", "another attempt holds the job");
@@ -325,7 +325,7 @@ async function keepReport(
 }
 
 /** A report that the front refuses is this side's fault, whatever the refusal says. */
-function asOurs(thrown: unknown): JobError {
+function asWorkerFault(thrown: unknown): JobError {
   const error = toJobError(thrown);
   if (error.httpStatus >= 500) return error;
   return new JobError("server_error", `the front refused the report: ${error.message}`, {

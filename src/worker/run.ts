@@ -21,15 +21,12 @@ export interface RunOptions {
   readonly delivery: Delivery;
   readonly scratchPath: string;
   readonly attempt: Attempt;
-  readonly deps: Pick<
-    WorkerDeps,
-    "inference" | "store" | "fitness" | "findModality" | "preempted" | "tracer"
-  >;
+  readonly deps: WorkerDeps;
 }
 
 /**
  * A replied job that came for the first time begins before its claim is answered, which takes as long
- * as a first token; nothing of it is told before. Any other begins when its events are asked for.
+ * as a first token; nothing of it is sent before. Any other begins when its events are asked for.
  */
 export function startRun({ delivery, scratchPath, attempt, deps }: RunOptions): Run {
   const { findModality } = deps;
@@ -63,15 +60,15 @@ interface Task {
 /** What the inference process yields, in a span from the asking to the last of it. */
 async function* traceEvents(
   { job, checkpoint, scratchPath, attempt }: Task,
-  deps: RunOptions["deps"],
+  deps: WorkerDeps,
 ): AsyncGenerator<PipelineEvent> {
   const { inference, preempted, tracer } = deps;
   const span = tracer.start("run", { parent: job.traceparent });
   const { traceparent } = span;
-  const told = traceparent === undefined ? job : { ...job, traceparent };
+  const traced = traceparent === undefined ? job : { ...job, traceparent };
   const readInput = ({ id }: Artifact) =>
     whenStoreIsThere({ attempt, deps }, (store) => store.readBytes(id));
-  const task = { job: told, scratchPath, readInput, preempted };
+  const task = { job: traced, scratchPath, readInput, preempted };
   try {
     yield* inference.run(checkpoint ? { ...task, checkpoint } : task, attempt.signal);
   } catch (thrown) {

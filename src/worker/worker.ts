@@ -4,46 +4,33 @@ import { type Closers, createClosers } from "../core/closers.js";
 import { reasonOf, toJobError } from "../core/errors.js";
 import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
 import type { ListenAddress } from "../core/ports.js";
-import type { ProgressStream, Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
-import type { Tracer } from "../core/tracing.js";
+import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
 import { type Page, servePages } from "../http/serve-pages.js";
 import type { Broker, ConsumeOptions, Delivery, Subscription } from "../queue/index.js";
-import type { InferenceHost } from "../runtime/process/host.js";
-import type { ArtifactStore } from "../storage/index.js";
-import type { Directives } from "./attempt.js";
+import type { WorkerDeps } from "./attempt.js";
 import { executeJob } from "./execute-job.js";
 import { createFitness, type Obstacles } from "./fitness.js";
 import { createWorkerMetrics, type WorkerMetricsOptions } from "./metrics.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
-import type { Log } from "./log.js";
 
-export interface WorkerOptions {
-  readonly workerId: string;
+/** What a worker opens itself, or is. */
+type OwnDeps = "scratch" | "spool" | "fitness" | "onDrain" | "preempted" | "metrics";
+
+export interface WorkerOptions extends Omit<WorkerDeps, OwnDeps> {
   readonly models: readonly ModelInfo[];
+  readonly modalities: readonly Modality[];
   readonly slots: number;
   readonly scratchDir: string;
   /** Folder of completions that no front has taken yet. */
   readonly spoolDir: string;
-  readonly jobTimeoutMs: number;
   /** Longest drain after `stop()`, in milliseconds; what runs longer goes back to the queue. */
   readonly drainMs: number;
   readonly health: Omit<ListenAddress, "setting">;
   readonly broker: Broker;
-  /** Any front over the ledger. */
-  readonly reporter: Reporter;
-  /** The front that has the job's caller; any, where it is polled. */
-  readonly streamOf: (reportTo: string | undefined) => ProgressStream;
   /** Tells the front of this worker. */
   readonly announce: Reporter["announce"];
   readonly closeReporters: () => Promise<void>;
-  readonly directives: Directives;
-  readonly inference: InferenceHost;
-  readonly store: ArtifactStore;
-  readonly findModality: (name: string) => Modality | undefined;
-  readonly modalities: readonly Modality[];
-  readonly tracer: Tracer;
-  readonly log: Log;
   /** Gives up a start that is under way. */
   readonly signal?: AbortSignal;
 }
@@ -107,7 +94,9 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
     fitness.met(toJobError(thrown));
   });
   closers.add(() => scratch.close());
-  const preempt = createPreempt();
+  const preempt = new AbortController();
+  // Every job in flight listens: where a model batches, more than Node takes for sound.
+  setMaxListeners(0, preempt.signal);
   const onDrain = () => follow({ drain: true });
   const { signal: preempted } = preempt;
   const deps = { ...options, scratch, spool, fitness, metrics, onDrain, preempted };
@@ -134,10 +123,10 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
     await spool.sendAll();
     phase = "ready";
     const onRefused = (reason: string) => log.error({ reason }, "worker not announced");
-    const presence = await keepPresence({ announce, onOrders: follow, onRefused });
+    const endPresence = await keepPresence({ announce, onOrders: follow, onRefused });
     closers.add(async () => {
       phase = "stopped";
-      await presence.leave();
+      await endPresence();
     });
   });
   if (state() === "ready") await intake.open();
@@ -184,13 +173,6 @@ async function describe({ workerId, models, slots, inference }: WorkerOptions) {
     device: inference.device,
     memoryBytes,
   };
-}
-
-/** Every job in flight listens: where a model batches, more than Node takes for sound. */
-function createPreempt(): AbortController {
-  const preempt = new AbortController();
-  setMaxListeners(0, preempt.signal);
-  return preempt;
 }
 
 /** `/healthz` (the process lives), `/readyz` (it takes or runs jobs) and `/metrics`. */
@@ -282,10 +264,8 @@ function createIntake(subscribe: () => Promise<readonly Subscription[]>): Intake
   let subscriptions: readonly Subscription[] = [];
   let limit: readonly string[] | undefined;
   let last: Promise<void> = Promise.resolve();
-  const next = (turn: () => Promise<void>): Promise<void> => {
-    last = last.catch(() => {}).then(turn);
-    return last;
-  };
+  const next = (turn: () => Promise<void>): Promise<void> =>
+    (last = last.catch(() => {}).then(turn));
   return {
     open: () =>
       next(async () => {
@@ -305,11 +285,11 @@ function createIntake(subscribe: () => Promise<readonly Subscription[]>): Intake
   };
 }
 
-const INTERVAL_MS = 5_000;
-/** A worker that leaves waits so long at most for the front to hear of it. */
-const FAREWELL_MS = 1_000;
+const ANNOUNCE_MS = 5_000;
+/** Longest wait of a stopping worker for a front that takes its last announcement. */
+const LAST_ANNOUNCEMENT_MS = 1_000;
 
-export interface PresenceOptions {
+interface PresenceOptions {
   /** Tells the front how this worker is doing now. */
   readonly announce: () => Promise<WorkerOrders>;
   readonly onOrders: (orders: WorkerOrders) => void;
@@ -317,47 +297,35 @@ export interface PresenceOptions {
   readonly onRefused: (reason: string) => void;
 }
 
-export interface Presence {
-  /** Announces once more and ends. */
-  leave(): Promise<void>;
-}
-
 /**
  * Announces a worker every 5 s. Resolves after the first answer or, with the front away, after its
  * deadline: operators may want a worker drained that only now starts. Rejects where the front refuses it.
+ * Returns the function that announces once more and ends.
  */
-async function keepPresence(options: PresenceOptions): Promise<Presence> {
+async function keepPresence(options: PresenceOptions): Promise<() => Promise<void>> {
   const { announce, onOrders, onRefused } = options;
-  const over = new AbortController();
+  const ended = new AbortController();
+  const { signal } = ended;
   const tell = async () => {
     const orders = await announce().catch(throwRefusal);
-    if (orders !== undefined && !over.signal.aborted) onOrders(orders);
+    if (orders !== undefined && !signal.aborted) onOrders(orders);
   };
   await tell();
-  const tellOn = async () => await tell().catch((thrown) => onRefused(toJobError(thrown).message));
-  const telling = repeat(tellOn, over.signal);
-  return {
-    async leave() {
-      over.abort();
-      await telling;
-      const farewell = announce().catch(() => undefined);
-      await Promise.race([farewell, sleep(FAREWELL_MS, undefined, { ref: false })]);
-    },
+  const announcing = (async () => {
+    while (!signal.aborted) {
+      await sleep(ANNOUNCE_MS, undefined, { signal, ref: false }).catch(() => {});
+      if (!signal.aborted) await tell().catch((thrown) => onRefused(toJobError(thrown).message));
+    }
+  })();
+  return async () => {
+    ended.abort();
+    await announcing;
+    const last = announce().catch(() => undefined);
+    await Promise.race([last, sleep(LAST_ANNOUNCEMENT_MS, undefined, { ref: false })]);
   };
 }
 
 /** A front that is away will be back. */
 function throwRefusal(thrown: unknown): undefined {
   if (toJobError(thrown).code === "invalid_api_key") throw thrown;
-}
-
-async function repeat(tell: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  try {
-    for (;;) {
-      await sleep(INTERVAL_MS, undefined, { signal, ref: false });
-      await tell();
-    }
-  } catch {
-    // The sleep was aborted: the worker leaves.
-  }
 }
