@@ -45,7 +45,7 @@ export async function phonemize(
   return lines.map((line) => (line === "" ? "" : (said[next++] ?? "")));
 }
 
-/** A line can make several lines of phonemes, or none: between texts it is told to say nonsense. */
+/** A line can make several lines of phonemes, or none: a nonsense word between texts keeps them apart. */
 function randomWord(): string {
   const syllable = () =>
     `${CONSONANTS[randomInt(CONSONANTS.length)]}${VOWELS[randomInt(VOWELS.length)]}`;

@@ -10,7 +10,7 @@ sharp.cache(false);
 /** sharp that opens PNG, JPEG, WebP and raw pixels, nothing else. Import it from here only. */
 export { sharp };
 
-/** Most pixels of an uploaded picture, told from its header before anything is decoded. */
+/** Most pixels of an uploaded picture, read from its header before anything is decoded. */
 const MAX_PIXELS = 40_000_000;
 const MIN_SIDE = 64;
 const MAX_SIDE = 8192;
@@ -145,7 +145,7 @@ function checkSize({ width, height }: Size, param: string): void {
     refuse("invalid_value", `sides of at least ${MIN_SIDE} pixels`, size);
 }
 
-/** Node skips what is not base64, so the length tells whether all of it was. */
+/** Node skips what is not base64, so the length shows whether all of it was. */
 function decodeBase64(text: string, param: string): Uint8Array {
   const bytes = Buffer.from(text, "base64");
   const digits = text.length - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);

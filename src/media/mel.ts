@@ -1,12 +1,12 @@
 import { createPowerSpectrum } from "./power-spectrum.js";
 
-/** What Whisper hears in: mono, 16 kHz, frames of 25 ms every 10 ms. */
+/** What Whisper works on: mono, 16 kHz, frames of 25 ms every 10 ms. */
 export const SPEECH_RATE_HZ = 16_000;
 const FRAME_SAMPLES = 400;
 export const HOP_SAMPLES = 160;
 /** Samples that a frame reaches to each side of its centre. */
 export const FRAME_REACH = FRAME_SAMPLES / 2;
-/** log10 of 1e-10, the least power told apart from silence. */
+/** log10 of 1e-10, the least power that counts. */
 const SILENCE = -10;
 /** Eight decades: 80 dB below the loudest, everything is floor. */
 const RANGE = 8;
@@ -50,13 +50,13 @@ export function createLogMel(bins: number): LogMel {
 
 /** Copies a windowed frame; false where all of it is digital silence. */
 function cutFrame(samples: Float32Array, window: Float64Array, frame: Float64Array): boolean {
-  let heard = false;
+  let isAudible = false;
   for (let at = 0; at < FRAME_SAMPLES; at++) {
     const sample = samples[at] ?? 0;
-    if (sample !== 0) heard = true;
+    if (sample !== 0) isAudible = true;
     frame[at] = sample * (window[at] ?? 0);
   }
-  return heard;
+  return isAudible;
 }
 
 function apply({ first, weights }: MelFilter, powers: Float64Array): number {

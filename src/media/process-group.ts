@@ -42,7 +42,6 @@ export function startProcessGroup(
   });
   // A process that dies early breaks its input pipe; the exit says why, the pipe does not.
   child.stdin.on("error", () => undefined);
-  const exited = waitForExit(child);
   let [alive, timedOut] = [true, false];
   const kill = () => killGroup(child.pid, alive);
   const expire = () => {
@@ -51,7 +50,7 @@ export function startProcessGroup(
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
   signal?.addEventListener("abort", kill, { once: true });
-  void exited.then(() => {
+  const exited = waitForExit(child).finally(() => {
     alive = false;
     clearTimeout(timer);
     signal?.removeEventListener("abort", kill);

@@ -19,13 +19,13 @@ export { traceBroker } from "./traced-broker.js";
 export interface OpenBrokerOptions extends TopologyOptions {
   /** `amqp(s)://…`; without it the broker is in-process. */
   readonly amqpUrl?: string | undefined;
-  /** Signs messages and tells them from others'; the in-process broker has one of its own. */
+  /** Signs messages and checks signatures; the in-process broker needs none. */
   readonly signer: MessageSigner;
   /** Name of this process in the broker's list of connections. */
   readonly name?: string;
-  /** Longest wait for a publish's confirm, in milliseconds; 2 000 unless told. */
+  /** Longest wait for a publish's confirm, in milliseconds; default 2 000. */
   readonly publishTimeoutMs?: number;
-  /** Longest wait for the first connection, in milliseconds; 5 000 unless told. */
+  /** Longest wait for the first connection, in milliseconds; default 5 000. */
   readonly connectTimeoutMs?: number;
   /** For logs and counters. */
   readonly onEvent?: (event: BrokerEvent) => void;

@@ -95,7 +95,7 @@ function parseJson(body: Buffer): unknown {
 /** Header that says who wrote a message: `v1=` and the HMAC-SHA256 of routing key and body, hexadecimal. */
 export const SIGNATURE = "framemill-signature";
 
-/** Signs what fronts send, and tells it from what others sent. */
+/** Signs what fronts send, and checks that they sent it. */
 export interface MessageSigner {
   sign(routingKey: string, body: Buffer): string;
   /** Throws `CorruptedMessageError` for a message that no holder of the secret has signed. */

@@ -95,7 +95,7 @@ function unavailable(message: string, cause?: unknown): JobError {
   });
 }
 
-/** Remembers whether the broker blocks publishers (memory or disk alarm) and tells who waits. */
+/** Remembers whether the broker blocks publishers (memory or disk alarm) and notifies those who wait. */
 function createAlarm(onEvent: (event: BrokerEvent) => void) {
   const listeners = new Set<(reason: string) => void>();
   let reason: string | null = null;
@@ -139,7 +139,7 @@ function createLimit(timeoutMs: number, callerSignal: AbortSignal | undefined) {
 }
 
 /**
- * How long a deleted queue stays undeclared, in milliseconds: RabbitMQ tells its consumers after about
+ * How long a deleted queue stays undeclared, in milliseconds: RabbitMQ notifies its consumers after about
  * 25 ms, but not when the queue is back by then (see consumer.ts).
  */
 const REDECLARE_DELAY_MS = 250;
@@ -154,7 +154,7 @@ export interface OutgoingMessage {
   readonly body: Buffer;
   /** Of whoever wrote it first; undefined for a message that came without one. */
   readonly signature: string | undefined;
-  /** W3C trace context, for whoever follows the message. */
+  /** W3C trace context. */
   readonly traceparent?: string | undefined;
   readonly unanswered?: number | undefined;
 }

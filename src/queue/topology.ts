@@ -93,7 +93,7 @@ export async function assertJobQueue(
   const name = topology.jobQueue(routingKey);
   const first = declared.get(name);
   if (first !== undefined) {
-    // Failed or late, it is no reason not to try.
+    // A first declaration that failed or takes long is no reason not to try.
     await withDeadline(first, FIRST_DECLARATION_MS, `declaring ${name}`).catch(() => undefined);
     return await declareJobQueue(channel, topology, routingKey);
   }

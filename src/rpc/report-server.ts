@@ -69,7 +69,7 @@ export interface ReportServer {
 
 type ReportCall = ServerDuplexStream<ReportRequest__Output, ReportResponse>;
 
-/** Which stream brings an attempt's reports. Its end may be told to another front: the oldest go. */
+/** Which stream brings an attempt's reports. Its end may be reported to another front: the oldest entries go. */
 type Reporting = LRUCache<string, { readonly call: ReportCall; readonly lease: LeaseRef }>;
 
 /** Attempts that are remembered; far more than run at once. */
@@ -151,7 +151,7 @@ function createService(
       const take = async (report: ProgressReport) => {
         const result = await takeReport(handlers, report);
         const { jobId, token } = report;
-        // Who does not hold the job must not be the one who hears that its caller has gone.
+        // A worker that does not hold the job must not get the cancellation.
         if (result.outcome === "held") reporting.set(jobId, { call, lease: { jobId, token } });
         return result;
       };
@@ -227,7 +227,7 @@ function createAuthorizer(token: string): ServerInterceptor {
   };
 }
 
-/** Digests have one length, so the comparison tells nothing of the token's. */
+/** Digests have one length, so the comparison reveals nothing of the token's. */
 function matches(metadata: Metadata, expected: Buffer): boolean {
   return timingSafeEqual(digest(String(metadata.get("authorization")[0] ?? "")), expected);
 }

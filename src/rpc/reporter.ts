@@ -44,9 +44,9 @@ export interface ReporterOptions {
   readonly tls?: TlsOptions | undefined;
   /** Name in the front's certificate; that of `address` where absent. */
   readonly serverName?: string | undefined;
-  /** Deadline of one call, in milliseconds; 5 000 unless told. */
+  /** Deadline of one call, in milliseconds; default 5 000. */
   readonly callTimeoutMs?: number;
-  /** How long an unreachable front is tried before a call rejects, in milliseconds; 10 000 unless told. */
+  /** How long an unreachable front is tried before a call rejects, in milliseconds; default 10 000. */
   readonly retryMs?: number;
   /** The report stream brought word to stop an attempt, sooner than the next heartbeat would. */
   readonly onDirective?: (lease: LeaseRef, directive: Directive) => void;
@@ -69,7 +69,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   "grpc.keepalive_time_ms": 5_000,
   "grpc.keepalive_timeout_ms": 3_000,
   "grpc.keepalive_permit_without_calls": 1,
-  // With the default back-off a front that was away for 60 s is found 40 s late.
+  // With the default back-off a front that was away for 60 s is found 40 s after it is back.
   "grpc.initial_reconnect_backoff_ms": 200,
   "grpc.max_reconnect_backoff_ms": 2_000,
   "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,

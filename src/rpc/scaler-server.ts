@@ -56,11 +56,11 @@ function createService(
   return {
     IsActive: unary(async (ref) => ({ result: await look(ref) })),
     StreamIsActive(call) {
-      let told: boolean | undefined;
+      let lastSent: boolean | undefined;
       const tell = async () => {
-        const result = await look(call.request).catch(() => told);
-        if (result !== told && streams.has(call)) call.write({ result: result ?? false });
-        told = result;
+        const result = await look(call.request).catch(() => lastSent);
+        if (result !== lastSent && streams.has(call)) call.write({ result: result ?? false });
+        lastSent = result;
       };
       streams.set(
         call,

@@ -12,7 +12,7 @@ export interface Address extends Omit<ListenAddress, "setting"> {
   readonly tls?: TlsOptions | undefined;
 }
 
-/** A handler of one answer, told of the trace it belongs to; what it throws travels as its status. */
+/** A handler of a unary call, given the trace it belongs to; what it throws becomes the call's status. */
 export function unary<Request, Response>(
   work: (request: Request, traceparent: string | undefined) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
@@ -30,13 +30,13 @@ export function unary<Request, Response>(
 /** Resolves to the port. */
 export function bind(
   server: Server,
-  { host, port: wanted, orFree, tls }: Address,
+  { tls, ...address }: Address,
   setting: string,
 ): Promise<number> {
   const credentials = createServerCredentials(tls);
-  return listenAt({ host, port: wanted, orFree, setting }, async (port) => {
-    await tryPort(host, port);
-    const name = isIP(host) === 6 ? `[${host}]` : host;
+  return listenAt({ ...address, setting }, async (port) => {
+    await tryPort(address.host, port);
+    const name = isIP(address.host) === 6 ? `[${address.host}]` : address.host;
     return await new Promise<number>((resolve, reject) =>
       server.bindAsync(`${name}:${port}`, credentials, (error, bound) =>
         error === null ? resolve(bound) : reject(error),
@@ -45,7 +45,7 @@ export function bind(
   });
 }
 
-/** gRPC tells why it cannot listen in prose alone, and prints it: a plain server says it in a code. */
+/** gRPC says why it cannot listen in prose only, and prints it; a plain server gives a code. */
 async function tryPort(host: string, port: number): Promise<void> {
   if (port === 0) return;
   const server = createTcpServer().listen(port, host);

@@ -7,7 +7,7 @@ import { isProcessAlive } from "../core/processes.js";
 
 /** Folders of unfinished files: one a process, one an attempt below it. Nothing survives its owner. */
 export interface Scratch {
-  /** Runs with the name of an attempt's folder, which whoever writes makes; removes it however the run ends. */
+  /** Runs with the path of an attempt's folder, which the first writer makes; removes it however the run ends. */
   use<T>(jobId: string, run: (path: string) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

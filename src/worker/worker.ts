@@ -38,7 +38,7 @@ export interface WorkerOptions extends Omit<WorkerDeps, OwnDeps> {
 export interface Worker {
   readonly healthPort: number;
   readonly state: WorkerStatus["state"];
-  /** Takes no more jobs, finishes those it has within the drain time, and lets go of everything it opened. */
+  /** Takes no more jobs, finishes those it has within the drain time, and closes everything it opened. */
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export interface Worker {
 const HAND_OVER_MS = 5_000;
 
 /**
- * Starts consuming once the models are loaded. Rejects when they cannot be, or when told to give up, with
+ * Starts consuming once the models are loaded. Rejects when they cannot be, or when `signal` aborts, with
  * everything closed that it was handed or has opened.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
@@ -95,7 +95,7 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   });
   closers.add(() => scratch.close());
   const preempt = new AbortController();
-  // Every job in flight listens: where a model batches, more than Node takes for sound.
+  // Every job in flight listens: where a model batches, more than Node's warning limit.
   setMaxListeners(0, preempt.signal);
   const onDrain = () => follow({ drain: true });
   const { signal: preempted } = preempt;
