@@ -7,13 +7,12 @@ import type { Config } from "../config.js";
 import { messageOf } from "../core/errors.js";
 import type { Chunk, PipelineEvent } from "../core/events.js";
 import type { Modality, ModelInfo } from "../core/modality.js";
-import { admitAlone } from "../runtime/packages/admit-alone.js";
-import type { InferenceHost } from "../runtime/process/host.js";
+import { admitAlone } from "../runtime/process/open-models.js";
+import type { InferenceHost } from "../runtime/process/protocol.js";
 import { modelInfo, type ModelPackage } from "../runtime/packages/model-package.js";
-import { createInferenceProcess } from "../runtime/process/process.js";
+import { createInferenceProcess, readProcessMemory } from "../runtime/process/process.js";
 import { findModality } from "../modalities/registry.js";
 import { parentDeathPrefix } from "../media/process-group.js";
-import { readProcessMemory } from "../runtime/process/process-memory.js";
 
 /** The first run of a large model on a cold machine may be silent this long, in milliseconds. */
 const STALL_MS = 600_000;

@@ -12,7 +12,7 @@ import { genaiDecoder, optimumDecoder } from "./decoder/layout.js";
 import type { TextEngine } from "./decoder/open.js";
 import { diffusionImage } from "./diffusion/layout.js";
 import { encoder } from "./encoder/layout.js";
-import type { TextClassifier } from "./encoder/text-classifier.js";
+import type { TextClassifier } from "./encoder/open.js";
 import type { TextEmbedder } from "./encoder/text-embedder.js";
 import { imageClassifier } from "./image-classifier/layout.js";
 import type { ImageModel } from "./image-model.js";
@@ -111,7 +111,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "encoder",
     layout: encoder,
     embeddings: async () => (await import("./encoder/text-embedder.js")).openEncoderEmbedder,
-    rerank: async () => (await import("./encoder/text-classifier.js")).openTextClassifier,
+    rerank: async () => (await import("./encoder/open.js")).openTextClassifier,
   },
   { pipeline: "bag-of-words", layout: bagOfWords },
 ];

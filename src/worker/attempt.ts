@@ -4,7 +4,7 @@ import type { Modality } from "../core/modality.js";
 import { leaseKey, type LeaseRef, type ProgressStream, type Reporter } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
 import type { Delivery } from "../queue/index.js";
-import type { InferenceHost } from "../runtime/process/host.js";
+import type { InferenceHost } from "../runtime/process/protocol.js";
 import type { ArtifactStore } from "../storage/index.js";
 import type { Fitness } from "./fitness.js";
 import type { Log } from "./log.js";

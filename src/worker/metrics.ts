@@ -4,7 +4,7 @@ import { WORKER_STATES, type WorkerStatus } from "../core/reports.js";
 import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
 import { readDeviceMemory } from "../runtime/ort/device-memory.js";
-import type { InferenceHost } from "../runtime/process/host.js";
+import type { InferenceHost } from "../runtime/process/protocol.js";
 import type { Obstacles } from "./fitness.js";
 
 type Kind = Pick<Job, "modality" | "model">;

@@ -10,7 +10,7 @@ import type { ModelInfo } from "#framemill/core/modality.js";
 import type { CompletionReport } from "#framemill/core/reports.js";
 import { type Units, priceOf } from "#framemill/core/usage.js";
 import { UNTRACED } from "#framemill/core/tracing.js";
-import type { InferenceJob } from "#framemill/runtime/process/host.js";
+import type { InferenceJob } from "#framemill/runtime/process/protocol.js";
 import type { GenerationOutput } from "#framemill/models/decoder/request/generation-request.js";
 import { findModality, listModalities } from "#framemill/modalities/registry.js";
 import { createReporter, createReporters } from "#framemill/rpc/reporter.js";

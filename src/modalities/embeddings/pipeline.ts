@@ -1,7 +1,7 @@
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { openModel } from "../../models/registry.js";
-import { normalised } from "../../models/encoder/pooling.js";
+import { normalised } from "../../models/encoder/settings.js";
 import type { TextEmbedder } from "../../models/encoder/text-embedder.js";
 import type { TokenSequence } from "../../models/tokenizer/sequence-tokenizer.js";
 import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";

@@ -1,11 +1,9 @@
 import { JobError } from "../../core/errors.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
-import type { Condition } from "../../models/diffusion/family.js";
-import { guide } from "../../models/diffusion/flow-euler.js";
+import { type Condition, stack } from "../../models/diffusion/family.js";
+import { dynamicShift, guide } from "../../models/diffusion/schedulers/flow-match.js";
 import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
-import { stack } from "../../models/diffusion/matrices.js";
 import { createScheduler } from "../../models/diffusion/schedulers/create-scheduler.js";
-import { dynamicShift } from "../../models/diffusion/schedulers/flow-match.js";
 import type { Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
 import type { ImageModel } from "../../models/image-model.js";
 import type { NoiseSource } from "../../models/sampling/noise.js";

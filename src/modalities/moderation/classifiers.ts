@@ -1,7 +1,7 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { fitPicture } from "../../media/image.js";
 import { openBagOfWords, type WordCounts } from "../../models/bag-of-words/open.js";
-import { openTextClassifier } from "../../models/encoder/text-classifier.js";
+import { openTextClassifier } from "../../models/encoder/open.js";
 import {
   openPictureClassifier,
   type PicturePixels,

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { EncoderConfig } from "../../models/encoder/encoder-settings.js";
-import { sigmoid, softmax } from "../../models/encoder/pooling.js";
+import { type EncoderConfig, sigmoid, softmax } from "../../models/encoder/settings.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import { CATEGORIES, type Category, isCategory } from "./request.js";

@@ -1,4 +1,4 @@
-import { JobError } from "../../core/errors.js";
+import type { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { loadModelPackage, type ModelPackage } from "../../runtime/packages/model-package.js";

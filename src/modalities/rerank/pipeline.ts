@@ -1,8 +1,8 @@
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
-import { sigmoid, softmax } from "../../models/encoder/pooling.js";
+import { sigmoid, softmax } from "../../models/encoder/settings.js";
 import { fitPair, type TokenSequence } from "../../models/tokenizer/sequence-tokenizer.js";
-import type { TextClassifier } from "../../models/encoder/text-classifier.js";
+import type { TextClassifier } from "../../models/encoder/open.js";
 import { openModel } from "../../models/registry.js";
 import {
   MOST_CHARACTERS_PER_TOKEN,

@@ -6,8 +6,11 @@ import {
   threadsFor,
 } from "../../runtime/packages/model-package.js";
 import { float32 } from "../../runtime/tensors/tensor.js";
-import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
-import type { Sized } from "../../runtime/batching/fair-queue.js";
+import {
+  type BatchRunner,
+  createBatchRunner,
+  type Sized,
+} from "../../runtime/batching/batch-runner.js";
 import { type EncoderSetup, rowOf } from "../encoder/open.js";
 
 /** How often each known word is in a text. */

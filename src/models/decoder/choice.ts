@@ -1,6 +1,5 @@
 import { JobError } from "../../core/errors.js";
-import { BINS, BINS_PER_NAT, weighIntoBins } from "../sampling/exp-bins.js";
-import { argmax, LargestLogits } from "../sampling/largest-logits.js";
+import { argmax, BINS, BINS_PER_NAT, LargestLogits, weighIntoBins } from "../sampling/logits.js";
 import type { RandomStream } from "../sampling/noise.js";
 import type { TokenSampler } from "../sampling/token-sampler.js";
 import { createDetokenizer, type Detokenizer } from "../tokenizer/detokenizer.js";

@@ -1,5 +1,5 @@
 import type { GraphInfo, TensorInfo, TensorType } from "../../runtime/tensors/tensor.js";
-import type { TensorNames } from "./decoder-config.js";
+import type { TensorNames } from "./settings.js";
 
 /** One tensor of a decoder's memory: read as `past`, written as `present`. */
 export interface CacheTensor {

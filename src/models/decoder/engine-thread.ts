@@ -9,7 +9,7 @@ import { TokenSampler } from "../sampling/token-sampler.js";
 import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { findBatchAbilities } from "./batch-abilities.js";
 import { TextBatch } from "./batch.js";
-import { type DecoderConfig, readDecoderConfig } from "./decoder-config.js";
+import { type DecoderConfig, readDecoderConfig } from "./settings.js";
 import { cacheBeginnings, readDecoderLayout } from "./decoder-layout.js";
 import { createDecoder, type Decoder, DECODER } from "./decoder.js";
 import { createGeneration, type Generation } from "./generation.js";

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { JobError } from "../../core/errors.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { Choice } from "./choice.js";
-import type { DecoderConfig } from "./decoder-config.js";
+import type { DecoderConfig } from "./settings.js";
 import { randomStream } from "../sampling/noise.js";
 import type { MaskFactory, TextJob, TextUsage } from "./request/request.js";
 import type { TokenSampler } from "../sampling/token-sampler.js";

@@ -1,26 +1,26 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
-import { openSessionLanes } from "../../runtime/ort/session-lanes.js";
 import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
-import {
-  type EncoderConfig,
-  maxPaddedTokens,
-  readEncoderConfig,
-  readMaxTokens,
-} from "./encoder-settings.js";
-import {
-  openSequenceTokenizer,
-  type SequenceTokenizer,
-  type TokenSequence,
-} from "../tokenizer/sequence-tokenizer.js";
-import { createTokenGraph, type TokenBatch } from "./token-graph.js";
+import { openSessionLanes } from "../../runtime/ort/session-lanes.js";
+import type { SessionThread } from "../../runtime/ort/session.js";
+import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
 import {
   elementCount,
   type GraphInfo,
   type Tensor,
   type TensorInfo,
 } from "../../runtime/tensors/tensor.js";
+import {
+  openSequenceTokenizer,
+  type SequenceTokenizer,
+  type TokenSequence,
+} from "../tokenizer/sequence-tokenizer.js";
+import {
+  type EncoderConfig,
+  maxPaddedTokens,
+  readEncoderConfig,
+  readMaxTokens,
+} from "./settings.js";
+import { createTokenGraph, type TokenBatch } from "./token-graph.js";
 
 /** What an encoder is opened with: threads, and who is told of its runs. */
 export type EncoderSetup = Pick<PipelineSetup, "threads" | "onRun">;
@@ -130,4 +130,36 @@ export function rowOf({ data, dims }: Tensor, index: number): Float32Array {
     throw new TypeError("an encoder's output must be of a float type");
   const width = elementCount(dims.slice(1));
   return data.slice(index * width, (index + 1) * width);
+}
+
+/** A sequence classifier: one row of logits a sequence. */
+export interface TextClassifier extends OpenEncoder {
+  /** Names of the logits in order, as config.json has them. */
+  readonly labels: readonly string[];
+}
+
+/** Opens a package of pipeline `encoder` whose graph ends in logits [rows, labels]. */
+export async function openTextClassifier(
+  model: ModelPackage,
+  setup: EncoderSetup,
+): Promise<TextClassifier> {
+  const encoder = await openEncoder(model, setup, (info) => {
+    const logits = findOutput(info, ["logits"], 2);
+    if (logits === undefined) {
+      const has = info.outputs.map(({ name }) => name).join(", ");
+      throw new Error(`${model.path}: the graph encoder must have the output logits, has ${has}`);
+    }
+    return {
+      output: logits.name,
+      readRows: (tensor, _batch, sequences) => sequences.map((_, row) => rowOf(tensor, row)),
+    };
+  });
+  return { ...encoder, labels: labelsOf(encoder.config.id2label ?? {}) };
+}
+
+/** Labels in the order of their numbers. */
+export function labelsOf(id2label: Readonly<Record<string, string>>): string[] {
+  return Object.entries(id2label)
+    .toSorted(([a], [b]) => Number(a) - Number(b))
+    .map(([, label]) => label);
 }

@@ -1,7 +1,7 @@
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { GraphInfo } from "../../runtime/tensors/tensor.js";
 import type { TokenSequence } from "../tokenizer/sequence-tokenizer.js";
-import { type PoolingSettings, readPoolingSettings } from "./encoder-settings.js";
+import { normalised, type PoolingSettings, poolRow, readPoolingSettings } from "./settings.js";
 import {
   type EncoderSetup,
   findOutput,
@@ -10,7 +10,6 @@ import {
   rowOf,
   type RowReader,
 } from "./open.js";
-import { normalised, poolRow } from "./pooling.js";
 
 /** Texts to vectors. */
 export interface TextEmbedder {

@@ -1,5 +1,5 @@
 import type { GraphInfo, Tensor, TensorInfo, Tensors } from "../../runtime/tensors/tensor.js";
-import type { BatchLimits } from "../../runtime/batching/fair-queue.js";
+import type { BatchLimits } from "../../runtime/batching/batch-runner.js";
 import type { TokenSequence } from "../tokenizer/sequence-tokenizer.js";
 
 /** Feeds of one run and the shape that they were padded to. */

@@ -1,6 +1,5 @@
 import { float32 } from "../../runtime/tensors/tensor.js";
-import { zeros } from "../diffusion/matrices.js";
-import type { ImageFamily } from "../diffusion/family.js";
+import { type ImageFamily, zeros } from "../diffusion/family.js";
 
 /** Flux.1 schnell and dev: T5 for the text, CLIP for one vector of it, latents in squares of four. */
 export const flux: ImageFamily = {

@@ -6,11 +6,13 @@ import {
   threadsFor,
 } from "../../runtime/packages/model-package.js";
 import { float32 } from "../../runtime/tensors/tensor.js";
-import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
-import { type EncoderConfig, readEncoderConfig } from "../encoder/encoder-settings.js";
-import type { Sized } from "../../runtime/batching/fair-queue.js";
-import { type EncoderSetup, findOutput, rowOf } from "../encoder/open.js";
-import { labelsOf } from "../encoder/text-classifier.js";
+import {
+  type BatchRunner,
+  createBatchRunner,
+  type Sized,
+} from "../../runtime/batching/batch-runner.js";
+import { type EncoderConfig, readEncoderConfig } from "../encoder/settings.js";
+import { type EncoderSetup, findOutput, labelsOf, rowOf } from "../encoder/open.js";
 
 /** Pixels of one picture as the graph wants them. */
 export interface PicturePixels extends Sized {

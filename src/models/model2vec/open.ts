@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { readSafetensors } from "../../runtime/onnx/safetensors.js";
-import { readEncoderConfig, readPoolingSettings } from "../encoder/encoder-settings.js";
-import { normalised } from "../encoder/pooling.js";
+import { normalised, readEncoderConfig, readPoolingSettings } from "../encoder/settings.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import type { TextEmbedder } from "../encoder/text-embedder.js";
 import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";

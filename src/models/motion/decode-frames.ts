@@ -8,8 +8,7 @@ import {
   uint8,
 } from "../../runtime/tensors/tensor.js";
 import type { FrameWindow } from "../video/family.js";
-import { decodeCanvas, layerShifts } from "./canvas.js";
-import type { Canvas, FramePlan, Scene } from "./frame-plan.js";
+import { type Canvas, decodeCanvas, type FramePlan, layerShifts, type Scene } from "./canvas.js";
 import type { MotionModel } from "./model.js";
 
 interface Span {

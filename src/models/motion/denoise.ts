@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import type { StepBatch } from "../../runtime/batching/step-batch.js";
 import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
-import { eulerStep, flowSigmas, guide } from "../diffusion/flow-euler.js";
+import { eulerStep, flowSigmas, guide } from "../diffusion/schedulers/flow-match.js";
 import { gaussianNoise } from "../sampling/noise.js";
 import { hashNgrams } from "../tokenizer/hashed-ngrams.js";
 import type { DenoiseState } from "../video/checkpoint.js";

@@ -2,13 +2,12 @@ import { join } from "node:path";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/family.js";
-import { decodeCanvas, planesOf } from "./canvas.js";
+import { decodeCanvas, type Picture, planesOf } from "./canvas.js";
 import { decodeScene, decodeWindows } from "./decode-frames.js";
 import { denoise, encodePrompts, latentLength } from "./denoise.js";
 import { type MotionModel, openMotionModel } from "./model.js";
 import { float32, floatsOf, uint8 } from "../../runtime/tensors/tensor.js";
 import { coverRgb } from "../../media/image.js";
-import type { Picture } from "./frame-plan.js";
 import { gaussianNoise } from "../sampling/noise.js";
 import { writeWav } from "../../media/pcm.js";
 

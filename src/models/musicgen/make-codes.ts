@@ -1,9 +1,199 @@
+import { JobError } from "../../core/errors.js";
+import type { Feed, Feeds } from "../../runtime/ort/graphs.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { type CodeSampler, createColumnDecoder, type TextStates } from "./decoder.js";
+import { bool, float32, floatsOf, int64, type Tensor } from "../../runtime/tensors/tensor.js";
 import type { Codes, PieceProgress } from "../music/music-model.js";
-import type { MusicgenSettings } from "./settings.js";
+import { randomStream } from "../sampling/noise.js";
+import { TokenSampler } from "../sampling/token-sampler.js";
+import type { CodeSampling, MusicgenSettings } from "./settings.js";
 
-export interface CodesPlan {
+/** Text states of one job for every row of the batch: conditional, then unconditional where guided. */
+export interface TextStates {
+  readonly batch: number;
+  /** [batch, tokens, width]. */
+  readonly states: Tensor;
+  /** [batch, tokens], 1 where there is a token; all 0 for the unconditional half. */
+  readonly mask: Tensor;
+}
+
+/** Logits after the last column fed: one row of codes a codebook, for each row of the batch. */
+interface ColumnLogits {
+  readonly values: Float32Array;
+  readonly codes: number;
+  /** Where the logits of a batch row's codebook begin in `values`. */
+  offsetOf(batchRow: number, codebook: number): number;
+}
+
+/** One run of the decoder over the columns of a window; its caches stay where the graphs run. */
+interface ColumnDecoder {
+  /** Reads `count` columns [codebooks, count] and says what comes next. */
+  feed(columns: ArrayLike<number>, count: number): Promise<ColumnLogits>;
+  /** Frees the caches. */
+  close(): void;
+}
+
+const PRESENT = "present.";
+const PAST = "past_key_values.";
+let lastRun = 0;
+
+/**
+ * Serves a merged graph (both phases behind `use_cache_branch`) or a pair of them. Encoder caches are kept
+ * from the first run only: the cached branch of a merged graph answers with empty ones.
+ */
+export function createColumnDecoder(
+  sessions: SessionThread,
+  text: TextStates,
+  settings: MusicgenSettings,
+): ColumnDecoder {
+  const prefix = `musicgen-${++lastRun}.`;
+  const isMerged = "decoder-merged" in sessions.info;
+  const firstRole = isMerged ? "decoder-merged" : "decoder";
+  const nextRole = isMerged ? "decoder-merged" : "decoder-with-past";
+  const firstKeep = presentsOf(sessions, firstRole, prefix);
+  const nextKeep = Object.fromEntries(
+    Object.entries(firstKeep).filter(([name]) => name.includes(".decoder.")),
+  );
+  const common = {
+    encoder_hidden_states: text.states,
+    encoder_attention_mask: text.mask,
+  };
+  const firstFeeds = { ...common, ...emptyPasts(sessions, firstRole, { text, settings }) };
+  const nextFeeds = { ...common, ...keptPasts(firstKeep) };
+  let isFirst = true;
+
+  return {
+    async feed(columns, count) {
+      const isStart = isFirst;
+      isFirst = false;
+      const feeds = {
+        ...(isStart ? firstFeeds : nextFeeds),
+        input_ids: repeatIds(columns, [text.batch, settings.codebooks, count]),
+        use_cache_branch: bool([!isStart], [1]),
+      };
+      const keep = isStart ? firstKeep : nextKeep;
+      const outputs = await sessions.run(isStart ? firstRole : nextRole, feeds, {
+        keep,
+        fetch: ["logits"],
+      });
+      return readLogits(floatsOf(outputs, "logits"), outputs["logits"]?.dims ?? [], settings);
+    },
+    close: () => sessions.drop(Object.values(firstKeep)),
+  };
+}
+
+/** Cache outputs of a graph → the names they are kept under. */
+function presentsOf(sessions: SessionThread, role: string, prefix: string): Record<string, string> {
+  const outputs = sessions.info[role]?.outputs ?? [];
+  const presents = outputs.map(({ name }) => name).filter((name) => name.startsWith(PRESENT));
+  return Object.fromEntries(presents.map((name) => [name, prefix + name.slice(PRESENT.length)]));
+}
+
+function keptPasts(kept: Readonly<Record<string, string>>): Feeds {
+  const feeds: Record<string, Feed> = {};
+  for (const [present, name] of Object.entries(kept))
+    feeds[PAST + present.slice(PRESENT.length)] = { kept: name };
+  return feeds;
+}
+
+/** A merged graph wants its caches even where it has none yet: [batch, heads, 0, head size]. */
+function emptyPasts(
+  sessions: SessionThread,
+  role: string,
+  { text, settings }: { readonly text: TextStates; readonly settings: MusicgenSettings },
+): Feeds {
+  const inputs = (sessions.info[role]?.inputs ?? []).filter(({ name }) => name.startsWith(PAST));
+  const size = (dim: number | string | undefined, other: number) =>
+    typeof dim === "number" ? dim : other;
+  return Object.fromEntries(
+    inputs.map(({ name, dims }) => {
+      const shape = [
+        text.batch,
+        size(dims[1], settings.heads),
+        0,
+        size(dims[3], settings.headSize),
+      ];
+      return [name, float32(new Float32Array(0), shape)];
+    }),
+  );
+}
+
+/** The same columns for every row of the batch: int64 [batch × codebooks, count]. */
+function repeatIds(
+  columns: ArrayLike<number>,
+  [batch, codebooks, count]: readonly [number, number, number],
+): Tensor {
+  const ids = new BigInt64Array(batch * codebooks * count);
+  for (let index = 0; index < ids.length; index++)
+    ids[index] = BigInt(columns[index % (codebooks * count)] ?? 0);
+  return int64(ids, [batch * codebooks, count]);
+}
+
+/** Logits [batch × codebooks, columns, codes]; only those after the last column are looked at. */
+function readLogits(
+  values: Float32Array,
+  dims: readonly number[],
+  { codebooks }: MusicgenSettings,
+): ColumnLogits {
+  const [, columns = 1, codes = 0] = dims;
+  const offsetOf = (batchRow: number, codebook: number) =>
+    ((batchRow * codebooks + codebook + 1) * columns - 1) * codes;
+  return { values, codes, offsetOf };
+}
+
+/** Where a code stands in the piece. */
+interface CodePlace {
+  readonly codebook: number;
+  /** Counted from the start of the piece. */
+  readonly frame: number;
+}
+
+/** Chooses the code at a place. Throws `invalid_output` where the logits are not numbers. */
+interface CodeSampler {
+  sample(logits: ColumnLogits, place: CodePlace): number;
+}
+
+/**
+ * Guidance, then a draw among the likeliest codes. Each place has its own random number, whatever was
+ * drawn before it.
+ */
+export function createCodeSampler(
+  { guidance, topK, temperature }: CodeSampling,
+  seed: number,
+): CodeSampler {
+  const settings = { temperature, topK, topP: 1, minP: 0 };
+  let scores = new Float32Array(0);
+  let sampler = new TokenSampler(0);
+  return {
+    sample(logits, { codebook, frame }) {
+      if (scores.length !== logits.codes) {
+        scores = new Float32Array(logits.codes);
+        sampler = new TokenSampler(logits.codes);
+      }
+      guideInto(scores, logits, { codebook, guidance });
+      return sampler.choose(scores, settings, randomStream(seed, codebook).at(frame));
+    },
+  };
+}
+
+/** Writes uncond + guidance × (cond − uncond). */
+function guideInto(
+  scores: Float32Array,
+  logits: ColumnLogits,
+  { codebook, guidance }: { readonly codebook: number; readonly guidance: number },
+): void {
+  const { values } = logits;
+  const conditional = logits.offsetOf(0, codebook);
+  const unconditional = guidance === 1 ? conditional : logits.offsetOf(1, codebook);
+  for (let code = 0; code < scores.length; code++) {
+    const without = values[unconditional + code] ?? Number.NaN;
+    const score = without + guidance * ((values[conditional + code] ?? Number.NaN) - without);
+    if (!Number.isFinite(score))
+      throw new JobError("invalid_output", "the decoder produced logits that are not numbers");
+    scores[code] = score;
+  }
+}
+
+interface CodesPlan {
   readonly settings: MusicgenSettings;
   readonly text: TextStates;
   readonly frames: number;

@@ -10,8 +10,7 @@ import type { SessionThread } from "../../runtime/ort/session.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { decodeCodes } from "./codec.js";
-import { createCodeSampler, type TextStates } from "./decoder.js";
-import { makeCodes } from "./make-codes.js";
+import { createCodeSampler, makeCodes, type TextStates } from "./make-codes.js";
 import type { MusicModel, PieceRequest, PieceEvent, Sound } from "../music/music-model.js";
 import { type MusicgenSettings, parseMusicgenSettings } from "./settings.js";
 

@@ -1,5 +1,14 @@
-import { BINS, BINS_PER_NAT, DEPTH_NATS, expOfDepth, weighIntoBins } from "./exp-bins.js";
-import { argmax, BLOCK, blockMaxima, LargestLogits } from "./largest-logits.js";
+import {
+  argmax,
+  BINS,
+  BINS_PER_NAT,
+  BLOCK,
+  blockMaxima,
+  DEPTH_NATS,
+  expOfDepth,
+  LargestLogits,
+  weighIntoBins,
+} from "./logits.js";
 
 export interface SamplingSettings {
   /** 0 takes the likeliest token. */

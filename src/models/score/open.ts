@@ -4,10 +4,8 @@ import type { MusicModel, PieceRequest, PieceEvent } from "../music/music-model.
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { randomStream } from "../sampling/noise.js";
 import { master } from "./master.js";
-import { notesOf } from "./notes.js";
-import { makePlan } from "./plan.js";
-import { playNotes } from "./play-notes.js";
-import { readPrompt } from "./read-prompt.js";
+import { notesOf, playNotes } from "./play-notes.js";
+import { makePlan, readPrompt } from "./plan.js";
 import { parseScoreSettings, type ScoreSettings } from "./settings.js";
 import { writeSteps } from "./write-steps.js";
 

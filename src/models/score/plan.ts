@@ -1,7 +1,8 @@
+import { JobError } from "../../core/errors.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
-import { choose } from "./choose.js";
-import type { Chance, Intent } from "./read-prompt.js";
-import type { ScoreSettings } from "./settings.js";
+import { float32, floatsOf, int64, int64Of, type Tensors } from "../../runtime/tensors/tensor.js";
+import { hashNgrams } from "../tokenizer/hashed-ngrams.js";
+import type { DrawSettings, ScoreSettings } from "./settings.js";
 
 /** One bar of the plan: section, repeat, two chords, whether each track plays, energy. */
 export type BarPlan = readonly number[];
@@ -108,4 +109,145 @@ function countBars(
   const least = seconds >= SHORT_SECONDS ? 2 : 1;
   const fitting = Math.floor((seconds - LAST_CHORD_SECONDS) / barSeconds) + 1;
   return Math.min(settings.mostBars, Math.max(least, fitting));
+}
+
+/** What a network that writes some tokens at once reads. */
+interface Reading {
+  /** Earlier writings [rows, voices]; absent where it reads none. */
+  readonly history?: readonly (readonly number[])[];
+  readonly context: readonly number[];
+}
+
+export interface Writing {
+  /** One of each voice. */
+  readonly tokens: readonly number[];
+  /** Numbers in 0..1 that come along; empty where there are none. */
+  readonly extras: readonly number[];
+}
+
+/** Draws the next tokens of a network. Throws `invalid_output` where they are not what they should be. */
+export async function choose(
+  sessions: SessionThread,
+  role: string,
+  { reading, voices, draw, chance }: ChooseOptions,
+): Promise<Writing> {
+  const { history, context } = reading;
+  const rows = history?.length ?? 0;
+  const outputs = await sessions.run(role, {
+    ...(history && { history: int64Of(history.flat(), [1, rows, voices]) }),
+    context: int64Of(context, [1, context.length]),
+    chances: float32(Float32Array.from({ length: voices }, chance), [1, voices]),
+    temperature: float32(Float32Array.of(draw.temperature), [1]),
+    least: float32(Float32Array.of(draw.least), [1]),
+  });
+  const written = outputs["tokens"]?.data;
+  if (!(written instanceof BigInt64Array) || written.length !== voices)
+    throw new JobError("invalid_output", `the ${role} must write ${voices} tokens`);
+  const extras = outputs["extras"] === undefined ? [] : [...floatsOf(outputs, "extras")];
+  if (!extras.every(Number.isFinite))
+    throw new JobError("invalid_output", `the ${role} wrote loudnesses that are not numbers`);
+  return { tokens: Array.from(written, Number), extras };
+}
+
+interface ChooseOptions {
+  readonly reading: Reading;
+  readonly voices: number;
+  readonly draw: DrawSettings;
+  readonly chance: Chance;
+}
+
+/** What a prompt asks for; what it leaves open is drawn. Classes are numbers of the package. */
+interface Intent {
+  readonly bpm: number;
+  /** Semitones of the key's tonic above C, 0 to 11. */
+  readonly tonic: number;
+  readonly mode: number;
+  readonly genre: number;
+  readonly meter: number;
+  readonly energy: number;
+  /** Of each instrument: 0 open, 1 wanted, 2 unwanted. */
+  readonly wishes: readonly number[];
+}
+
+/** Uniform numbers in [0, 1). */
+type Chance = () => number;
+
+const WISHES = 3;
+const SIGNS: Readonly<Record<string, string>> = { "#": " sharp ", "♯": " sharp ", "♭": " flat " };
+
+/** The prompt as it is read: signs of keys as words, numbers digit by digit. */
+export function spellPrompt(prompt: string): string {
+  return prompt
+    .replaceAll(/[#♯♭]/gu, (sign) => SIGNS[sign] ?? sign)
+    .replaceAll(/[0-9]/g, (digit) => ` ${digit} `);
+}
+
+/** Reads a prompt; draws what it leaves open. Throws `invalid_output` where logits are not numbers. */
+export async function readPrompt(
+  sessions: SessionThread,
+  settings: ScoreSettings,
+  { prompt, chance }: { readonly prompt: string; readonly chance: Chance },
+): Promise<Intent> {
+  const { words, idsPerWord } = settings.tokenizer;
+  const ids = hashNgrams(spellPrompt(prompt), settings.tokenizer);
+  const outputs = await sessions.run("prompt-reader", {
+    input_ids: int64(ids, [1, words, idsPerWord]),
+  });
+  const draw = (name: string) => {
+    const shares = softmax(logitsOf(outputs, name), settings.sampler.promptTemperature);
+    return { shares, drawn: drawClass(shares, chance()) };
+  };
+  const tempo = draw("tempo");
+  const { lowestBpm, binLog } = settings.tempo;
+  return {
+    bpm: lowestBpm * Math.exp(binLog * centreNear(tempo.shares, tempo.drawn)),
+    tonic: draw("tonic").drawn,
+    mode: draw("mode").drawn,
+    genre: draw("genre").drawn,
+    meter: draw("meter").drawn,
+    energy: draw("energy").drawn,
+    wishes: largestOfEach(logitsOf(outputs, "wishes"), WISHES),
+  };
+}
+
+function logitsOf(outputs: Tensors, name: string): Float32Array {
+  const logits = floatsOf(outputs, name);
+  if (logits.every(Number.isFinite)) return logits;
+  throw new JobError("invalid_output", `the prompt reader's ${name} are not numbers`);
+}
+
+function softmax(logits: Float32Array, temperature: number): number[] {
+  const most = Math.max(...logits);
+  const powers = Array.from(logits, (logit) => Math.exp((logit - most) / temperature));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return powers.map((power) => power / sum);
+}
+
+function drawClass(shares: readonly number[], chance: number): number {
+  let reached = 0;
+  for (const [index, share] of shares.entries()) {
+    reached += share;
+    if (chance < reached) return index;
+  }
+  return shares.length - 1;
+}
+
+/** Bins on either side that belong to the hill around a drawn one. */
+const HILL_BINS = 3;
+
+/** The hill's centre, in bins with a fraction: finer than the bins are. */
+function centreNear(shares: readonly number[], drawn: number): number {
+  let [weight, moment] = [0, 0];
+  for (let bin = drawn - HILL_BINS; bin <= drawn + HILL_BINS; bin += 1) {
+    weight += shares[bin] ?? 0;
+    moment += bin * (shares[bin] ?? 0);
+  }
+  return moment / weight;
+}
+
+function largestOfEach(values: Float32Array, size: number): number[] {
+  return Array.from({ length: values.length / size }, (_, row) => {
+    const own = values.subarray(row * size, (row + 1) * size);
+    return own.indexOf(Math.max(...own));
+  });
 }

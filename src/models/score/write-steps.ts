@@ -1,6 +1,6 @@
-import { choose, type Writing } from "./choose.js";
 import {
   type BarPlan,
+  choose,
   FIRST_CHORD,
   natureOf,
   type Plan,
@@ -10,6 +10,7 @@ import {
   SECTION,
   sectionAge,
   tracksOf,
+  type Writing,
 } from "./plan.js";
 import type { ScoreSettings } from "./settings.js";
 

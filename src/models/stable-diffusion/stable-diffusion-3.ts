@@ -1,7 +1,6 @@
 import type { Tensor } from "../../runtime/tensors/tensor.js";
-import { joinFeatures, joinTokens, zeros } from "../diffusion/matrices.js";
+import { type ImageFamily, joinFeatures, joinTokens, zeros } from "../diffusion/family.js";
 import type { PromptEncoders } from "../diffusion/prompt-encoders.js";
-import type { ImageFamily } from "../diffusion/family.js";
 
 /** Features of T5-XXL, where the denoiser's configuration does not say what it takes. */
 const T5_FEATURES = 4_096;

@@ -1,6 +1,10 @@
 import { float32 } from "../../runtime/tensors/tensor.js";
-import type { FamilyInput, ImageFamily } from "../diffusion/family.js";
-import { joinFeatures, sizeCondition } from "../diffusion/matrices.js";
+import {
+  type FamilyInput,
+  type ImageFamily,
+  joinFeatures,
+  sizeCondition,
+} from "../diffusion/family.js";
 
 /** Features of the guidance embedding of consistency models. */
 const GUIDANCE_FEATURES = 256;

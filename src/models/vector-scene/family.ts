@@ -1,5 +1,4 @@
-import type { ImageFamily } from "../diffusion/family.js";
-import { sizeCondition } from "../diffusion/matrices.js";
+import { type ImageFamily, sizeCondition } from "../diffusion/family.js";
 
 /** service-image-1: one latent vector a picture, painted at any size; told the size as SDXL is. */
 export const vectorScene: ImageFamily = {

@@ -1,12 +1,15 @@
 import { JobError } from "../../core/errors.js";
-import { findOutput, findPorts } from "../diffusion/graph-ports.js";
+import type { ClipFormat } from "../../media/encoder.js";
+import { i420OfRgb } from "../../media/i420.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
+import { findOutput, findPorts } from "../diffusion/graph-ports.js";
+import type { FrameWindow } from "../video/family.js";
 import type { LatentDims } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
 
 /** Frames as the decoder makes them: RGB in about [-1, 1], float32 [3, frames, height, width]. */
-export interface DecodedFrames {
+interface DecodedFrames {
   readonly values: Float32Array;
   readonly frameCount: number;
   readonly height: number;
@@ -85,4 +88,123 @@ export async function openDecoder(
       );
     },
   };
+}
+
+interface DecodingModel {
+  readonly decoder: WanDecoder;
+  readonly settings: WanSettings;
+}
+
+/** Latent frames of one run of the decoder, and which of its frames are new. */
+interface LatentWindow {
+  /** Latent frames [first, end); those beyond the clip's repeat its last. */
+  readonly first: number;
+  readonly end: number;
+  /** Number in the clip of the first new frame, and its place among those of the run. */
+  readonly frame: number;
+  readonly skipped: number;
+}
+
+interface WindowRule {
+  /** Latent frames of a run. */
+  readonly window: number;
+  /** Latent frames at the beginning of a later window that the one before it had, at least. */
+  readonly overlap: number;
+  /** Frames of each latent frame after the first of a run, which gives one. */
+  readonly stride: number;
+}
+
+/**
+ * Runs that cover all latent frames. The decoder looks back only, so that a clip shorter than a window
+ * is filled up at its end, and what a later window sees again are the latents before its new ones: as
+ * few windows as there can be, overlapping as much as they can.
+ */
+export function planWindows(
+  latents: number,
+  { window, overlap, stride }: WindowRule,
+): LatentWindow[] {
+  const later = Math.max(0, Math.ceil((latents - window) / (window - overlap)));
+  const windows: LatentWindow[] = [{ first: 0, end: window, frame: 0, skipped: 0 }];
+  for (let index = 1, known = window; index <= later; index += 1) {
+    const first = Math.round((index * (latents - window)) / later);
+    const frame = 1 + stride * (known - 1);
+    windows.push({ first, end: first + window, frame, skipped: frame - stride * first });
+    known = first + window;
+  }
+  return windows;
+}
+
+interface WindowsInput {
+  readonly sample: Float32Array;
+  readonly dims: LatentDims;
+  readonly format: ClipFormat;
+  readonly signal: AbortSignal;
+  readonly onLaunched: () => void;
+}
+
+/** Frames that are handed on at once: whoever encodes them need not wait for a whole window's. */
+const PIECE_FRAMES = 8;
+
+/** Decodes window by window; the next one is in the making while the caller takes the frames of the last. */
+export async function* decodeWindows(
+  { decoder, settings }: DecodingModel,
+  { sample, dims, format, signal, onLaunched }: WindowsInput,
+): AsyncGenerator<FrameWindow> {
+  const windows = planWindows(dims[1], windowRule({ decoder, settings }, dims[1]));
+  const launch = (index: number): Promise<DecodedFrames> | undefined => {
+    const window = windows[index];
+    if (window === undefined) return undefined;
+    const run = decoder.decode(...cutLatents(sample, dims, window));
+    // It is awaited in its turn.
+    run.catch(() => {});
+    if (index === windows.length - 1) onLaunched();
+    return run;
+  };
+  signal.throwIfAborted();
+  let running = launch(0);
+  for (const [index, window] of windows.entries()) {
+    const decoded = await running;
+    signal.throwIfAborted();
+    running = launch(index + 1);
+    if (decoded) yield* piecesOf(decoded, window, format);
+  }
+}
+
+function windowRule({ decoder, settings }: DecodingModel, latents: number): WindowRule {
+  const { overlapLatents, temporalStride: stride } = settings.shapes;
+  const window = decoder.windowLatents ?? latents;
+  const overlap = Math.min(window - 1, overlapLatents ?? Math.ceil(window / 2));
+  return { window, overlap, stride };
+}
+
+/** The window's latents [channels, frames, rows, columns], and their dimensions. */
+function cutLatents(
+  sample: Float32Array,
+  [channels, frames, rows, columns]: LatentDims,
+  { first, end }: LatentWindow,
+): [Float32Array, LatentDims] {
+  const size = rows * columns;
+  const count = end - first;
+  const cut = new Float32Array(channels * count * size);
+  for (let channel = 0; channel < channels; channel += 1) {
+    for (let at = 0; at < count; at += 1) {
+      const from = channel * frames + Math.min(first + at, frames - 1);
+      const frame = sample.subarray(from * size, (from + 1) * size);
+      cut.set(frame, (channel * count + at) * size);
+    }
+  }
+  return [cut, [channels, count, rows, columns]];
+}
+
+function* piecesOf(
+  decoded: DecodedFrames,
+  { frame, skipped }: LatentWindow,
+  format: ClipFormat,
+): Generator<FrameWindow> {
+  const fresh = Math.min(decoded.frameCount - skipped, format.frameCount - frame);
+  for (let done = 0; done < fresh; done += PIECE_FRAMES) {
+    const count = Math.min(PIECE_FRAMES, fresh - done);
+    const span = { first: skipped + done, count };
+    yield { firstFrame: frame + done, count, frames: i420OfRgb(decoded, span, format) };
+  }
 }

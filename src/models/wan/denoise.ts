@@ -1,8 +1,7 @@
 import { JobError } from "../../core/errors.js";
-import { guide } from "../diffusion/flow-euler.js";
+import { fewStepSigmas, guide } from "../diffusion/schedulers/flow-match.js";
 import type { SchedulerConfig } from "../diffusion/schedulers/config.js";
 import { createScheduler } from "../diffusion/schedulers/create-scheduler.js";
-import { fewStepSigmas } from "../diffusion/schedulers/flow-match.js";
 import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
 import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
 import type { DenoiseState } from "../video/checkpoint.js";

@@ -3,7 +3,7 @@ import { evenCover } from "../../media/i420.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, VideoModel } from "../video/family.js";
 import { latentDims, planSchedule } from "./denoise.js";
-import { decodeWindows } from "./decode-windows.js";
+import { decodeWindows } from "./decoder.js";
 import { denoise } from "./denoise.js";
 import type { PromptStates } from "./denoiser.js";
 import { openWanModel, type WanModel } from "./model.js";

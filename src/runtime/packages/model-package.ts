@@ -211,10 +211,10 @@ export async function readModelJson<T>(
   schema: z.ZodType<T>,
   absent?: unknown,
 ): Promise<T> {
-  const file = `${model.path}/${model.files[role]?.path}`;
+  const path = `${model.path}/${model.files[role]?.path}`;
   if (model.files[role] === undefined && absent !== undefined)
-    return parseSettings(schema, absent, file);
-  return parseJson(schema, await readModelText(model, role), file);
+    return parseSettings(schema, absent, path);
+  return parseJson(schema, await readModelText(model, role), path);
 }
 
 /** Opens the graphs with these roles in a thread of their own. */

@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Modality, Pipeline, PipelineSetup } from "../../core/modality.js";
-import { createFileChecker, type FileChecker, openCacheFolder } from "../packages/checked-files.js";
-import { useGraphCache } from "../ort/graph-cache-folder.js";
 import { inParallel } from "../../core/async/in-parallel.js";
+import type { Modality, ModelInfo, Pipeline, PipelineSetup } from "../../core/modality.js";
+import { useGraphCache } from "../ort/graph-cache-folder.js";
+import { createFileChecker, type FileChecker, openCacheFolder } from "../packages/checked-files.js";
 import {
   loadModelPackage,
   modelInfo,
@@ -18,14 +19,13 @@ import {
   type ResidentModel,
   type ResidentModels,
 } from "./resident-models.js";
-import { admitAlone } from "../packages/admit-alone.js";
 
 /** The models of an inference process, loaded within its memory budget. */
 
 export type FindModality = (name: string) => Modality | undefined;
 type AnyPipeline = Pipeline<unknown, unknown>;
 
-export interface OpenModelsOptions {
+interface OpenModelsOptions {
   readonly setup: InferenceSetup;
   /** Whether each model must make its modality's example, whatever the setup says. */
   readonly proves: boolean;
@@ -201,4 +201,35 @@ async function runExample(
   } finally {
     await rm(scratchPath, { recursive: true, force: true });
   }
+}
+
+interface Admission {
+  readonly body: Record<string, unknown>;
+  readonly modality: Modality;
+  readonly info: ModelInfo;
+}
+
+interface Admitted {
+  /** What a pipeline runs. */
+  readonly request: unknown;
+  /** Reads what was sent along with it. */
+  readonly readInput: (artifact: { readonly id: string }) => Promise<Uint8Array>;
+}
+
+/** Admits a request body for `info`'s model without a front. */
+export async function admitAlone({ body, modality, info }: Admission): Promise<Admitted> {
+  const inputs = new Map<string, Uint8Array>();
+  const whole = { model: info.id, ...body };
+  const request = await modality.admit(whole, {
+    model: info,
+    path: modality.endpoint.path,
+    async saveInput(bytes, mediaType) {
+      const id = randomUUID();
+      inputs.set(id, bytes);
+      return { id, variant: "input", mediaType, byteLength: bytes.byteLength, sha256: "" };
+    },
+    findEarlier: () => Promise.resolve(undefined),
+  });
+  const readInput: Admitted["readInput"] = async ({ id }) => inputs.get(id) ?? new Uint8Array();
+  return { request, readInput };
 }

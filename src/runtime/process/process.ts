@@ -1,15 +1,20 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
-import { JobError, toJobError } from "../../core/errors.js";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Artifact } from "../../core/artifact.js";
+import { EventQueue } from "../../core/async/event-queue.js";
+import { JobError, toJobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import { fromFailure, toFailure } from "../../core/job.js";
-import { EventQueue } from "../../core/async/event-queue.js";
-import type { InferenceHost, InferenceJob } from "./host.js";
-import type { InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
+import type {
+  InferenceHost,
+  InferenceJob,
+  InferenceReply,
+  InferenceRequest,
+  InferenceSetup,
+} from "./protocol.js";
 
 /** Pause before a new process, so that one that dies at once does not spin. */
 const RESTART_DELAY_MS = 200;
@@ -379,4 +384,24 @@ function watchMemory({ processId, allowance, onExceeded }: MemoryWatchOptions): 
 async function residentBytes(processId: number): Promise<number> {
   const statm = await readFile(`/proc/${processId}/statm`, "utf8").catch(() => "");
   return Number(statm.split(" ")[1] ?? 0) * PAGE_BYTES;
+}
+
+interface ProcessMemory {
+  readonly residentBytes: number;
+  /** Resident and not of a file: heaps, arenas, stacks. */
+  readonly anonymousBytes: number;
+  /** The most that ever was resident. */
+  readonly peakBytes: number;
+}
+
+/** proc(5): VmRSS, RssAnon and VmHWM of /proc/pid/status (Linux). */
+export async function readProcessMemory(processId: number): Promise<ProcessMemory> {
+  const status = await readFile(`/proc/${processId}/status`, "utf8");
+  const bytes = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1_024;
+  return {
+    residentBytes: bytes("VmRSS"),
+    anonymousBytes: bytes("RssAnon"),
+    peakBytes: bytes("VmHWM"),
+  };
 }

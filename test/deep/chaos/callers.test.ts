@@ -9,7 +9,7 @@ import type { Video } from "openai/resources/videos";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findModality } from "#framemill/modalities/registry.js";
 import { proto } from "#framemill/rpc/proto.js";
-import { admitAlone } from "#framemill/runtime/packages/admit-alone.js";
+import { admitAlone } from "#framemill/runtime/process/open-models.js";
 import { loadModelPackage, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { createPostgres, dropPostgres } from "../../support/front-harness.js";
 import { until } from "../../support/queue-harness.js";

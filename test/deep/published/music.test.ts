@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadModelPackage, type ModelPackage } from "#framemill/runtime/packages/model-package.js";
 import { decodeCodes } from "#framemill/models/musicgen/codec.js";
-import { createCodeSampler, type TextStates } from "#framemill/models/musicgen/decoder.js";
-import { makeCodes } from "#framemill/models/musicgen/make-codes.js";
+import {
+  createCodeSampler,
+  makeCodes,
+  type TextStates,
+} from "#framemill/models/musicgen/make-codes.js";
 import { openMusicgen } from "#framemill/models/musicgen/open.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
 import { openSessions, type SessionThread } from "#framemill/runtime/ort/session.js";

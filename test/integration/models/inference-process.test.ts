@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import { isProcessAlive } from "#framemill/core/processes.js";
-import type { InferenceHost } from "#framemill/runtime/process/host.js";
+import type { InferenceHost } from "#framemill/runtime/process/protocol.js";
 import type { ModelManifest } from "#framemill/runtime/packages/model-package.js";
 import {
   createInferenceProcess,

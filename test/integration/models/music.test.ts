@@ -12,7 +12,7 @@ import {
   modelInfo,
   readModelText,
 } from "#framemill/runtime/packages/model-package.js";
-import { createColumnDecoder } from "#framemill/models/musicgen/decoder.js";
+import { createColumnDecoder } from "#framemill/models/musicgen/make-codes.js";
 import { openMusicgen } from "#framemill/models/musicgen/open.js";
 import type { Sound } from "#framemill/models/music/music-model.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";

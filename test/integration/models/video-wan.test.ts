@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNoiseSource } from "#framemill/models/sampling/noise.js";
 import { planSchedule } from "#framemill/models/wan/denoise.js";
-import { decodeWindows } from "#framemill/models/wan/decode-windows.js";
+import { decodeWindows } from "#framemill/models/wan/decoder.js";
 import type { WanModel } from "#framemill/models/wan/model.js";
 import { reading } from "../../support/graph-readings.js";
 import { shiftedLevel } from "../../support/noise-levels.js";

@@ -15,7 +15,7 @@ import type {
   ProgressStream,
   Reporter,
 } from "#framemill/core/reports.js";
-import type { InferenceHost, InferenceJob } from "#framemill/runtime/process/host.js";
+import type { InferenceHost, InferenceJob } from "#framemill/runtime/process/protocol.js";
 import { findModality } from "#framemill/modalities/registry.js";
 import type { ArtifactStore } from "#framemill/storage/artifact-store.js";
 import { createLocalStore } from "#framemill/storage/local.js";

@@ -12,8 +12,8 @@ import {
   withZeroTerminalSnr,
 } from "./levels.js";
 import { clipped, levelOfAlphaBar, predict, type Term, weightedSum } from "./prediction.js";
-import { historyMemory, type Scheduler, type SchedulerOptions } from "./scheduler.js";
 import { createDpmMultistep, createUniPc } from "./solvers.js";
+import { historyMemory, type Scheduler, type SchedulerOptions } from "./scheduler.js";
 
 type CreateScheduler = (config: SchedulerConfig, options: SchedulerOptions) => Scheduler;
 

@@ -6,7 +6,7 @@ import { float32, type GraphInfo } from "#framemill/runtime/tensors/tensor.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
 import { stableDiffusion } from "#framemill/models/stable-diffusion/unet.js";
 import type { ImageModel } from "#framemill/models/image-model.js";
-import { zeros } from "#framemill/models/diffusion/matrices.js";
+import { zeros } from "#framemill/models/diffusion/family.js";
 
 const denoiser: GraphInfo = {
   inputs: [

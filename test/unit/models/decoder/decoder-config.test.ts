@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
-import { readDecoderConfig } from "#framemill/models/decoder/decoder-config.js";
+import { readDecoderConfig } from "#framemill/models/decoder/settings.js";
 import { tokenizer } from "./fake-decoder.js";
 
 const root = mkdtempSync(join(tmpdir(), "framemill-decoder-config-"));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { eulerStep, flowSigmas, guide } from "#framemill/models/diffusion/flow-euler.js";
+import { eulerStep, flowSigmas, guide } from "#framemill/models/diffusion/schedulers/flow-match.js";
 import { gaussianNoise } from "#framemill/models/sampling/noise.js";
 import { hashNgrams } from "#framemill/models/tokenizer/hashed-ngrams.js";
 

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createWordCounter } from "#framemill/models/bag-of-words/open.js";
-import { parsePooling } from "#framemill/models/encoder/encoder-settings.js";
-import { normalised, poolRow } from "#framemill/models/encoder/pooling.js";
+import { normalised, parsePooling, poolRow } from "#framemill/models/encoder/settings.js";
 import { fitPair } from "#framemill/models/tokenizer/sequence-tokenizer.js";
 
 describe("pooling", () => {

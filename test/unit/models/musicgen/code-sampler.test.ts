@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createCodeSampler } from "#framemill/models/musicgen/decoder.js";
+import { createCodeSampler } from "#framemill/models/musicgen/make-codes.js";
 
 /** Logits of one codebook: conditional, then unconditional. */
 function logits(conditional: readonly number[], unconditional = conditional) {

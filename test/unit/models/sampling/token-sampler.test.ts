@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { philox, randomStream } from "#framemill/models/sampling/noise.js";
 import { type SamplingSettings, TokenSampler } from "#framemill/models/sampling/token-sampler.js";
-import { argmax, LargestLogits } from "#framemill/models/sampling/largest-logits.js";
+import { argmax, LargestLogits } from "#framemill/models/sampling/logits.js";
 import { createLikelyTokens, editLogits, maskLogits } from "#framemill/models/decoder/choice.js";
 
 const OPEN: SamplingSettings = { temperature: 1, topP: 1, topK: 0, minP: 0 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { notesOf } from "#framemill/models/score/notes.js";
+import { notesOf } from "#framemill/models/score/play-notes.js";
 import type { Plan } from "#framemill/models/score/plan.js";
 import type { ScoreSettings } from "#framemill/models/score/settings.js";
 

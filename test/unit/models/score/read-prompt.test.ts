@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { spellPrompt } from "#framemill/models/score/read-prompt.js";
+import { spellPrompt } from "#framemill/models/score/plan.js";
 import { hashNgrams } from "#framemill/models/tokenizer/hashed-ngrams.js";
 
 test("spells numbers digit by digit and signs of keys as words", () => {

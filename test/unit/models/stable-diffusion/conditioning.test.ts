@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
 import { guidanceEmbedding } from "#framemill/models/stable-diffusion/unet.js";
-import { sizeCondition } from "#framemill/models/diffusion/matrices.js";
+import { sizeCondition } from "#framemill/models/diffusion/family.js";
 import { stableDiffusion3 } from "#framemill/models/stable-diffusion/stable-diffusion-3.js";
 import { findFamily } from "#framemill/models/image-model.js";
 import { positions } from "#framemill/models/flux/family.js";

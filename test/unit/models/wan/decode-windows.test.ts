@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { planWindows } from "#framemill/models/wan/decode-windows.js";
+import { planWindows } from "#framemill/models/wan/decoder.js";
 
 describe("windows of latent frames", () => {
   const stride = 4;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createFairQueue } from "#framemill/runtime/batching/fair-queue.js";
+import { createFairQueue } from "#framemill/runtime/batching/batch-runner.js";
 
 const LIMITS = { maxPadded: 64, maxRows: 8, worthwhile: 8, equalLengths: false };
 const items = (job: string, lengths: readonly number[]) =>
