@@ -26,7 +26,7 @@ import { packageFiles } from "../runtime/packages/package-check.js";
 export interface AddModelOptions {
   /** Folder of the packages. */
   readonly modelsDir: string;
-  /** Public name; made of the folder's name where absent. */
+  /** Public name; made of the folder's name by default. */
   readonly id?: string;
   /** Further folders merged in, e.g. voices. */
   readonly extra?: readonly string[];
@@ -36,11 +36,11 @@ export interface AddModelOptions {
   readonly licence?: string;
   /** Modality to take a text encoder as: `embeddings`, `rerank` or `moderation`. */
   readonly modality?: string;
-  /** Execution providers in order of preference; the CPU where absent. */
+  /** Execution providers in order of preference; the CPU by default. */
   readonly providers?: readonly string[];
   /** Fields of model.json's `shapes` that no file of the folder states, e.g. `labels`. */
   readonly shapes?: Readonly<Record<string, unknown>>;
-  /** Where it came from, for people; the folder's name where absent. */
+  /** Where it came from, for people; the folder's name by default. */
   readonly source?: string;
   /** Whether to write model.json into the folder itself; so it is for a folder of `modelsDir`. */
   readonly inPlace?: boolean;
@@ -51,7 +51,7 @@ export interface AddModelOptions {
 
 /**
  * Recognises a published layout and makes a package of it: in place where the folder lies in
- * `modelsDir`, else as a copy of the files that its pipeline reads. All or nothing. Throws a sentence.
+ * `modelsDir`, else as a copy of the files that its pipeline reads. All or nothing. Throws an error in plain words.
  */
 export async function addModel(source: string, options: AddModelOptions): Promise<ModelPackage> {
   const { extra = [], dtype, modality } = options;
@@ -77,8 +77,8 @@ interface AddPlan {
   readonly options: AddModelOptions;
 }
 
-function checkedId(source: string, wanted: string | undefined): string {
-  const id = wanted ?? idOf(source);
+function checkedId(source: string, given: string | undefined): string {
+  const id = given ?? idOf(source);
   if (/^\w[\w.-]*$/.test(id)) return id;
   throw new Error(
     `the id must be letters, digits, dots, dashes and underscores, got ${JSON.stringify(id)}`,
@@ -98,7 +98,7 @@ async function addInPlace(path: string, plan: AddPlan): Promise<ModelPackage> {
   if (resolve(target) !== path) await refuseTaken(target, plan);
   const made: string[] = [];
   try {
-    for (const file of wantedFiles(plan)) {
+    for (const file of packageFilesOf(plan)) {
       if (!(await exists(join(path, file)))) made.push(join(path, file));
     }
     made.push(manifestPath);
@@ -155,16 +155,16 @@ async function writePackage(path: string, plan: AddPlan): Promise<ModelPackage> 
 
 async function placeFiles(path: string, plan: AddPlan): Promise<ReadonlyMap<string, HashedFile>> {
   const hashes = new Map<string, HashedFile>();
-  await inParallel(wantedFiles(plan), plan.options.signal, async (file, signal) => {
+  await inParallel(packageFilesOf(plan), plan.options.signal, async (file, signal) => {
     hashes.set(file, await copyHashed(plan.folder.absolute(file), join(path, file), signal));
   });
   return hashes;
 }
 
 /** Each file once, the large ones first; licence texts and the card travel along. */
-function wantedFiles({ files, folder }: AddPlan): string[] {
-  const wanted = new Set([...Object.values(files), ...folder.legalFiles()]);
-  return [...wanted].toSorted((a, b) => Number(isHeavy(b)) - Number(isHeavy(a)));
+function packageFilesOf({ files, folder }: AddPlan): string[] {
+  const paths = new Set([...Object.values(files), ...folder.legalFiles()]);
+  return [...paths].toSorted((a, b) => Number(isHeavy(b)) - Number(isHeavy(a)));
 }
 
 function isHeavy(path: string): boolean {

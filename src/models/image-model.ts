@@ -14,7 +14,7 @@ import {
   readModelText,
 } from "../runtime/packages/model-package.js";
 import type { SessionThread } from "../runtime/ort/session.js";
-import type { FamilyTraits, ImageFamily } from "./diffusion/family.js";
+import type { ImageTraits, ImageArchitecture } from "./diffusion/image-architecture.js";
 import {
   ENCODER_ROLES,
   openHashedPrompts,
@@ -22,15 +22,15 @@ import {
   type PromptEncoders,
 } from "./diffusion/prompt-encoders.js";
 import { type PackageSettings, readSettings } from "./diffusion/settings.js";
-import { flux } from "./flux/family.js";
+import { flux } from "./flux/architecture.js";
 import { stableDiffusion3 } from "./stable-diffusion/stable-diffusion-3.js";
 import { stableDiffusion, stableDiffusionXl } from "./stable-diffusion/unet.js";
-import { vectorScene } from "./vector-scene/family.js";
+import { vectorScene } from "./vector-scene/architecture.js";
 
 /** An open package of the pipeline `diffusion-image`. */
 export interface ImageModel {
-  readonly family: ImageFamily;
-  readonly traits: FamilyTraits;
+  readonly architecture: ImageArchitecture;
+  readonly traits: ImageTraits;
   readonly scheduler: SchedulerConfig;
   readonly sessions: SessionThread;
   readonly ports: Ports<DenoiserRole>;
@@ -45,13 +45,13 @@ export interface ImageModel {
   close(): Promise<void>;
 }
 
-/** Opens the package. Throws a sentence that names what is missing, not known or does not load. */
+/** Opens the package. Throws an error that names what is missing, not known or does not load. */
 export async function openImageModel(
   model: ModelPackage,
   setup: PipelineSetup,
 ): Promise<ImageModel> {
   const settings = await readSettings(model);
-  const family = findFamily(settings.index.className);
+  const architecture = findArchitecture(settings.index.className);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
   const encoderRoles = ENCODER_ROLES.filter((role) => model.files[role] !== undefined);
   const roles = [...encoderRoles, "denoiser", "vae-decoder"];
@@ -59,7 +59,7 @@ export async function openImageModel(
   try {
     const { inputs, outputs } = sessions.info["denoiser"] ?? { inputs: [], outputs: [] };
     const ports = findPorts({ inputs, outputs }, DENOISER_INPUTS);
-    const traits = settleTraits({ settings, family, scheduler, ports });
+    const traits = settleTraits({ settings, architecture, scheduler, ports });
     checkScheduler(scheduler, traits);
     const { promptTokens } = traits;
     const contextFeatures = settings.denoiser.joint_attention_dim ?? 0;
@@ -68,7 +68,7 @@ export async function openImageModel(
     const side = traits.latentSide * scale.factor;
     const prompts = { model, sessions, promptTokens, contextFeatures };
     return {
-      family,
+      architecture,
       traits,
       scheduler,
       sessions,
@@ -86,17 +86,17 @@ export async function openImageModel(
   }
 }
 
-interface TraitsInput {
+interface PackageTraits {
   readonly settings: PackageSettings;
-  readonly family: ImageFamily;
+  readonly architecture: ImageArchitecture;
   readonly scheduler: SchedulerConfig;
   readonly ports: Ports<DenoiserRole>;
 }
 
-/** What the package says goes before what the family is known for. */
-function settleTraits({ settings, family, scheduler, ports }: TraitsInput): FamilyTraits {
+/** What the package says goes before what the architecture is known for. */
+function settleTraits({ settings, architecture, scheduler, ports }: PackageTraits): ImageTraits {
   const { denoiser, shapes, sampler } = settings;
-  const traits = family.traits({
+  const traits = architecture.traits({
     denoiser,
     ports,
     scheduler: { className: scheduler.className, spacing: scheduler.timestep_spacing },
@@ -110,12 +110,12 @@ function settleTraits({ settings, family, scheduler, ports }: TraitsInput): Fami
 }
 
 /** An unknown scheduler stops the start, not the first request. */
-function checkScheduler(scheduler: SchedulerConfig, { steps }: FamilyTraits): void {
+function checkScheduler(scheduler: SchedulerConfig, { steps }: ImageTraits): void {
   createScheduler(scheduler, { steps, mu: 1 });
 }
 
 /** By `_class_name` of model_index.json, without what exporters and tasks add to it. */
-const FAMILIES: Readonly<Record<string, ImageFamily>> = {
+const ARCHITECTURES: Readonly<Record<string, ImageArchitecture>> = {
   Flux: flux,
   LatentConsistencyModel: stableDiffusion,
   StableDiffusion: stableDiffusion,
@@ -124,13 +124,13 @@ const FAMILIES: Readonly<Record<string, ImageFamily>> = {
   VectorScene: vectorScene,
 };
 
-export function findFamily(className: string): ImageFamily {
+export function findArchitecture(className: string): ImageArchitecture {
   const name = className
     .replace(/^(ORT|Onnx)/, "")
     .replace(/(Img2Img|Inpaint)?Pipeline(Legacy)?$/, "");
-  const family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;
-  if (family !== undefined) return family;
-  const known = Object.keys(FAMILIES).join(", ");
+  const architecture = Object.hasOwn(ARCHITECTURES, name) ? ARCHITECTURES[name] : undefined;
+  if (architecture !== undefined) return architecture;
+  const known = Object.keys(ARCHITECTURES).join(", ");
   throw new Error(
     `model_index.json: ${className} is not a pipeline that runs: it must be ${known}`,
   );

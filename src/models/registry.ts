@@ -23,7 +23,7 @@ import { musicgen } from "./musicgen/layout.js";
 import { piper } from "./piper/layout.js";
 import type { TranscriptionModel } from "./speech-recognition/transcription-model.js";
 import type { SpeechModel } from "./speech/speech-model.js";
-import type { VideoModel } from "./video/family.js";
+import type { VideoModel } from "./video/video-model.js";
 import { hfVits } from "./vits/layout.js";
 import { wanVideo } from "./wan/layout.js";
 import { whisper } from "./whisper/layout.js";
@@ -42,7 +42,7 @@ interface OpenModels {
 
 type Kind = keyof OpenModels;
 
-/** Throws a sentence that names what is missing, unknown or does not load. */
+/** Throws an error that names what is missing, unknown or does not load. */
 type Open<Model> = (model: ModelPackage, setup: PipelineSetup) => Promise<Model>;
 
 /** One architecture. Its code is loaded when a package of it is opened. */

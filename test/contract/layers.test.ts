@@ -31,7 +31,7 @@ const PLANTED = [
   ["strangers-in-front-row", "front/planted.ts", "../worker/planted.js"],
   ["down-only-in-front", "front/ledger/planted-up.ts", "../jobs/index.js"],
   ["down-only-in-runtime", "runtime/ort/planted-up.ts", "../packages/model-package.js"],
-  ["down-only-in-models", "models/diffusion/planted-up.ts", "../flux/family.js"],
+  ["down-only-in-models", "models/diffusion/planted-up.ts", "../flux/architecture.js"],
   ["strangers-in-runtime", "runtime/batching/planted.ts", "../process/host.js"],
   ["strangers-in-models", "models/whisper/planted.ts", "../ctc/open.js"],
   ["door-of-front/ledger", "front/jobs/planted-past.ts", "../ledger/jobs.js"],

@@ -55,7 +55,7 @@ export async function createChatPipeline(
 async function* generate(task: Task): AsyncGenerator<PipelineEvent<GenerationOutput>> {
   const { request, signal } = task;
   const writers = Array.from({ length: request.n }, () => createWriter(task));
-  const told = writers.map(() => 0);
+  const tokenCounts = writers.map(() => 0);
   const { events, first } = await start(task, request.messages);
   let usage: GenerationOutput["usage"] | undefined;
   try {
@@ -66,8 +66,11 @@ async function* generate(task: Task): AsyncGenerator<PipelineEvent<GenerationOut
         const delta = findWriter(writers, next.value.choice).add(next.value);
         if (!request.stream || delta === undefined) continue;
         const { choice, tokenCount, promptTokenCount: inputTokens } = next.value;
-        told[choice] = tokenCount;
-        const units = { inputTokens, outputTokens: told.reduce((sum, count) => sum + count, 0) };
+        tokenCounts[choice] = tokenCount;
+        const units = {
+          inputTokens,
+          outputTokens: tokenCounts.reduce((sum, count) => sum + count, 0),
+        };
         yield { type: "chunk", chunk: { type: "json", value: delta, units } };
       }
     }
@@ -241,7 +244,7 @@ function createAnswerWriter(options: {
   const reader = options.calls && createToolCallReader(options.calls);
   const parts: AnswerPart[] = [];
   const logprobs: ChosenLogprob[] = [];
-  let untold: ChosenLogprob[] = [];
+  let pending: ChosenLogprob[] = [];
   let finishReason: GenerationEnd = "length";
 
   return {
@@ -249,16 +252,16 @@ function createAnswerWriter(options: {
       const added = read(piece, reader);
       for (const part of added) addPart(parts, part);
       logprobs.push(...(piece.logprobs ?? []));
-      untold.push(...(piece.logprobs ?? []));
+      pending.push(...(piece.logprobs ?? []));
       if (piece.finishReason !== undefined)
         finishReason = endOf(piece.finishReason, reader?.callCount ?? 0);
       if (added.length === 0 && piece.finishReason === undefined) return undefined;
-      const told = untold;
-      untold = [];
+      const newLogprobs = pending;
+      pending = [];
       return {
         choice: piece.choice,
         parts: added,
-        ...(options.withLogprobs && { logprobs: told }),
+        ...(options.withLogprobs && { logprobs: newLogprobs }),
         ...(piece.finishReason !== undefined && { finishReason }),
       };
     },

@@ -202,8 +202,8 @@ function maxTokens({ max_tokens: old, max_completion_tokens: current }: ChatBody
   return current ?? old ?? null;
 }
 
-function logprobs({ logprobs: wanted, top_logprobs: top }: ChatBody): number | null {
-  if (wanted) return top ?? 0;
+function logprobs({ logprobs: isAsked, top_logprobs: top }: ChatBody): number | null {
+  if (isAsked) return top ?? 0;
   if (typeof top !== "number") return null;
   throw invalidValue("top_logprobs", "top_logprobs needs logprobs to be true");
 }

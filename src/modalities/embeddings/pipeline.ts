@@ -74,9 +74,9 @@ function sequenceOf(embedder: TextEmbedder, input: Input, index: number): TokenS
   return sequence;
 }
 
-function checkDimensions(wanted: number | null, own: number): number {
-  if (wanted === null || wanted <= own) return wanted ?? own;
-  const message = `dimensions must be at most ${own} for this model, got ${wanted}`;
+function checkDimensions(asked: number | null, own: number): number {
+  if (asked === null || asked <= own) return asked ?? own;
+  const message = `dimensions must be at most ${own} for this model, got ${asked}`;
   throw invalidValue("dimensions", message);
 }
 

@@ -155,9 +155,9 @@ export function checkTotal(total: number): void {
   throw refuse("input", `must have at most ${MAX_TOTAL_TOKENS} tokens in all`, `${total}`);
 }
 
-function checkDimensions(wanted: number | undefined, { id, dimensions }: ModelInfo): void {
-  if (wanted === undefined || dimensions === undefined || wanted <= dimensions) return;
-  throw refuse("dimensions", `must be at most ${dimensions} for ${id}`, `${wanted}`);
+function checkDimensions(asked: number | undefined, { id, dimensions }: ModelInfo): void {
+  if (asked === undefined || dimensions === undefined || asked <= dimensions) return;
+  throw refuse("dimensions", `must be at most ${dimensions} for ${id}`, `${asked}`);
 }
 
 function refuse(param: string, rule: string, got: string): JobError {

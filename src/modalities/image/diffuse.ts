@@ -1,6 +1,6 @@
 import { JobError } from "../../core/errors.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
-import { type Condition, stack } from "../../models/diffusion/family.js";
+import { type Condition, stack } from "../../models/diffusion/image-architecture.js";
 import { dynamicShift, guide } from "../../models/diffusion/schedulers/flow-match.js";
 import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
 import { createScheduler } from "../../models/diffusion/schedulers/create-scheduler.js";
@@ -47,11 +47,11 @@ export async function* diffuse(input: DiffuseInput): AsyncGenerator<DiffuseStep,
 }
 
 function planScheduler({ model, steps, grid }: DiffuseInput): Scheduler {
-  const { family, scheduler } = model;
+  const { architecture, scheduler } = model;
   const even = Array.from({ length: steps }, (_, index) => 1 - index / steps);
   return createScheduler(scheduler, {
     steps,
-    ...(family.usesEvenSigmas && !scheduler.use_flow_sigmas && { sigmas: even }),
+    ...(architecture.usesEvenSigmas && !scheduler.use_flow_sigmas && { sigmas: even }),
     mu: dynamicShift(scheduler, imageTokens(model, grid)),
   });
 }
@@ -87,10 +87,10 @@ const OUTPUTS = ["out_sample", "out_hidden_states", "sample", "latent", "noise_p
 
 export function createDenoiser(input: DenoiserInput): Denoise {
   const { model, grid, guidance } = input;
-  const { sessions, family } = model;
+  const { sessions, architecture } = model;
   const output = findOutput(sessions.info["denoiser"] ?? { inputs: [], outputs: [] }, OUTPUTS);
   const branches = branchesOf(input);
-  const packs = family.packing === "squares";
+  const packs = architecture.packing === "squares";
   const runBatch = async (batch: readonly Branch[], latents: Tensor, timestep: number) => {
     const feeds = { ...joinBranches(batch), sample: stack(batch.map(() => latents)) };
     const named = nameFeeds(model, {
@@ -104,7 +104,7 @@ export function createDenoiser(input: DenoiserInput): Denoise {
     const latents = packs
       ? float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4])
       : float32(sample, [1, channels, height, width]);
-    const scaled = timestep * family.timestepScale;
+    const scaled = timestep * architecture.timestepScale;
     const parts: Float32Array[] = [];
     for (const batch of batches(model, branches))
       parts.push(await runBatch(batch, latents, scaled));
@@ -115,7 +115,7 @@ export function createDenoiser(input: DenoiserInput): Denoise {
 
 function branchesOf({ model, conditions, grid, guidance, width, height }: DenoiserInput): Branch[] {
   return conditions.map(({ context, pooled }) => {
-    const constants = model.family.constants({
+    const constants = model.architecture.constants({
       width,
       height,
       rows: grid.height,

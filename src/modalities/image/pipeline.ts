@@ -6,7 +6,7 @@ import type { Planes } from "../../models/diffusion/autoencoder.js";
 import { createNoiseSource } from "../../models/sampling/noise.js";
 import { encodePicture, rgbOfPlanes } from "../../media/image.js";
 import { diffuse, type DiffuseInput } from "./diffuse.js";
-import { type Condition, zeros } from "../../models/diffusion/family.js";
+import { type Condition, zeros } from "../../models/diffusion/image-architecture.js";
 import type { ImageModel } from "../../models/image-model.js";
 import { openModel } from "../../models/registry.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
@@ -77,9 +77,9 @@ export async function planImages(
 }
 
 /** Shape of the latents of a picture. */
-function gridOf({ traits, factor, family }: ImageModel, { width, height }: ImageSize) {
+function gridOf({ traits, factor, architecture }: ImageModel, { width, height }: ImageSize) {
   const channels = traits.latentChannels;
-  if (family.packing === "vector") return { channels, height: 1, width: 1 };
+  if (architecture.packing === "vector") return { channels, height: 1, width: 1 };
   return { channels, height: height / factor, width: width / factor };
 }
 
@@ -96,11 +96,11 @@ async function encodePrompts(
   { prompt, negativePrompt }: ImageRequest,
   guidance: number,
 ): Promise<Condition[]> {
-  const { family, encoders, traits, zeroesEmptyPrompt } = model;
-  const wanted = await family.encode(encoders, prompt);
-  if (!traits.usesNegativePrompt || guidance <= 1) return [wanted];
-  if (negativePrompt === null && zeroesEmptyPrompt) return [wanted, zeroed(wanted)];
-  return [wanted, await family.encode(encoders, negativePrompt ?? "")];
+  const { architecture, encoders, traits, zeroesEmptyPrompt } = model;
+  const positive = await architecture.encode(encoders, prompt);
+  if (!traits.usesNegativePrompt || guidance <= 1) return [positive];
+  if (negativePrompt === null && zeroesEmptyPrompt) return [positive, zeroed(positive)];
+  return [positive, await architecture.encode(encoders, negativePrompt ?? "")];
 }
 
 function zeroed({ context, pooled }: Condition): Condition {

@@ -10,7 +10,7 @@ const threshold = z.number().gt(0).max(1);
 const moderationShapes = z.object({
   /** Label → categories, in place of the table of known labels. */
   labels: z.record(z.string(), z.array(z.string())).optional(),
-  /** Score from which a category is flagged, for all or for some; 0.5 where absent. */
+  /** Score from which a category is flagged, for all or for some; 0.5 by default. */
   thresholds: z.union([threshold, z.partialRecord(z.enum(CATEGORIES), threshold)]).optional(),
   /** Whether labels are judged each for itself or exclude one another. */
   activation: z.enum(["sigmoid", "softmax"]).optional(),

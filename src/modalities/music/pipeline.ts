@@ -118,7 +118,7 @@ interface FormatFacts {
   readonly frameSamples: number;
   /** Samples the coder adds at the ends, which ffprobe counts and players leave out. */
   readonly paddingSamples?: number;
-  /** Rate of every file of the format, Hz; that of the sound where absent. */
+  /** Rate of every file of the format, Hz; that of the sound by default. */
   readonly sampleRateHz?: number;
 }
 
@@ -140,13 +140,13 @@ async function verifySound(path: string, expected: SoundExpectation): Promise<vo
   const paddingSeconds = (facts.paddingSamples ?? 0) / sampleRateHz;
   if (audio === undefined) throw new JobError("encoder_failed", "the piece has no sound track");
   const checks = [
-    { name: "codec", got: audio.codec, wanted: facts.codec },
-    { name: "sample rate", got: audio.sampleRateHz, wanted: sampleRateHz },
-    { name: "channels", got: audio.channels, wanted: expected.channels },
+    { name: "codec", got: audio.codec, expect: facts.codec },
+    { name: "sample rate", got: audio.sampleRateHz, expect: sampleRateHz },
+    { name: "channels", got: audio.channels, expect: expected.channels },
   ];
   const differences = checks
-    .filter(({ got, wanted }) => got !== wanted)
-    .map(({ name, got, wanted }) => `${name} must be ${wanted}, got ${got}`);
+    .filter(({ got, expect }) => got !== expect)
+    .map(({ name, got, expect }) => `${name} must be ${expect}, got ${got}`);
   if (excess < -frameSeconds || excess > frameSeconds + paddingSeconds)
     differences.push(`duration must be ${expected.seconds} s, got ${durationSeconds} s`);
   if (differences.length > 0)

@@ -123,12 +123,12 @@ function createItems(responseId: string, write: Write) {
   }
   return {
     *add({ parts, logprobs }: GenerationDelta): Generator<string> {
-      let told = tokenLogprobs(logprobs ?? []);
+      let newLogprobs = tokenLogprobs(logprobs ?? []);
       for (const part of parts) {
         if (part.type === "call") yield* addCall(part.call);
         else {
-          yield* addText(part.text, told);
-          told = [];
+          yield* addText(part.text, newLogprobs);
+          newLogprobs = [];
         }
       }
     },

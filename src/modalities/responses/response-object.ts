@@ -165,7 +165,7 @@ function toUsage({ usage: { promptTokens, completionTokens, cachedTokens } }: Ge
   };
 }
 
-/** Probabilities are told with the first text. */
+/** Probabilities go with the first text. */
 function outputItems(
   id: string,
   { parts, finishReason, logprobs }: GenerationChoice,
@@ -176,8 +176,8 @@ function outputItems(
     const isLast = index === shown.length - 1;
     const status = isLast && finishReason === "length" ? "incomplete" : "completed";
     if (part.type === "call") return callItem(id, index, { ...part.call, status });
-    const told = index === firstText ? tokenLogprobs(logprobs ?? []) : [];
-    return messageItem(id, index, { content: [outputText(part.text, told)], status });
+    const shownLogprobs = index === firstText ? tokenLogprobs(logprobs ?? []) : [];
+    return messageItem(id, index, { content: [outputText(part.text, shownLogprobs)], status });
   });
 }
 

@@ -129,8 +129,8 @@ export function checkTools(tools: readonly FunctionTool[], choice: ToolChoice): 
   }
   const missing = typeof choice === "object" && !names.has(choice.name);
   if (missing || (choice === "required" && tools.length === 0)) {
-    const wanted = typeof choice === "object" ? choice.name : choice;
-    const message = `tool_choice ${describe(wanted)} needs a function of tools, which has ${tools.length}`;
+    const named = typeof choice === "object" ? choice.name : choice;
+    const message = `tool_choice ${describe(named)} needs a function of tools, which has ${tools.length}`;
     throw invalidValue("tool_choice", message);
   }
 }

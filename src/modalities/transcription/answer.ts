@@ -51,9 +51,9 @@ function usage(durationSeconds: number) {
 
 function withLogprobs(
   logprobs: readonly TokenLogprob[],
-  { logprobs: wanted }: TranscriptionRequest,
+  { logprobs: isAsked }: TranscriptionRequest,
 ) {
-  return wanted ? { logprobs } : {};
+  return isAsked ? { logprobs } : {};
 }
 
 function plainJson(transcript: Transcript, seconds: number, request: TranscriptionRequest) {

@@ -84,7 +84,7 @@ async function* transcribeSamples(
   sound: { readonly pcm: PcmFile; readonly signal: AbortSignal },
 ): AsyncGenerator<Event> {
   const { pcm } = sound;
-  const heard: TranscribedWindow[] = [];
+  const windows: TranscribedWindow[] = [];
   const { language, prompt, temperature, voiceDetection } = request;
   const asked = {
     language,
@@ -97,14 +97,14 @@ async function* transcribeSamples(
   for await (const window of model.transcribe({ ...sound, ...asked })) {
     const seconds = Math.min(window.settledSample, pcm.sampleCount) / SPEECH_RATE_HZ;
     const units = { audioSeconds: billedSeconds(seconds) };
-    if (request.stream) yield* deltasOf(window, heard.every(isEmpty), { request, units });
-    heard.push(window);
+    if (request.stream) yield* deltasOf(window, windows.every(isEmpty), { request, units });
+    windows.push(window);
     const share = window.settledSample / pcm.sampleCount;
     const fraction = DECODED_FRACTION + (1 - DECODED_FRACTION) * Math.min(1, share);
     yield { type: "progress", stage: "listening", fraction };
   }
   const durationSeconds = pcm.sampleCount / SPEECH_RATE_HZ;
-  yield { type: "output", output: { durationSeconds, transcript: toTranscript(heard, request) } };
+  yield { type: "output", output: { durationSeconds, transcript: toTranscript(windows, request) } };
 }
 
 function isEmpty({ segments }: TranscribedWindow): boolean {
@@ -130,19 +130,19 @@ function hasSegments({ format }: TranscriptionRequest): boolean {
 }
 
 function toTranscript(
-  heard: readonly TranscribedWindow[],
+  windows: readonly TranscribedWindow[],
   request: TranscriptionRequest,
 ): Transcript {
   const { language, logprobs } = request;
-  const segments = heard.flatMap((window) => window.segments);
+  const segments = windows.flatMap((window) => window.segments);
   return {
-    language: heard.find((window) => window.language !== null)?.language ?? language ?? "en",
+    language: windows.find((window) => window.language !== null)?.language ?? language ?? "en",
     text: segments
       .map(({ text }) => text)
       .join("")
       .trim(),
     segments: hasSegments(request) ? segments : [],
-    words: heard.flatMap(({ words }) => words),
-    logprobs: logprobs ? heard.flatMap((window) => window.logprobs) : [],
+    words: windows.flatMap(({ words }) => words),
+    logprobs: logprobs ? windows.flatMap((window) => window.logprobs) : [],
   };
 }

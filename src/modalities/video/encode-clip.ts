@@ -6,7 +6,7 @@ import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { type Encoder, openEncoder } from "../../media/encoder.js";
 import { type StartedProbe, startProbe } from "../../media/probe.js";
 import { type DenoiseState, handOver } from "../../models/video/checkpoint.js";
-import type { Clip, DecodeFrames, VideoModel } from "../../models/video/family.js";
+import type { Clip, DecodeFrames, VideoModel } from "../../models/video/video-model.js";
 import { freeMemory } from "../../runtime/ort/free-memory.js";
 import { createPreviews, type Previews } from "./previews.js";
 import type { VideoOutput, VideoRequest } from "./request.js";

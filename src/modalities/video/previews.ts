@@ -10,7 +10,7 @@ import {
   thumbnailWebp,
   tileWebp,
 } from "../../media/spritesheet.js";
-import type { FrameWindow } from "../../models/video/family.js";
+import type { FrameWindow } from "../../models/video/video-model.js";
 import type { VideoOutput } from "./request.js";
 
 type Tile = Awaited<ReturnType<typeof sheetTile>>;
@@ -29,7 +29,7 @@ const SHOWN_TILES = 2;
 
 /** The thumbnail shows the middle of the clip. */
 export function createPreviews({ width, height, frameCount }: ClipFormat): Previews {
-  const wanted = new Set(sheetFrames(frameCount));
+  const tileFrames = new Set(sheetFrames(frameCount));
   const middle = Math.floor(frameCount / 2);
   const size = frameByteLength(width, height);
   const tiles: Tile[] = [];
@@ -52,14 +52,14 @@ export function createPreviews({ width, height, frameCount }: ClipFormat): Previ
       for (let index = 0; index < count; index++) {
         const pixels = frames.subarray(index * size, (index + 1) * size);
         const frame = { pixels, width, height };
-        if (wanted.has(firstFrame + index)) {
+        if (tileFrames.has(firstFrame + index)) {
           const tile = await sheetTile(frame);
           if (tiles.length % SHOWN_TILES === 0) show(tile);
           tiles.push(tile);
         }
         if (firstFrame + index === middle) thumbnail = await thumbnailWebp(frame);
       }
-      if (sheet !== undefined || tiles.length < wanted.size) return;
+      if (sheet !== undefined || tiles.length < tileFrames.size) return;
       sheet = joinTiles(tiles);
       // Whoever writes it sees the rejection.
       sheet.catch(() => {});

@@ -117,7 +117,7 @@ export type VideoRequest = z.infer<typeof videoRequest>;
 /** What the pipeline says of a finished clip. */
 export const videoOutput = z.object({
   frameCount: z.int().positive(),
-  /** Frames a second; 24 where absent, as workers of earlier builds leave it. */
+  /** Frames a second; 24 by default, as workers of earlier builds leave it. */
   frameRate: z.number().positive().exactOptional(),
 });
 export type VideoOutput = z.infer<typeof videoOutput>;

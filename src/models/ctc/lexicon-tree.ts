@@ -13,7 +13,7 @@ interface Pronunciation {
 
 /**
  * Reads one word a line: its spelling, then each pronunciation after a tab, phones apart by spaces.
- * Throws a sentence that names the line with a phone that is not in `phones`.
+ * Throws an error that names the line with a phone that is not in `phones`.
  */
 export function parseLexicon(text: string, phones: readonly string[]): Lexicon {
   const numberOf = new Map(phones.map((phone, number) => [phone, number]));

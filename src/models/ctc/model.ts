@@ -39,7 +39,7 @@ export interface CtcModel {
   close(): Promise<void>;
 }
 
-/** Throws a sentence that names what the package lacks. */
+/** Throws an error that names what the package lacks. */
 export async function openCtcModel(
   model: ModelPackage,
   setup: Pick<PipelineSetup, "threads" | "onRun">,
@@ -109,7 +109,7 @@ const sampler = z.object({
 
 const packageSettings = z.object({ shapes, sampler });
 
-/** What model.json says of a CTC package. Throws a sentence that names the field. */
+/** What model.json says of a CTC package. Throws an error that names the field. */
 function readCtcSettings(model: ModelPackage): CtcSettings {
   const { shapes: shape, sampler: rules } = parseSettings(
     packageSettings,

@@ -17,7 +17,7 @@ interface Chain {
   readonly node: number;
   readonly first: number;
   readonly end: number;
-  readonly heard: number;
+  readonly acoustic: number;
   readonly before: Chain | undefined;
 }
 
@@ -31,9 +31,9 @@ interface Hypothesis {
   /** All together; larger is better. */
   readonly score: number;
   /** Log probability of what was heard. */
-  readonly heard: number;
+  readonly acoustic: number;
   /** The same at the beginning of the present word. */
-  readonly heardBefore: number;
+  readonly acousticBefore: number;
   /** Steps of the present word's first phone and of its last. */
   readonly first: number;
   readonly last: number;
@@ -42,7 +42,7 @@ interface Hypothesis {
 
 /** Log probabilities of blank and phones at a step. */
 interface Sound {
-  readonly heard: Float32Array;
+  readonly logprobs: Float32Array;
   readonly step: number;
 }
 
@@ -76,19 +76,19 @@ class Search {
   }
 
   start(state: number): void {
-    const nothing = { heard: 0, heardBefore: 0, first: 0, last: 0, chain: undefined };
+    const nothing = { acoustic: 0, acousticBefore: 0, first: 0, last: 0, chain: undefined };
     const score = -this.#rules.languageWeight * (this.#tree.leastCosts[0] ?? 0);
     this.#alive = [{ ...nothing, node: 0, state, isBlank: true, score }];
   }
 
-  /** `heard` are the log probabilities of blank and phones at the next step. */
-  hear(heard: Float32Array, step: number): void {
+  /** `logprobs` are those of blank and phones at the next step. */
+  hear(logprobs: Float32Array, step: number): void {
     this.#next = new Map();
     this.#best = -Infinity;
-    const blank = heard[0] ?? -Infinity;
+    const blank = logprobs[0] ?? -Infinity;
     for (const it of this.#alive) {
-      this.#keep({ ...it, isBlank: true, score: it.score + blank, heard: it.heard + blank });
-      if (blank <= SURELY_BLANK) this.#sound(it, { heard, step });
+      this.#keep({ ...it, isBlank: true, score: it.score + blank, acoustic: it.acoustic + blank });
+      if (blank <= SURELY_BLANK) this.#sound(it, { logprobs, step });
     }
     this.#prune();
   }
@@ -109,10 +109,10 @@ class Search {
 
   /** The present phone goes on, or another follows: of the same word, or of the next. */
   #sound(it: Hypothesis, sound: Sound): void {
-    const { heard, step } = sound;
-    const logprob = heard[this.#tree.phones[it.node] ?? 0] ?? -Infinity;
+    const { logprobs, step } = sound;
+    const logprob = logprobs[this.#tree.phones[it.node] ?? 0] ?? -Infinity;
     if (!it.isBlank && logprob >= LEAST_PHONE)
-      this.#keep({ ...it, score: it.score + logprob, heard: it.heard + logprob, last: step });
+      this.#keep({ ...it, score: it.score + logprob, acoustic: it.acoustic + logprob, last: step });
     this.#grow(it, it.node, sound);
     if (it.node === 0) return;
     for (const ended of this.#endings(it))
@@ -120,7 +120,7 @@ class Search {
   }
 
   /** Into every child of `from` that may sound now. */
-  #grow(it: Hypothesis, from: number, { heard, step }: Sound): void {
+  #grow(it: Hypothesis, from: number, { logprobs, step }: Sound): void {
     const { phones, firstChildren, leastCosts } = this.#tree;
     const weight = this.#rules.languageWeight;
     const costOf = (at: number) => weight * (leastCosts[at] ?? 0);
@@ -130,7 +130,7 @@ class Search {
     const end = firstChildren[from + 1] ?? 0;
     for (let node = firstChildren[from] ?? 0; node < end; node++) {
       const phone = phones[node] ?? 0;
-      const logprob = heard[phone] ?? -Infinity;
+      const logprob = logprobs[phone] ?? -Infinity;
       if (logprob < LEAST_PHONE || phone === barred) continue;
       const score = paid + logprob - costOf(node);
       if (score >= this.#best - this.#rules.beam)
@@ -144,8 +144,8 @@ class Search {
       state: it.state,
       isBlank: false,
       score,
-      heard: it.heard + logprob,
-      heardBefore: it.heardBefore,
+      acoustic: it.acoustic + logprob,
+      acousticBefore: it.acousticBefore,
       first: isNew ? step : it.first,
       last: step,
       chain: it.chain,
@@ -156,15 +156,22 @@ class Search {
   #endings(it: Hypothesis): Hypothesis[] {
     const { firstWords, words, leastCosts } = this.#tree;
     const { languageWeight, wordBonus } = this.#rules;
-    const { node, first, last, heard, heardBefore, chain: before } = it;
+    const { node, first, last, acoustic, acousticBefore, chain: before } = it;
     const paid = (leastCosts[node] ?? 0) - (leastCosts[0] ?? 0);
     const all: Hypothesis[] = [];
     for (let at = firstWords[node] ?? 0; at < (firstWords[node + 1] ?? 0); at++) {
       const word = words[at] ?? 0;
       const { cost, state } = this.#model.follow(it.state, word);
       const score = it.score - languageWeight * (cost - paid) + wordBonus;
-      const chain = { word, node, first, end: last + 1, heard: heard - heardBefore, before };
-      all.push({ ...it, state, score, heardBefore: heard, chain });
+      const chain = {
+        word,
+        node,
+        first,
+        end: last + 1,
+        acoustic: acoustic - acousticBefore,
+        before,
+      };
+      all.push({ ...it, state, score, acousticBefore: acoustic, chain });
     }
     return all;
   }
@@ -230,8 +237,8 @@ export function findWords(
     );
   const words: FoundWord[] = [];
   for (let at = search.finish(); at !== undefined; at = at.before) {
-    const { word, node, first, end, heard } = at;
-    words.unshift({ word, phones: phonesTo(tree, node), first, end, logprob: heard });
+    const { word, node, first, end, acoustic } = at;
+    words.unshift({ word, phones: phonesTo(tree, node), first, end, logprob: acoustic });
   }
   return words;
 }

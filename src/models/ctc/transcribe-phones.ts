@@ -26,9 +26,9 @@ export interface PhoneTask {
 /** Of a window, the longest stretch without a pause; a longer one is cut where it is quietest. */
 const LONGEST_SHARE = 0.8;
 
-/** What was heard of one window, and where in the sound it lies. */
+/** What one window says by phones, and where in the sound it lies. */
 interface Window {
-  readonly heard: HeardPhones;
+  readonly phones: HeardPhones;
   /** First sample. */
   readonly from: number;
   readonly stepSamples: number;
@@ -48,13 +48,13 @@ export async function* transcribePhones(task: PhoneTask): AsyncGenerator<Transcr
     task.signal.throwIfAborted();
     const left = Math.ceil((task.pcm.sampleCount - from) / stepSamples);
     const steps = Math.min(windowSteps, left);
-    const heard = await hear(task, from, steps);
-    if (heard === undefined) {
+    const phones = await hear(task, from, steps);
+    if (phones === undefined) {
       from += steps * stepSamples;
       yield { language: null, segments: [], words: [], logprobs: [], settledSample: from };
       continue;
     }
-    const window = { heard, from, stepSamples };
+    const window = { phones, from, stepSamples };
     const { spans, settledStep } = speechSpans(task, window, steps === left);
     from += settledStep * stepSamples;
     yield readSpans(task, window, { spans, before, settledSample: from });
@@ -81,7 +81,7 @@ async function hear(
 /** Stretches of speech in steps, and up to where the window is settled. */
 function speechSpans(
   { model, detection }: PhoneTask,
-  { heard: { states } }: Window,
+  { phones: { states } }: Window,
   isLast: boolean,
 ): { readonly spans: readonly Span[]; readonly settledStep: number } {
   const rules = spanRules(detection, model.settings.framesPerStep);
@@ -131,7 +131,7 @@ function readSpans(
 ): TranscribedWindow {
   const { model } = task;
   const read = spans.flatMap((span, index) => {
-    const spelling = cut(window.heard.spelling, span);
+    const spelling = cut(window.phones.spelling, span);
     const found = model.read(spelling, index === 0 ? before : model.stateAfter([]));
     return found.length === 0 ? [] : [{ found, span, places: placesOf(window, span, found) }];
   });
@@ -166,14 +166,14 @@ function cut({ logprobs, phones }: Spelled, { start, end }: Span): Spelled {
 }
 
 function placesOf(
-  { heard }: Window,
+  { phones }: Window,
   span: Span,
   found: readonly FoundWord[],
 ): readonly WordPlace[] {
-  const states = cut(heard.states, span);
+  const states = cut(phones.states, span);
   const places = alignWords(
     states,
-    found.map(({ phones }) => phones),
+    found.map((word) => word.phones),
   );
   return (places ?? found).map(({ first, end }) => ({
     first: span.start + first,
@@ -184,9 +184,9 @@ function placesOf(
 function toSegment(model: CtcModel, window: Window, read: ReadSpan): TranscriptSegment {
   const { found, places, span } = read;
   const text = found.map(({ word }) => ` ${model.words[word] ?? ""}`).join("");
-  const end = Math.min(span.end, window.heard.states.steps);
+  const end = Math.min(span.end, window.phones.states.steps);
   let silence = 0;
-  for (let step = span.start; step < end; step++) silence += silenceAt(window.heard.states, step);
+  for (let step = span.start; step < end; step++) silence += silenceAt(window.phones.states, step);
   return {
     seek: Math.floor(window.from / HOP_SAMPLES),
     startSeconds: secondsAt(window, places[0]?.first ?? span.start),

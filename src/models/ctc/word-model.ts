@@ -94,15 +94,15 @@ function findTriple({ firstTriples, thirds }: Columns, pair: number, third: numb
 /** Place of a value in a sorted part; -1 where it is not. */
 function search(
   values: Uint16Array,
-  wanted: number,
+  target: number,
   part: { readonly from: number; readonly end: number },
 ): number {
   let { from, end } = part;
   while (from < end) {
     const middle = (from + end) >>> 1;
     const value = values[middle] ?? 0;
-    if (value === wanted) return middle;
-    if (value < wanted) from = middle + 1;
+    if (value === target) return middle;
+    if (value < target) from = middle + 1;
     else end = middle;
   }
   return -1;

@@ -94,10 +94,11 @@ export function createChatTemplate(
     render(sentMessages, sentTools) {
       const { messages, tools, mark } = markTexts(sentMessages, sentTools);
       const { source: chosen, parsed } = tools.length > 0 ? forTools : plain;
-      const told = tools.length === 0 || knowsTools ? messages : tellTools(messages, tools);
+      const conversation =
+        tools.length === 0 || knowsTools ? messages : describeTools(messages, tools);
       const items = {
         ...tokens,
-        messages: told.map((message) => toTemplateMessage(message, messages, chosen)),
+        messages: conversation.map((message) => toTemplateMessage(message, messages, chosen)),
         ...(tools.length > 0 && knowsTools && { tools: tools.map(toTemplateTool) }),
         add_generation_prompt: true,
       };
@@ -115,8 +116,8 @@ function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
     toolFormat,
     render(sentMessages, sentTools) {
       const { messages, tools, mark } = markTexts(sentMessages, sentTools);
-      const told = tools.length === 0 ? messages : tellTools(messages, tools);
-      const text = told.map(({ content }) => content).filter((content) => content !== "");
+      const conversation = tools.length === 0 ? messages : describeTools(messages, tools);
+      const text = conversation.map(({ content }) => content).filter((content) => content !== "");
       return { text: text.join("\n"), addSpecialTokens: true, mark };
     },
   };
@@ -188,8 +189,8 @@ function toTemplateTool({ name, description, parameters }: FunctionTool) {
   };
 }
 
-/** Tells the tools in words, and writes past calls as text, for a template that has no place for them. */
-function tellTools(
+/** Describes the tools in words, and writes past calls as text, for a template that has no place for them. */
+function describeTools(
   messages: readonly ConversationMessage[],
   tools: readonly FunctionTool[],
 ): ConversationMessage[] {

@@ -45,11 +45,11 @@ const PRESENT_TO_PAST: readonly (readonly [string, string])[] = [
   ["present", "past_key_values"],
 ];
 
-/** Throws a sentence that names the input it does not know or the output it misses. */
+/** Throws an error that names the input it does not know or the output it misses. */
 export function readDecoderLayout(graph: GraphInfo, names: TensorNames): DecoderLayout {
   const input = (role: string, ...others: string[]) => {
-    const wanted = new Set([names.inputs[role], role, ...others]);
-    const found = graph.inputs.find(({ name }) => wanted.has(name));
+    const known = new Set([names.inputs[role], role, ...others]);
+    const found = graph.inputs.find(({ name }) => known.has(name));
     return found && { name: found.name, type: found.type, rank: found.dims.length };
   };
   const inputIds = input("input_ids", "tokens");

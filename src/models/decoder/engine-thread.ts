@@ -135,7 +135,7 @@ interface OpenBatch {
   close(): Promise<void>;
 }
 
-/** Opens a package's decoder and tokenizer. Throws a sentence that names what cannot be used. */
+/** Opens a package's decoder and tokenizer. Throws an error that names what cannot be used. */
 async function openTextBatch(
   setup: EngineSetup,
   onRun: (run: GraphRun) => void,

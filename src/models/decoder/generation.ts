@@ -57,7 +57,7 @@ export async function createGeneration(
       bias: new Map(Object.entries(job.logitBias).map(([token, bias]) => [Number(token), bias])),
     },
     promptSet: new Set(repetitionPenalty === 1 ? [] : promptTokens),
-    stopTokenIds: new Set([...config.stopTokenIds, ...(job.stopTokenIds ?? [])]),
+    stopTokenIds: new Set(config.stopTokenIds),
     limit: Math.min(job.maxTokens ?? room, room),
   };
   const choices = Array.from({ length: job.n }, (_, index) => {

@@ -22,11 +22,11 @@ import type {
 export interface TextEngineOptions {
   /** CPU threads of the decoder. */
   readonly threads: number;
-  /** Most bytes of caches; 4 GiB where absent. */
+  /** Most bytes of caches; 4 GiB by default. */
   readonly maxCacheBytes?: number;
-  /** Most bytes of prompts that are remembered for later ones; none where absent. */
+  /** Most bytes of prompts that are remembered for later ones; none by default. */
   readonly promptCacheBytes?: number | undefined;
-  /** Told of every run of the graph, for measurements. */
+  /** Called after every run of the graph, for measurements. */
   readonly onRun?: ((run: GraphRun) => void) | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface TextEngine {
   close(): Promise<void>;
 }
 
-/** Opens the package. Throws a sentence that names what is missing or cannot be used. */
+/** Opens the package. Throws an error that names what is missing or cannot be used. */
 export async function openTextEngine(
   model: ModelPackage,
   { threads, maxCacheBytes, promptCacheBytes, onRun = () => {} }: TextEngineOptions,

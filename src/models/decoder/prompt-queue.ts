@@ -18,7 +18,7 @@ export interface PromptQueueSetup {
   readonly maxRows: number;
   /** Most bytes of caches; one request alone may take more. */
   readonly maxCacheBytes: number;
-  /** Most bytes of prompts that are remembered for later ones, beside those; none where absent. */
+  /** Most bytes of prompts that are remembered for later ones, beside those; none by default. */
   readonly promptCacheBytes?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class PromptQueue {
     for (const { cache } of cancelled) if (cache) this.#close(cache);
   }
 
-  /** Reads one step's share of the prompts; what was read to its end is told and forgotten. */
+  /** Reads one step's share of the prompts; returns and forgets what was read to its end. */
   async read(running: Running): Promise<(ReadPrompt | FailedPrompt)[]> {
     this.#admit(running);
     const results: (ReadPrompt | FailedPrompt)[] = [];

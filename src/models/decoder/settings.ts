@@ -65,7 +65,7 @@ const DEFAULT_CONTEXT_TOKENS = 2_048;
 /** transformers.js starts these at 1, as their reference implementations do. */
 const COUNT_FROM_ONE = new Set(["paligemma", "gemma3", "gemma3_text"]);
 
-/** Reads the package's configuration files. Throws a sentence that names the file at fault. */
+/** Reads the package's configuration files. Throws an error that names the file at fault. */
 export async function readDecoderConfig(
   model: ModelPackage,
   tokenizer: TextTokenizer,

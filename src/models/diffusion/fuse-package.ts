@@ -14,7 +14,7 @@ const GRAPHS = [
 /**
  * Makes the samplers of a video package beside its denoiser, whose weights they hold, or name where they
  * lie in a file of their own: a graph of several denoising steps, and one of a single step. model.json
- * changes once they are whole. The package's files must have been verified. Throws a sentence where the
+ * changes once they are whole. The package's files must have been verified. Throws where the
  * denoiser is of another layout.
  */
 export async function fusePackage(model: ModelPackage): Promise<void> {

@@ -18,7 +18,7 @@ type EncoderOutput = "last" | "penultimate" | "pooled";
 /** The text encoders of a package with their tokenizers. */
 export interface PromptEncoders {
   has(role: EncoderRole): boolean;
-  /** States of a text cut or filled to so many tokens; to CLIP's own where absent. */
+  /** States of a text cut or filled to so many tokens; to CLIP's own by default. */
   run<Output extends EncoderOutput>(
     role: EncoderRole,
     text: string,

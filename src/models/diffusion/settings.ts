@@ -31,7 +31,7 @@ const packageSettings = z.object({
   shapes: z.object({
     /** Height and width in pixels; the first is the native size. */
     sizes: z.array(z.tuple([z.int(), z.int()])).optional(),
-    /** Tokens of the T5 encoder, where the model was made for other than the family's own. */
+    /** Tokens of the T5 encoder, where the model was made for other than the architecture's own. */
     promptTokens: z.int().positive().optional(),
   }),
   sampler: z
@@ -48,7 +48,7 @@ export interface PackageSettings {
   readonly sampler: NonNullable<z.infer<typeof packageSettings>["sampler"]>;
 }
 
-/** Reads the configurations of a package. Throws a sentence that names the file and the field. */
+/** Reads the configurations of a package. Throws an error that names the file and the field. */
 export async function readSettings(model: ModelPackage): Promise<PackageSettings> {
   const own = parseSettings(packageSettings, model, `${model.path}/model.json`);
   return {

@@ -22,7 +22,7 @@ import {
 } from "./settings.js";
 import { createTokenGraph, type TokenBatch } from "./token-graph.js";
 
-/** What an encoder is opened with: threads, and who is told of its runs. */
+/** What an encoder is opened with: threads, and a callback for its runs. */
 export type EncoderSetup = Pick<PipelineSetup, "threads" | "onRun">;
 
 /** A graph over tokens with its tokenizer; requests of many jobs share its batches. */

@@ -176,7 +176,7 @@ export async function kokoroPhonemes(
 
 function settleEnglish(phonemes: string, isAmerican: boolean): string {
   const settled = ENGLISH_SOUNDS.reduce(
-    (said, [sound, ours]) => said.replaceAll(sound, ours),
+    (said, [sound, known]) => said.replaceAll(sound, known),
     phonemes,
   );
   return isAmerican ? settled.replaceAll(/(?<=nˈaɪn)ti(?!ː)/g, "di") : settled;

@@ -7,7 +7,7 @@ import {
   type Tensors,
   uint8,
 } from "../../runtime/tensors/tensor.js";
-import type { FrameWindow } from "../video/family.js";
+import type { FrameWindow } from "../video/video-model.js";
 import { type Canvas, decodeCanvas, type FramePlan, layerShifts, type Scene } from "./canvas.js";
 import type { MotionModel } from "./model.js";
 

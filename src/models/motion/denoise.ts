@@ -5,7 +5,7 @@ import { eulerStep, flowSigmas, guide } from "../diffusion/schedulers/flow-match
 import { gaussianNoise } from "../sampling/noise.js";
 import { hashNgrams } from "../tokenizer/hashed-ngrams.js";
 import type { DenoiseState } from "../video/checkpoint.js";
-import type { ClipRequest } from "../video/family.js";
+import type { ClipRequest } from "../video/video-model.js";
 import type { MotionModel } from "./model.js";
 
 interface DenoiseInput extends ScheduleInput {

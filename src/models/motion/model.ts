@@ -81,7 +81,7 @@ export interface MotionModel {
   close(): Promise<void>;
 }
 
-/** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
+/** Opens the package's graphs. Throws an error that names what is missing or does not load. */
 export async function openMotionModel(
   model: ModelPackage,
   setup: PipelineSetup,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
-import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/family.js";
+import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/video-model.js";
 import { decodeCanvas, type Picture, planesOf } from "./canvas.js";
 import { decodeScene, decodeWindows } from "./decode-frames.js";
 import { denoise, encodePrompts, latentLength } from "./denoise.js";

@@ -19,7 +19,7 @@ export interface Musicgen extends MusicModel {
   readonly settings: MusicgenSettings;
 }
 
-/** Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
+/** Opens the package's graphs. Throws an error that names what is missing or does not load. */
 export async function openMusicgen(
   model: ModelPackage,
   setup: Pick<PipelineSetup, "threads" | "onRun">,

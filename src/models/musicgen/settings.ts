@@ -61,7 +61,7 @@ export interface MusicgenSettings {
   readonly sampling: CodeSampling;
 }
 
-/** Reads config.json and generation_config.json. Throws a sentence that names the file and the field. */
+/** Reads config.json and generation_config.json. Throws an error that names the file and the field. */
 export function parseMusicgenSettings(
   configJson: unknown,
   generationJson: unknown,

@@ -42,7 +42,7 @@ const voiceConfig = z.object({
 
 export type PiperConfig = z.infer<typeof voiceConfig>;
 
-/** Throws a sentence that names the first field that cannot be used. */
+/** Throws an error that names the first field that cannot be used. */
 export function parsePiperConfig(text: string, path: string): PiperConfig {
   const config = parseJson(voiceConfig, text, path);
   const { phoneme_type: type, phoneme_id_map: ids } = config;

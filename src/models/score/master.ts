@@ -30,10 +30,10 @@ export async function* master(task: MasterTask): AsyncGenerator<number, Float32A
   const sound = new Float32Array(dry.length);
   for (let start = 0; start < length; start += windowSamples) {
     signal.throwIfAborted();
-    const heard = await hearWindow(task, start, gain);
+    const wet = await applyRoom(task, start, gain);
     const kept = Math.min(windowSamples, length - start);
     for (const channel of [0, 1]) {
-      const own = heard.subarray(channel * windowSamples, channel * windowSamples + kept);
+      const own = wet.subarray(channel * windowSamples, channel * windowSamples + kept);
       sound.set(own, channel * length + start);
     }
     yield Math.min(1, (start + windowSamples) / length);
@@ -42,7 +42,7 @@ export async function* master(task: MasterTask): AsyncGenerator<number, Float32A
   return sound;
 }
 
-async function hearWindow(
+async function applyRoom(
   { sessions, settings, dry }: MasterTask,
   start: number,
   gain: number,
@@ -61,8 +61,8 @@ async function hearWindow(
     dry: float32(input, [2, width]),
     gain: float32(Float32Array.of(gain), [1]),
   });
-  const heard = floatsOf(outputs, "waveform");
-  if (heard.every(Number.isFinite)) return heard;
+  const wet = floatsOf(outputs, "waveform");
+  if (wet.every(Number.isFinite)) return wet;
   throw new JobError("invalid_output", "the room made samples that are not numbers");
 }
 

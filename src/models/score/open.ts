@@ -13,7 +13,7 @@ const ROLES = ["prompt-reader", "arranger", "planner", "composer", "synthesiser"
 /** Share of the work on sound that playing the notes takes; the room takes the rest. */
 const PLAYING_FRACTION = 0.6;
 
-/** A model that writes a score and plays it. Opens the package's graphs. Throws a sentence that names what is missing or does not load. */
+/** A model that writes a score and plays it. Opens the package's graphs. Throws an error that names what is missing or does not load. */
 export async function openScore(
   model: ModelPackage,
   setup: Pick<PipelineSetup, "threads" | "onRun">,

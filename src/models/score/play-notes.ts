@@ -47,21 +47,21 @@ async function playWindow(
   const to = from + windowSamples / settings.sampleRateHz;
   const endOf = ({ startSeconds, seconds, sound }: Note) =>
     startSeconds + seconds + (settings.tailSeconds[sound] ?? 0);
-  const heard = notes
+  const audible = notes
     .filter((note) => note.startSeconds < to && endOf(note) > from)
     .slice(-MOST_NOTES);
-  if (heard.length === 0) return new Float32Array(2 * windowSamples);
+  if (audible.length === 0) return new Float32Array(2 * windowSamples);
   const row = (value: (note: Note) => number) =>
-    float32(Float32Array.from(heard, value), [heard.length]);
+    float32(Float32Array.from(audible, value), [audible.length]);
   const outputs = await sessions.run("synthesiser", {
     sound: int64Of(
-      heard.map(({ sound }) => sound),
-      [heard.length],
+      audible.map(({ sound }) => sound),
+      [audible.length],
     ),
     pitch: row(({ pitch }) => pitch),
     velocity: row(({ velocity }) => velocity),
     age: row(({ startSeconds }) => from - startSeconds),
-    // A note that ends with the piece is told a length beyond it.
+    // A note that ends with the piece is given a length beyond it.
     length: row(({ seconds }) => Math.min(seconds, MOST_SECONDS)),
     pan: row(({ pan }) => pan),
     noise: float32(noise, [2, noise.length / 2]),

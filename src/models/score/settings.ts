@@ -80,7 +80,7 @@ const packageSettings = z.object({
   limits: z.object({ bars: z.int().positive() }),
 });
 
-/** What the pipeline must know of a package. Throws a sentence that names the field. */
+/** What the pipeline must know of a package. Throws an error that names the field. */
 export function parseScoreSettings(model: ModelPackage): ScoreSettings {
   const { shapes, limits, ...rest } = parseSettings(
     packageSettings,

@@ -1,12 +1,17 @@
 import type { Tensor } from "../../runtime/tensors/tensor.js";
-import { type ImageFamily, joinFeatures, joinTokens, zeros } from "../diffusion/family.js";
+import {
+  type ImageArchitecture,
+  joinFeatures,
+  joinTokens,
+  zeros,
+} from "../diffusion/image-architecture.js";
 import type { PromptEncoders } from "../diffusion/prompt-encoders.js";
 
 /** Features of T5-XXL, where the denoiser's configuration does not say what it takes. */
 const T5_FEATURES = 4_096;
 
 /** Stable Diffusion 3 and 3.5: two CLIP encoders side by side, then T5, which may be left out. */
-export const stableDiffusion3: ImageFamily = {
+export const stableDiffusion3: ImageArchitecture = {
   packing: "grid",
   timestepScale: 1,
   usesEvenSigmas: false,

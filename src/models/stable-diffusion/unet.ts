@@ -1,16 +1,16 @@
 import { float32 } from "../../runtime/tensors/tensor.js";
 import {
-  type FamilyInput,
-  type ImageFamily,
+  type TraitsInput,
+  type ImageArchitecture,
   joinFeatures,
   sizeCondition,
-} from "../diffusion/family.js";
+} from "../diffusion/image-architecture.js";
 
 /** Features of the guidance embedding of consistency models. */
 const GUIDANCE_FEATURES = 256;
 
 /** Stable Diffusion 1 and 2, their Turbo and latent consistency forms: one CLIP encoder. */
-export const stableDiffusion: ImageFamily = {
+export const stableDiffusion: ImageArchitecture = {
   packing: "grid",
   timestepScale: 1,
   usesEvenSigmas: false,
@@ -29,7 +29,7 @@ interface UnetDefaults {
 }
 
 /** What is common to the U-Net models, distilled ones included. */
-function unetTraits(input: FamilyInput, defaults: UnetDefaults) {
+function unetTraits(input: TraitsInput, defaults: UnetDefaults) {
   const { denoiser, ports } = input;
   return {
     latentChannels: denoiser.in_channels,
@@ -42,7 +42,7 @@ function unetTraits(input: FamilyInput, defaults: UnetDefaults) {
 }
 
 /** Models that were taught to take few steps, told by the scheduler they are published with. */
-function distilledDefaults({ ports, scheduler }: FamilyInput) {
+function distilledDefaults({ ports, scheduler }: TraitsInput) {
   const { className, spacing } = scheduler;
   if (ports.timestepCondition) return { steps: 4, guidance: 8.5 };
   if (className === "LCMScheduler" || className === "TCDScheduler")
@@ -69,7 +69,7 @@ export function guidanceEmbedding(guidance: number) {
 }
 
 /** SDXL and its Turbo and Lightning forms: two CLIP encoders, and the size as a condition. */
-export const stableDiffusionXl: ImageFamily = {
+export const stableDiffusionXl: ImageArchitecture = {
   packing: "grid",
   timestepScale: 1,
   usesEvenSigmas: false,

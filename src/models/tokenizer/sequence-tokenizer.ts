@@ -96,15 +96,15 @@ function learnTemplate(tokenizer: TextTokenizer): TokenTemplate {
       return { ...joined(parts), typeIds };
     },
     isWrapped(ids) {
-      const wanted = [...before.ids, ...after.ids];
-      const has = [
+      const special = [...before.ids, ...after.ids];
+      const found = [
         ...ids.subarray(0, before.ids.length),
         ...ids.subarray(Math.max(before.ids.length, ids.length - after.ids.length)),
       ];
       return (
-        wanted.length > 0 &&
-        wanted.length === has.length &&
-        wanted.every((id, at) => id === has[at])
+        special.length > 0 &&
+        special.length === found.length &&
+        special.every((id, at) => id === found[at])
       );
     },
   };

@@ -15,12 +15,10 @@ export type TokenizerFiles =
 export interface EncodeOptions {
   /** Second text of a pair, for rerankers. */
   readonly pair?: string;
-  /** Whether to add what the model wants around a text, e.g. `<s>`; true where absent. */
+  /** Whether to add what the model wants around a text, e.g. `<s>`; true by default. */
   readonly addSpecialTokens?: boolean;
   /** Most ids, special ones included; tokens are cut from the end of the longer text. */
   readonly maxTokens?: number;
-  /** Cut only the second text of a pair while it has tokens. */
-  readonly keepFirst?: boolean;
   /**
    * Tokens of structure that the text writes count, but for those that this mark breaks up; it is no part
    * of the text. Absent for what a caller wrote: there all is text.
@@ -102,7 +100,7 @@ type PostProcess = (
   addSpecialTokens: boolean,
 ) => { readonly tokens: readonly string[]; readonly token_type_ids?: number[] };
 
-/** Reads a tokenizer's files. Throws a sentence that names the file at fault. */
+/** Reads a tokenizer's files. Throws an error that names the file at fault. */
 export async function loadTextTokenizer(files: TokenizerFiles): Promise<TextTokenizer> {
   const config = files.config === undefined ? {} : await readJson(files.config);
   if ("tokenizer" in files) return createTextTokenizer(await readJson(files.tokenizer), config);
@@ -259,7 +257,7 @@ function encode(
   const whole = wrap(library, { first, second, addSpecialTokens });
   if (maxTokens === undefined || whole.ids.length <= maxTokens) return whole;
   const added = whole.ids.length - first.length - (second?.length ?? 0);
-  cutTokens({ first, second, room: Math.max(0, maxTokens - added), options });
+  cutTokens({ first, second, room: Math.max(0, maxTokens - added) });
   return wrap(library, { first, second, addSpecialTokens });
 }
 
@@ -284,14 +282,10 @@ function cutTokens(cut: {
   readonly first: string[];
   readonly second: string[] | null;
   readonly room: number;
-  readonly options: EncodeOptions;
 }): void {
-  const { first, second, room, options } = cut;
+  const { first, second, room } = cut;
   const excess = first.length + (second?.length ?? 0) - room;
   for (let index = 0; index < excess; index += 1) {
-    const fromSecond = options.keepFirst
-      ? (second?.length ?? 0) > 0
-      : (second?.length ?? 0) >= first.length;
-    (fromSecond ? second : first)?.pop();
+    ((second?.length ?? 0) >= first.length ? second : first)?.pop();
   }
 }

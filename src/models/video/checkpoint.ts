@@ -10,7 +10,7 @@ export interface DenoiseState {
   readonly step: number;
   /** Latents after them, float32. */
   readonly sample: Float32Array;
-  /** What the scheduler remembers of the steps before, arrays of the latents' length; none where absent. */
+  /** What the scheduler remembers of the steps before, arrays of the latents' length; none by default. */
   readonly memory?: readonly Float32Array[];
 }
 

@@ -4,7 +4,7 @@ import { i420OfRgb } from "../../media/i420.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { findOutput, findPorts } from "../diffusion/graph-ports.js";
-import type { FrameWindow } from "../video/family.js";
+import type { FrameWindow } from "../video/video-model.js";
 import type { LatentDims } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
 

@@ -5,7 +5,7 @@ import { createScheduler } from "../diffusion/schedulers/create-scheduler.js";
 import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
 import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
 import type { DenoiseState } from "../video/checkpoint.js";
-import type { ClipRequest } from "../video/family.js";
+import type { ClipRequest } from "../video/video-model.js";
 import type { Denoisers, LatentDims, PromptStates } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
 
@@ -99,7 +99,7 @@ interface ScheduleSetup {
   readonly scheduler: SchedulerConfig;
 }
 
-/** Throws a sentence that names a scheduler that is not known, or cannot take a list of timesteps. */
+/** Throws an error that names a scheduler that is not known, or cannot take a list of timesteps. */
 export function planSchedule({ settings, scheduler: config }: ScheduleSetup): Schedule {
   const { steps, timesteps, guidance, guidanceBoundary } = settings.sampler;
   if (timesteps !== undefined && !config.className.startsWith("FlowMatch"))

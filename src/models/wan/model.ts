@@ -25,7 +25,7 @@ export interface WanModel {
   close(): Promise<void>;
 }
 
-/** Opens the package's graphs. Throws a sentence that names what is missing, not known or does not load. */
+/** Opens the package's graphs. Throws an error that names what is missing, not known or does not load. */
 export async function openWanModel(model: ModelPackage, setup: PipelineSetup): Promise<WanModel> {
   const settings = await readSettings(model);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));

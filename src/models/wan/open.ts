@@ -1,7 +1,7 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { evenCover } from "../../media/i420.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
-import type { Clip, ClipRequest, VideoModel } from "../video/family.js";
+import type { Clip, ClipRequest, VideoModel } from "../video/video-model.js";
 import { latentDims, planSchedule } from "./denoise.js";
 import { decodeWindows } from "./decoder.js";
 import { denoise } from "./denoise.js";

@@ -64,7 +64,7 @@ export interface WanSettings {
 const STEPS = 50;
 const GUIDANCE = 5;
 
-/** Reads the settings of a package. Throws a sentence that names the file, the field and the value. */
+/** Reads the settings of a package. Throws an error that names the file, the field and the value. */
 export async function readSettings(model: ModelPackage): Promise<WanSettings> {
   const manifest = `${model.path}/model.json`;
   const { shapes, sampler } = parseSettings(packageSettings, { sampler: {}, ...model }, manifest);

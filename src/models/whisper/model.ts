@@ -17,7 +17,7 @@ export interface WhisperModel {
   close(): Promise<void>;
 }
 
-/** Throws a sentence that names what the package lacks. */
+/** Throws an error that names what the package lacks. */
 export async function openWhisperModel(
   model: ModelPackage,
   setup: Pick<PipelineSetup, "threads" | "onRun">,

@@ -59,7 +59,7 @@ const generation = z.object({
 const MULTILINGUAL_VOCABULARY = 51_865;
 const DEFAULT_MAX_INITIAL_TIMESTAMP = 50;
 
-/** Throws a sentence that names the file and the field that is missing. */
+/** Throws an error that names the file and the field that is missing. */
 export async function readWhisperSettings(
   model: ModelPackage,
   tokenizer: TextTokenizer,

@@ -64,9 +64,9 @@ export async function* transcribeSound(task: SoundTask): AsyncGenerator<Transcri
     let from = region.start;
     do {
       task.signal.throwIfAborted();
-      const heard = await hearWindow(task, context, { region, from });
-      yield heard;
-      from = Math.max(heard.settledSample, from + LEAST_SAMPLES);
+      const window = await transcribeOne(task, context, { region, from });
+      yield window;
+      from = Math.max(window.settledSample, from + LEAST_SAMPLES);
     } while (from + LEAST_SAMPLES <= region.end);
   }
 }
@@ -85,7 +85,7 @@ interface Place {
   readonly from: number;
 }
 
-async function hearWindow(
+async function transcribeOne(
   task: SoundTask,
   context: Context,
   place: Place,

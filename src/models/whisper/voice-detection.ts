@@ -97,18 +97,18 @@ export function createVoiceDetector(thread: SessionThread, role: string): VoiceD
   const keep = Object.fromEntries(
     Object.entries(states).map(([input, output]) => [output, `${key}.${input}`]),
   );
-  const heard = new Float32Array(context + VOICE_WINDOW);
+  const frame = new Float32Array(context + VOICE_WINDOW);
   let hasState = false;
   const stateOf = (name: string): Feed =>
     hasState ? { kept: `${key}.${name}` } : float32(new Float32Array(2 * width), [2, 1, width]);
   return {
     async judge(samples) {
-      heard.copyWithin(0, VOICE_WINDOW);
-      heard.fill(0, context);
-      heard.set(samples.subarray(0, VOICE_WINDOW), context);
+      frame.copyWithin(0, VOICE_WINDOW);
+      frame.fill(0, context);
+      frame.set(samples.subarray(0, VOICE_WINDOW), context);
       const feeds = {
         ...Object.fromEntries(Object.keys(states).map((name) => [name, stateOf(name)])),
-        input: float32(heard.slice(), [1, heard.length]),
+        input: float32(frame.slice(), [1, frame.length]),
         sr: SAMPLE_RATE,
       };
       const outputs = await thread.run(role, feeds, { keep, fetch: [probability] });

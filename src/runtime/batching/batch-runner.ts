@@ -4,10 +4,8 @@ interface BatchRunnerOptions<Item> {
   readonly limits: BatchLimits;
   /** One row of numbers an item, in order. */
   runBatch(items: readonly Item[]): Promise<readonly Float32Array[]>;
-  /** Batches that are computed side by side; 1 where absent. */
+  /** Batches that are computed side by side; 1 by default. */
   readonly lanes?: number;
-  /** Longest time that an idle runner collects requests that keep arriving; 3 ms where absent. */
-  readonly maxWaitMs?: number;
 }
 
 /** Rows for the items of many concurrent jobs, computed together. */
@@ -36,6 +34,7 @@ interface Entry<Item> extends Sized {
 const MAX_IN_FLIGHT = 2;
 /** Several lanes share the rows so that as many wait as are computed: neighbours in length are found there. */
 const SHARES_PER_LANE = 2;
+/** Longest time that an idle runner collects requests that keep arriving. */
 const MAX_WAIT_MS = 3;
 /** Fewer rows than this are not shared out among lanes. */
 const SHARED_ROWS = 4;
@@ -43,7 +42,7 @@ const SHARED_ROWS = 4;
 export function createBatchRunner<Item extends Sized>(
   options: BatchRunnerOptions<Item>,
 ): BatchRunner<Item> {
-  const { limits, lanes = 1, maxWaitMs = MAX_WAIT_MS } = options;
+  const { limits, lanes = 1 } = options;
   const queue = createFairQueue<Entry<Item>>(limits);
   const open = new Set<BatchJob>();
   /** Batches that may be in flight: of several lanes none waits for its next. */
@@ -69,7 +68,7 @@ export function createBatchRunner<Item extends Sized>(
       });
     }
   };
-  const collect = createCollector({ size: () => queue.size, isFull, maxWaitMs, start: pump });
+  const collect = createCollector({ size: () => queue.size, isFull, start: pump });
   const endJob = (job: BatchJob, isDone: boolean) => {
     open.delete(job);
     if (!isDone) queue.keep((entry) => entry.job !== job);
@@ -126,10 +125,9 @@ function createJob(parts: {
 function createCollector(parts: {
   readonly size: () => number;
   readonly isFull: () => boolean;
-  readonly maxWaitMs: number;
   readonly start: () => void;
 }): () => void {
-  const { size, isFull, maxWaitMs, start } = parts;
+  const { size, isFull, start } = parts;
   let isWaiting = false;
   const look = (known: number, endsAt: number) => {
     const found = size();
@@ -143,7 +141,7 @@ function createCollector(parts: {
   return () => {
     if (isWaiting) return;
     isWaiting = true;
-    setImmediate(look, size(), performance.now() + maxWaitMs);
+    setImmediate(look, size(), performance.now() + MAX_WAIT_MS);
   };
 }
 

@@ -13,7 +13,7 @@ export interface NamedGraph {
 
 const MAX_NAMES = 12;
 
-/** Throws a sentence that names the first missing input or output, and what the graph has instead. */
+/** Throws an error that names the first missing input or output, and what the graph has instead. */
 export function checkTensors({ role, path, outline }: NamedGraph, required: RequiredTensors): void {
   for (const side of ["inputs", "outputs"] as const) {
     const names = outline[side].map(({ name }) => name);
@@ -53,7 +53,7 @@ function refuseOutside({ name, location }: ExternalTensor, graph: string): void 
 }
 
 /**
- * Throws a sentence that names graph, tensor and file where weights are missing or end too early.
+ * Throws an error that names graph, tensor and file where weights are missing or end too early.
  * `locate` gives the real place of a path of the model's folder, or undefined.
  */
 export async function checkExternalData(

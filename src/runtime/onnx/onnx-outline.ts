@@ -29,7 +29,7 @@ export interface ExternalTensor {
 
 /**
  * Reads the outline by walking the protobuf (onnx.proto3), past all tensors' bytes. Synchronous: for
- * the command line. Throws a sentence that names the file.
+ * the command line. Throws an error that names the file.
  */
 export function readOnnxOutline(path: string): OnnxOutline {
   try {

@@ -46,7 +46,7 @@ const LENGTH_BYTES = 8;
 /** The format's own bound on the header. */
 const MAX_HEADER_BYTES = 100_000_000;
 
-/** Reads and checks a file. Throws a sentence that names the file, and the tensor at fault. */
+/** Reads and checks a file. Throws an error that names the file, and the tensor at fault. */
 export async function readSafetensors(path: string): Promise<Safetensors> {
   if (endianness() !== "LE") throw new Error("safetensors are read on little-endian machines only");
   const file = await readFile(path);

@@ -19,12 +19,12 @@ export interface GraphsSetup {
   /** Execution providers in order of preference, e.g. `["cpu"]`. */
   readonly providers: readonly string[];
   /**
-   * Whether matrices are copied into the order that the CPU's kernels like; true where absent. Without, a
+   * Whether matrices are copied into the order that the CPU's kernels like; true by default. Without, a
    * graph whose weights are mapped opens in a fraction of the time and runs slower.
    */
   readonly packs?: boolean;
   /**
-   * Whether memory is planned for each shape of inputs and kept for it, false where absent: for small
+   * Whether memory is planned for each shape of inputs and kept for it, false by default: for small
    * runs, of which each allocation is a part that counts.
    */
   readonly plans?: boolean;
@@ -42,7 +42,7 @@ export type Feeds = Readonly<Record<string, Feed>>;
 export interface RunOptions {
   /** Output name → name to keep it under, where the graph runs; it is not returned. */
   readonly keep?: Readonly<Record<string, string>>;
-  /** Outputs to return; all that are not kept where absent. */
+  /** Outputs to return; all that are not kept by default. */
   readonly fetch?: readonly string[];
   /** Whether a failure is only thrown and not also logged: for trials whose failure is an answer. */
   readonly quiet?: boolean;

@@ -56,7 +56,7 @@ function expected(x: Float32Array): number[] {
 
 /**
  * Providers in order of preference, the CPU last for what the others do not take. `auto` is the first
- * that proves itself; those that are named must all do so. Throws a sentence where one does not.
+ * that proves itself; those that are named must all do so. Throws where one does not.
  */
 export async function chooseProviders(wanted: readonly string[]): Promise<readonly string[]> {
   if (wanted.length === 1 && wanted[0] === "auto") {

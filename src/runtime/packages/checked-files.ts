@@ -13,7 +13,7 @@ export interface StatedFile {
 
 /** Checks files against what is stated of them. */
 export interface FileChecker {
-  /** Throws a sentence that names the file where its length or SHA-256 differs. */
+  /** Throws an error that names the file where its length or SHA-256 differs. */
   check(file: StatedFile): Promise<void>;
   /** Keeps what was found for the next process, where there is a folder for it. */
   save(): Promise<void>;

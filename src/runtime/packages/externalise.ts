@@ -29,7 +29,7 @@ interface Externalised {
 /**
  * Writes a graph whose weights lie in a file beside it (onnx.proto3, TensorProto.external_data), where
  * ONNX Runtime maps them instead of copying them. Everything else is copied byte for byte. Synchronous:
- * for the command line. Throws a sentence where the file is not ONNX.
+ * for the command line. Throws where the file is not ONNX.
  */
 export function externaliseWeights(
   sourcePath: string,

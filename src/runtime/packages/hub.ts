@@ -60,7 +60,7 @@ const answer = z.object({
   siblings: z.array(sibling),
 });
 
-/** What the repository holds, with lengths and hashes. Throws a sentence. */
+/** What the repository holds, with lengths and hashes. Throws an error in plain words. */
 export async function readSnapshot(
   hub: Hub,
   { name, revision }: HubRepository,
@@ -153,7 +153,7 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /**
  * Downloads a file, going on where an earlier attempt or an earlier run broke off, and checks its
- * length and hash. Throws a sentence that names the file.
+ * length and hash. Throws an error that names the file.
  */
 export async function downloadFile(
   file: FileDownload,

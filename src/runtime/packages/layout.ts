@@ -7,9 +7,9 @@ export interface Recognised {
   readonly pipeline: string;
   /** Role → path in the folder. Weights beside a graph are found later, from the graph itself. */
   readonly files: Readonly<Record<string, string>>;
-  /** Jobs the pipeline runs at once; 1 where absent. */
+  /** Jobs the pipeline runs at once; 1 by default. */
   readonly concurrency?: number;
-  /** Jobs taken beside each of those; none where absent. */
+  /** Jobs taken beside each of those; none by default. */
   readonly ahead?: number;
   /** `own` for a light model, whose jobs wait for no other model's. */
   readonly slot?: "own";

@@ -95,9 +95,9 @@ export function chooseFiles(
   { files, tags }: HubSnapshot,
   { form, include }: Pick<ModelDownload, "form" | "include">,
 ): HubFile[] {
-  const wanted = (include ?? ["*"]).map(globPattern);
+  const patterns = (include ?? ["*"]).map(globPattern);
   const offered = files.filter(
-    ({ path }) => SAFE_PATH.test(path) && wanted.some((pattern) => pattern.test(path)),
+    ({ path }) => SAFE_PATH.test(path) && patterns.some((pattern) => pattern.test(path)),
   );
   const isStatic = tags.includes("model2vec") || tags.includes("static-embeddings");
   const graphs = isStatic ? new Set<string>() : readGraphs(offered, form);

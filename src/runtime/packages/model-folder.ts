@@ -20,10 +20,10 @@ export interface ModelFolder {
   matching(pattern: RegExp): string[];
   /** Licence texts and cards. */
   legalFiles(): string[];
-  /** Where a file really is. Throws a sentence that names it where it is missing. */
+  /** Where a file really is. Throws an error that names it where it is missing. */
   absolute(path: string): string;
   byteLength(path: string): Promise<number>;
-  /** Undefined where the file is missing; throws a sentence that names the file and the field. */
+  /** Undefined where the file is missing; throws an error that names the file and the field. */
   readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined>;
   /** Path of the first of these graphs, in the form that is wanted where it has that form. */
   findGraph(...bases: readonly string[]): string | undefined;
@@ -37,7 +37,7 @@ const MAX_FILES = 10_000;
 export async function openModelFolder(
   source: string,
   extra: readonly string[] = [],
-  wanted?: GraphForm,
+  form?: GraphForm,
 ): Promise<ModelFolder> {
   const files = new Map<string, string>();
   for (const path of await listFiles(source)) files.set(path, join(source, path));
@@ -48,7 +48,7 @@ export async function openModelFolder(
       if (!files.has(merged)) files.set(merged, join(root, path));
     }
   }
-  return createModelFolder(basename(resolve(source)), files, wanted);
+  return createModelFolder(basename(resolve(source)), files, form);
 }
 
 /** Licence texts and the card at the top of a folder, or one folder below. */
@@ -64,7 +64,7 @@ export function idOf(folder: string): string {
 function createModelFolder(
   name: string,
   files: ReadonlyMap<string, string>,
-  wanted: GraphForm | undefined,
+  form: GraphForm | undefined,
 ): ModelFolder {
   const paths = new Set(files.keys());
   const matching = (pattern: RegExp) => [...paths].filter((path) => pattern.test(path)).toSorted();
@@ -89,7 +89,7 @@ function createModelFolder(
     },
     findGraph: (...bases) =>
       bases
-        .map((base) => chooseForm(findForms(paths, base), wanted))
+        .map((base) => chooseForm(findForms(paths, base), form))
         .find((path) => path !== undefined),
     outline(path) {
       const known = outlines.get(path) ?? readOnnxOutline(absolute(path));

@@ -86,7 +86,7 @@ export interface ModelPackage extends ModelManifest {
 }
 
 /**
- * Reads model.json of a folder; `providers` replace those that it names. Throws a sentence that names
+ * Reads model.json of a folder; `providers` replace those that it names. Throws an error that names
  * the file and the field.
  */
 export async function loadModelPackage(
@@ -118,7 +118,7 @@ export async function listModelFolders(modelsDir: string): Promise<string[]> {
   return paths.filter((_, index) => found[index]);
 }
 
-/** Checks every file's length and SHA-256. Throws a sentence that names the first wrong file. */
+/** Checks every file's length and SHA-256. Throws an error that names the first wrong file. */
 export async function verifyModelPackage(
   model: ModelPackage,
   checker?: FileChecker,

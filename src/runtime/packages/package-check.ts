@@ -22,7 +22,7 @@ function graphsOf({ files }: ModelPackage): (readonly [role: string, path: strin
   );
 }
 
-/** Checks each graph's tensors and the files of its weights, without loading them. Throws a sentence. */
+/** Checks each graph's tensors and the files of its weights, without loading them. Throws an error in plain words. */
 export async function checkGraphs(model: ModelPackage): Promise<void> {
   const listed = new Set(Object.values(model.files).map(({ path }) => path));
   for (const [role, path] of graphsOf(model)) {
@@ -72,7 +72,7 @@ interface FileWishes {
 
 /**
  * Role → path of all files of a package, weights beside graphs included, once its graphs are found to
- * be as their pipeline needs them. Throws a sentence that names what is not.
+ * be as their pipeline needs them. Throws an error that names what is not.
  */
 export async function packageFiles(
   folder: ModelFolder,

@@ -79,9 +79,9 @@ export async function openModels(options: OpenModelsOptions): Promise<OpenModels
 }
 
 /** ONNX Runtime is loaded here for this alone: it is the threads' that open graphs, which load it meanwhile. */
-async function choose(wanted: readonly string[]): Promise<readonly string[]> {
+async function choose(names: readonly string[]): Promise<readonly string[]> {
   const { chooseProviders } = await import("../ort/providers.js");
-  return await chooseProviders(wanted);
+  return await chooseProviders(names);
 }
 
 interface Served {

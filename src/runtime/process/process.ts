@@ -31,7 +31,7 @@ export interface InferenceProcessOptions {
   readonly stallMs: number;
   /** Time a cancelled job gets to end by itself before its process is killed, in milliseconds. */
   readonly cancelMs: number;
-  /** Bytes that this process and the inference process may hold; `memoryAllowance()` where absent. */
+  /** Bytes that this process and the inference process may hold; `memoryAllowance()` by default. */
   readonly allowance?: number;
   /** Told once when the device has failed three times in ten minutes: this machine is of no use. */
   readonly onBroken?: () => void;

@@ -10,22 +10,22 @@ export interface InferenceSetup {
   /** Folders of the model packages it serves. */
   readonly modelPaths: readonly string[];
   readonly threads: number;
-  /** Jobs that the device runs at once, over all models that take one at a time; 1 where absent. */
+  /** Jobs that the device runs at once, over all models that take one at a time; 1 by default. */
   readonly slots?: number;
-  /** Execution providers for every model, or `auto`; what each package says where absent. */
+  /** Execution providers for every model, or `auto`; what each package says by default. */
   readonly providers?: readonly string[] | undefined;
-  /** Most bytes of prompts that each chat model remembers; none where absent. */
+  /** Most bytes of prompts that each chat model remembers; none by default. */
   readonly promptCacheBytes?: number | undefined;
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
   readonly espeakPath: string;
-  /** Bytes that loaded models may hold together; no bound where absent. */
+  /** Bytes that loaded models may hold together; no bound by default. */
   readonly modelMemoryBytes?: number;
-  /** Which models make their example before the process is ready; `auto` where absent: those off the CPU. */
+  /** Which models make their example before the process is ready; `auto` by default: those off the CPU. */
   readonly warmUp?: "auto" | "always" | "never";
-  /** Folder of optimised graphs and of notes on checked files; none where absent. */
+  /** Folder of optimised graphs and of notes on checked files; none by default. */
   readonly cacheDir?: string | undefined;
-  /** Where spans go; nowhere where absent. */
+  /** Where spans go; nowhere by default. */
   readonly traces?: TraceSettings;
 }
 

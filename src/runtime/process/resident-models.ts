@@ -44,7 +44,7 @@ interface Waiter<Loaded> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Throws a sentence where a model alone is larger than the budget. */
+/** Throws where a model alone is larger than the budget. */
 export function createResidentModels<Loaded>(
   models: readonly ResidentModel<Loaded>[],
   budgetBytes: number,
@@ -137,13 +137,13 @@ class Residents<Loaded> implements ResidentModels<Loaded> {
       return [];
     }
     const isLeaving = [...this.entries.values()].some(({ state }) => state === "leaving");
-    const wanted = this.longestUnused(missing);
+    const unused = this.longestUnused(missing);
     const patienceMs = Math.max(LEAST_PATIENCE_MS, entry.loadMs);
     const leftMs = patienceMs - (performance.now() - sinceMs);
     const isIdle = (other: Entry<Loaded>) => other.users === 0 && !this.isWanted(other);
-    const mustGo = leftMs <= 0 ? wanted : [];
-    const leave = wanted.filter((other) => isIdle(other) || (leftMs <= 0 && other.users === 0));
-    if (!isLeaving && leave.length === wanted.length)
+    const mustGo = leftMs <= 0 ? unused : [];
+    const leave = unused.filter((other) => isIdle(other) || (leftMs <= 0 && other.users === 0));
+    if (!isLeaving && leave.length === unused.length)
       for (const other of leave) void this.unload(other);
     else if (leftMs > 0) setTimeout(() => this.place(), leftMs).unref();
     return mustGo;

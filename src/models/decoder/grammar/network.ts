@@ -34,7 +34,7 @@ const MAX_NODES = 100_000;
 /** As far as places of a count are told apart, in bytes: no more than few tokens are longer. */
 export const HORIZON = 32;
 
-/** Throws a sentence where the grammar is too large or a rule begins with itself. */
+/** Throws where the grammar is too large or a rule begins with itself. */
 export function buildNetwork(grammar: Grammar): Network {
   const build: Build = { rules: grammar.rules, nodes: [], starts: new Map(), todo: [] };
   const start = addNode(build);

@@ -35,7 +35,7 @@ const CONTROLS: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, f: 12, 
 
 /**
  * The content of a JSON string that matches an ECMAScript pattern. Anchors count at the pattern's ends;
- * throws a sentence for what is no regular language here: look-around, back references, `\b`, `\p`.
+ * throws for what is no regular language here: look-around, back references, `\b`, `\p`.
  */
 export function patternRule(pattern: string): Rule {
   const reader = { source: Array.from(pattern), index: 0 };

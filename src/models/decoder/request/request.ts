@@ -37,8 +37,6 @@ export interface TextJob {
   /** Likeliest tokens to tell beside each chosen one, 0 to 20; null tells no probabilities. */
   readonly logprobs: number | null;
   readonly mask: MaskSpec | null;
-  /** Further tokens that end the answer, beside the model's own. */
-  readonly stopTokenIds?: readonly number[];
   /** Special tokens to write out, e.g. those that enclose a tool call. */
   readonly keepSpecialTokens?: boolean;
   /** Whose earlier prompts may serve this one, and later ones it; a prompt without is read alone. */

@@ -85,7 +85,7 @@ export function readSchedulerConfig(text: string): SchedulerConfig {
   );
 }
 
-/** Throws a sentence that names the field. */
+/** Throws an error that names the field. */
 export function parseSchedulerConfig(json: unknown): SchedulerConfig {
   return parseSettings(schedulerConfig, json, "scheduler_config.json");
 }

@@ -13,7 +13,7 @@ import {
 } from "./levels.js";
 import { clipped, levelOfAlphaBar, predict, type Term, weightedSum } from "./prediction.js";
 import { createDpmMultistep, createUniPc } from "./solvers.js";
-import { historyMemory, type Scheduler, type SchedulerOptions } from "./scheduler.js";
+import { historyMemory, type Scheduler, type SchedulerOptions, UNSCALED } from "./scheduler.js";
 
 type CreateScheduler = (config: SchedulerConfig, options: SchedulerOptions) => Scheduler;
 
@@ -34,7 +34,7 @@ const FAMILIES: Readonly<Record<string, CreateScheduler>> = {
   UniPCMultistepScheduler: createUniPc,
 };
 
-/** A scheduler for one sample. Throws a sentence that names a class or a setting that is not known. */
+/** A scheduler for one sample. Throws an error that names a class or a setting that is not known. */
 export function createScheduler(config: SchedulerConfig, options: SchedulerOptions): Scheduler {
   const name = config.className;
   const create = Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;
@@ -64,9 +64,8 @@ function ddimOver(bars: readonly number[], config: SchedulerConfig, steps: numbe
   const stride = Math.floor(config.num_train_timesteps / steps);
   const lastBar = (config.set_alpha_to_one ?? true) ? 1 : (bars[0] ?? 1);
   return {
+    ...UNSCALED,
     timesteps,
-    initialNoiseSigma: 1,
-    scaleInput: (sample) => sample,
     step(output, index, sample) {
       const timestep = timesteps[index] ?? 0;
       const next = levelOfAlphaBar(bars[timestep - stride] ?? lastBar);
@@ -90,9 +89,8 @@ function createDdpm(config: SchedulerConfig, { steps }: SchedulerOptions): Sched
   const bars = alphaBars(config);
   const timesteps = spreadTimesteps(config, steps, "leading").map(roundToEven);
   return {
+    ...UNSCALED,
     timesteps,
-    initialNoiseSigma: 1,
-    scaleInput: (sample) => sample,
     step(output, index, sample, noise) {
       const timestep = timesteps[index] ?? 0;
       const bar = bars[timestep] ?? 1;
@@ -113,14 +111,22 @@ function createDdpm(config: SchedulerConfig, { steps }: SchedulerOptions): Sched
   };
 }
 
+/** Levels of the Euler and multistep methods, and the samples that the model reads at them. */
+function eulerScaling(config: SchedulerConfig, steps: number) {
+  const levels = eulerLevels(config, steps);
+  return {
+    ...levels,
+    initialNoiseSigma: initialSigma(config, levels),
+    scaleInput: (sample: Float32Array, index: number) =>
+      scaleToUnit(sample, levels.sigmas[index] ?? 0),
+  };
+}
+
 /** Karras et al. 2022, algorithm 2 without churn: Euler's method in the noise level. */
 function createEuler(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
-  const levels = eulerLevels(config, steps);
-  const { sigmas, timesteps } = levels;
+  const { sigmas, ...scaling } = eulerScaling(config, steps);
   return {
-    timesteps,
-    initialNoiseSigma: initialSigma(config, levels),
-    scaleInput: (sample, index) => scaleToUnit(sample, sigmas[index] ?? 0),
+    ...scaling,
     step(output, index, sample) {
       const sigma = sigmas[index] ?? 0;
       const clean = cleanAtSigma(config, sigma, output, sample);
@@ -135,12 +141,9 @@ function createEuler(config: SchedulerConfig, { steps }: SchedulerOptions): Sche
  * (Crowson 2022) introduced them.
  */
 function createEulerAncestral(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
-  const levels = eulerLevels(config, steps);
-  const { sigmas, timesteps } = levels;
+  const { sigmas, ...scaling } = eulerScaling(config, steps);
   return {
-    timesteps,
-    initialNoiseSigma: initialSigma(config, levels),
-    scaleInput: (sample, index) => scaleToUnit(sample, sigmas[index] ?? 0),
+    ...scaling,
     step(output, index, sample, noise) {
       const sigma = sigmas[index] ?? 0;
       const next = sigmas[index + 1] ?? 0;
@@ -163,9 +166,8 @@ function createLcm(config: SchedulerConfig, { steps }: SchedulerOptions): Schedu
   const bars = alphaBars(config);
   const timesteps = distilledTimesteps(config, steps);
   return {
+    ...UNSCALED,
     timesteps,
-    initialNoiseSigma: 1,
-    scaleInput: (sample) => sample,
     step(output, index, sample, noise) {
       const timestep = timesteps[index] ?? 0;
       const level = levelOfAlphaBar(bars[timestep] ?? 1);
@@ -189,14 +191,11 @@ const ORDER = 4;
 
 /** Linear multistep in the noise level (k-diffusion, Crowson 2022): Adams–Bashforth on uneven levels. */
 function createLms(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
-  const levels = eulerLevels(config, steps);
-  const { sigmas, timesteps } = levels;
+  const { sigmas, ...scaling } = eulerScaling(config, steps);
   const slopes: Float32Array[] = [];
   return {
-    timesteps,
-    initialNoiseSigma: initialSigma(config, levels),
+    ...scaling,
     memory: historyMemory(slopes, ORDER),
-    scaleInput: (sample, index) => scaleToUnit(sample, sigmas[index] ?? 0),
     step(output, index, sample) {
       const sigma = sigmas[index] ?? 0;
       const clean = cleanAtSigma(config, sigma, output, sample);
@@ -242,9 +241,8 @@ function createTcd(config: SchedulerConfig, { steps }: SchedulerOptions): Schedu
   const bars = alphaBars(config);
   const timesteps = distilledTimesteps(config, steps);
   return {
+    ...UNSCALED,
     timesteps,
-    initialNoiseSigma: 1,
-    scaleInput: (sample) => sample,
     step(output, index, sample, noise) {
       const nextTimestep = timesteps[index + 1] ?? 0;
       const nextBar = bars[nextTimestep] ?? 1;
@@ -295,8 +293,8 @@ function createPndm(config: SchedulerConfig, { steps }: SchedulerOptions): Sched
     return weightedSum([Math.sqrt(nextBar / bar), sample], [(bar - nextBar) / scale, noise]);
   };
   return {
+    ...UNSCALED,
     timesteps,
-    initialNoiseSigma: 1,
     memory: {
       save: () => (start === undefined ? [] : [start, ...history]),
       restore(index, saved) {
@@ -309,7 +307,6 @@ function createPndm(config: SchedulerConfig, { steps }: SchedulerOptions): Sched
         return true;
       },
     },
-    scaleInput: (sample) => sample,
     step(output, index, sample) {
       const timestep = timesteps[index] ?? 0;
       const level = levelOfAlphaBar(bars[timestep] ?? 1);

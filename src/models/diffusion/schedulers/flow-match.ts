@@ -1,7 +1,7 @@
 import type { SchedulerConfig } from "./config.js";
 import { linspace, respacedSigmas, shiftLevel } from "./levels.js";
 import { weightedSum } from "./prediction.js";
-import type { Scheduler, SchedulerOptions } from "./scheduler.js";
+import { type Scheduler, type SchedulerOptions, UNSCALED } from "./scheduler.js";
 
 /**
  * Rectified flow by Euler steps (Liu et al. 2022; Esser et al. 2024): straight from noise to data, or,
@@ -29,8 +29,7 @@ function flowScheduler(
   const sigmas = [...levels, config.invert_sigmas ? 1 : 0];
   return {
     timesteps: levels.map((sigma) => sigma * trained),
-    initialNoiseSigma: 1,
-    scaleInput: (sample) => sample,
+    ...UNSCALED,
     step(output, index, sample, noise) {
       const sigma = sigmas[index] ?? 0;
       const next = sigmas[index + 1] ?? 0;

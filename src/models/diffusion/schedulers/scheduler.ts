@@ -19,7 +19,7 @@ export interface SchedulerMemory {
  * one scheduler, each index once and in order. Arrays are flat and of one length; none is changed.
  */
 export interface Scheduler {
-  /** What the model is told at each step, mostly 999 down to 0; one run of the model each. */
+  /** What the model is given at each step, mostly 999 down to 0; one run of the model each. */
   readonly timesteps: readonly number[];
   /** Standard deviation of the initial noise. */
   readonly initialNoiseSigma: number;
@@ -30,6 +30,12 @@ export interface Scheduler {
   /** Absent where a step depends on nothing but its sample and its output. */
   readonly memory?: SchedulerMemory;
 }
+
+/** Samples of unit variance, which the model reads as they are. */
+export const UNSCALED = {
+  initialNoiseSigma: 1,
+  scaleInput: (sample: Float32Array) => sample,
+} as const;
 
 /** Memory that is the last outputs, latest first and `most` of them; `history` is filled in place. */
 export function historyMemory(history: Float32Array[], most: number): SchedulerMemory {

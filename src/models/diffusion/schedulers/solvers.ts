@@ -1,7 +1,7 @@
 import type { SchedulerConfig } from "./config.js";
 import { levelAt, planSolver, type SolverLevel, type SolverPlan } from "./levels.js";
 import { predict, type Term, weightedSum } from "./prediction.js";
-import { historyMemory, type Scheduler, type SchedulerOptions } from "./scheduler.js";
+import { historyMemory, type Scheduler, type SchedulerOptions, UNSCALED } from "./scheduler.js";
 
 /** Below this many steps the last ones go by a lower order, which is steadier. */
 const FEW_STEPS = 15;
@@ -31,9 +31,8 @@ export function createDpmMultistep(
   const history: Float32Array[] = [];
   return {
     timesteps: plan.timesteps,
-    initialNoiseSigma: 1,
+    ...UNSCALED,
     memory: historyMemory(history, config.solver_order),
-    scaleInput: (sample) => sample,
     step(output, index, sample, noise) {
       const level = levelAt(plan, index);
       const { clean, noise: direction } = predict(config.prediction_type, level, output, sample);
@@ -154,7 +153,7 @@ export function createUniPc(config: SchedulerConfig, { steps }: SchedulerOptions
   let previous: { readonly sample: Float32Array; readonly order: number } | undefined;
   return {
     timesteps: plan.timesteps,
-    initialNoiseSigma: 1,
+    ...UNSCALED,
     memory: {
       save: () => (previous ? [previous.sample, ...history.map(({ value }) => value)] : []),
       restore(index, saved) {
@@ -168,7 +167,6 @@ export function createUniPc(config: SchedulerConfig, { steps }: SchedulerOptions
         return true;
       },
     },
-    scaleInput: (sample) => sample,
     step(output, index, sample) {
       const level = levelAt(plan, index);
       const { clean, noise } = predict(config.prediction_type, level, output, sample);

@@ -6,7 +6,7 @@ import { float32, type GraphInfo } from "#framemill/runtime/tensors/tensor.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
 import { stableDiffusion } from "#framemill/models/stable-diffusion/unet.js";
 import type { ImageModel } from "#framemill/models/image-model.js";
-import { zeros } from "#framemill/models/diffusion/family.js";
+import { zeros } from "#framemill/models/diffusion/image-architecture.js";
 
 const denoiser: GraphInfo = {
   inputs: [
@@ -44,7 +44,7 @@ function modelThatSays(value: number, runs: string[]): ImageModel {
   >;
   return {
     ...unused,
-    family: stableDiffusion,
+    architecture: stableDiffusion,
     traits,
     scheduler,
     sessions,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Feeds } from "#framemill/runtime/ort/graphs.js";
 import type { SessionThread } from "#framemill/runtime/ort/session.js";
 import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
-import { findFamily } from "#framemill/models/image-model.js";
+import { findArchitecture } from "#framemill/models/image-model.js";
 import { openHashedPrompts } from "#framemill/models/diffusion/prompt-encoders.js";
 import { modelManifest } from "../../../support/model-manifest.js";
 
@@ -64,7 +64,7 @@ describe("prompts of hashed words", () => {
 
 describe("scenes as vectors", () => {
   test("the denoiser hears the size of the picture as SDXL's does", () => {
-    const family = findFamily("VectorScenePipeline");
+    const family = findArchitecture("VectorScenePipeline");
     const given = { width: 1536, height: 1024, rows: 1, columns: 1, guidance: 2, contextTokens: 8 };
     expect(family.constants(given).timeIds?.data).toEqual(
       Float32Array.from([1024, 1536, 0, 0, 1024, 1536]),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
 import { guidanceEmbedding } from "#framemill/models/stable-diffusion/unet.js";
-import { sizeCondition } from "#framemill/models/diffusion/family.js";
+import { sizeCondition } from "#framemill/models/diffusion/image-architecture.js";
 import { stableDiffusion3 } from "#framemill/models/stable-diffusion/stable-diffusion-3.js";
-import { findFamily } from "#framemill/models/image-model.js";
-import { positions } from "#framemill/models/flux/family.js";
+import { findArchitecture } from "#framemill/models/image-model.js";
+import { positions } from "#framemill/models/flux/architecture.js";
 import { packSquares, unpackSquares } from "#framemill/modalities/image/diffuse.js";
 import { partialSteps } from "#framemill/modalities/image/pipeline.js";
 import type { PromptEncoders } from "#framemill/models/diffusion/prompt-encoders.js";
@@ -56,10 +56,12 @@ describe("the conditioning of a denoiser", () => {
   });
 
   test("a pipeline that does not run is named", () => {
-    expect(findFamily("ORTStableDiffusionXLImg2ImgPipeline")).toBe(
-      findFamily("StableDiffusionXLPipeline"),
+    expect(findArchitecture("ORTStableDiffusionXLImg2ImgPipeline")).toBe(
+      findArchitecture("StableDiffusionXLPipeline"),
     );
-    expect(() => findFamily("KandinskyPipeline")).toThrow("KandinskyPipeline is not a pipeline");
+    expect(() => findArchitecture("KandinskyPipeline")).toThrow(
+      "KandinskyPipeline is not a pipeline",
+    );
   });
 
   test("unfinished pictures are spread over the steps, and none is the last", () => {

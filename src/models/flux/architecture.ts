@@ -1,8 +1,8 @@
 import { float32 } from "../../runtime/tensors/tensor.js";
-import { type ImageFamily, zeros } from "../diffusion/family.js";
+import { type ImageArchitecture, zeros } from "../diffusion/image-architecture.js";
 
 /** Flux.1 schnell and dev: T5 for the text, CLIP for one vector of it, latents in squares of four. */
-export const flux: ImageFamily = {
+export const flux: ImageArchitecture = {
   packing: "squares",
   timestepScale: 1 / 1_000,
   usesEvenSigmas: true,

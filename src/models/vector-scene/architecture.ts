@@ -1,7 +1,7 @@
-import { type ImageFamily, sizeCondition } from "../diffusion/family.js";
+import { type ImageArchitecture, sizeCondition } from "../diffusion/image-architecture.js";
 
 /** service-image-1: one latent vector a picture, painted at any size; told the size as SDXL is. */
-export const vectorScene: ImageFamily = {
+export const vectorScene: ImageArchitecture = {
   packing: "vector",
   timestepScale: 1 / 1_000,
   usesEvenSigmas: true,

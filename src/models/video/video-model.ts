@@ -1,6 +1,6 @@
 import type { Artifact } from "../../core/artifact.js";
-import type { PipelineContext } from "../../core/modality.js";
 import type { Mutex } from "../../core/async/mutex.js";
+import type { PipelineContext } from "../../core/modality.js";
 import type { ClipFormat } from "../../media/encoder.js";
 import type { CheckpointKind, DenoiseState } from "./checkpoint.js";
 

@@ -3,7 +3,7 @@ import type { DenoiserRole, Ports } from "./graph-ports.js";
 import type { PromptEncoders } from "./prompt-encoders.js";
 import type { DenoiserConfig } from "./settings.js";
 
-/** What the denoiser is told of one prompt. */
+/** What the denoiser reads of one prompt. */
 export interface Condition {
   /** Text states [1, tokens, features]. */
   readonly context: Tensor;
@@ -12,14 +12,14 @@ export interface Condition {
 }
 
 /** The denoiser's configuration, what its graph declares and which scheduler it was made for. */
-export interface FamilyInput {
+export interface TraitsInput {
   readonly denoiser: DenoiserConfig;
   readonly ports: Ports<DenoiserRole>;
   readonly scheduler: { readonly className: string; readonly spacing: string | undefined };
 }
 
-/** What a family of models has in common, settled for one model. */
-export interface FamilyTraits {
+/** What an architecture of models has in common, settled for one model. */
+export interface ImageTraits {
   readonly latentChannels: number;
   /** Latents a side must be a multiple of. */
   readonly latentMultiple: number;
@@ -45,8 +45,8 @@ interface ConstantsInput {
   readonly contextTokens: number;
 }
 
-/** One way to condition a denoiser; each family of published models has its own. */
-export interface ImageFamily {
+/** One way to condition a denoiser; each architecture has its own. */
+export interface ImageArchitecture {
   /**
    * Latents as a grid [channels, rows, columns], packed in squares of four [tokens, channels × 4], or as
    * one vector [channels, 1, 1] whatever the size.
@@ -56,7 +56,7 @@ export interface ImageFamily {
   readonly timestepScale: number;
   /** Noise levels 1, 1 − 1/steps, … 1/steps instead of the scheduler's own. */
   readonly usesEvenSigmas: boolean;
-  traits(input: FamilyInput): FamilyTraits;
+  traits(input: TraitsInput): ImageTraits;
   encode(encoders: PromptEncoders, text: string): Promise<Condition>;
   /** Further inputs, the same at every step; leading dimension 1 where they belong to one sample. */
   constants(input: ConstantsInput): Readonly<Partial<Record<DenoiserRole, Tensor>>>;
