@@ -64,7 +64,8 @@ export async function addModel(source: string, options: AddModelOptions): Promis
   const files = await packageFiles(folder, found, { extra, dtype });
   const plan = { folder, found, files, id: checkedId(source, options.id), options };
   await mkdir(options.modelsDir, { recursive: true });
-  const isOwn = options.inPlace ?? (await isChild(source, options.modelsDir));
+  const isOwn =
+    options.inPlace ?? dirname(await realpath(source)) === (await realpath(options.modelsDir));
   return isOwn ? addInPlace(resolve(source), plan) : addCopy(plan);
 }
 
@@ -83,10 +84,6 @@ function checkedId(source: string, given: string | undefined): string {
   throw new Error(
     `the id must be letters, digits, dots, dashes and underscores, got ${JSON.stringify(id)}`,
   );
-}
-
-async function isChild(source: string, modelsDir: string): Promise<boolean> {
-  return dirname(await realpath(source)) === (await realpath(modelsDir));
 }
 
 /** model.json beside files that are already there; what was merged in goes again where it fails. */

@@ -60,7 +60,8 @@ export async function openImageModel(
     const { inputs, outputs } = sessions.info["denoiser"] ?? { inputs: [], outputs: [] };
     const ports = findPorts({ inputs, outputs }, DENOISER_INPUTS);
     const traits = settleTraits({ settings, architecture, scheduler, ports });
-    checkScheduler(scheduler, traits);
+    // An unknown scheduler stops the start, not the first request.
+    createScheduler(scheduler, { steps: traits.steps, mu: 1 });
     const { promptTokens } = traits;
     const contextFeatures = settings.denoiser.joint_attention_dim ?? 0;
     const scale = parseLatentScale(settings.autoencoder);
@@ -107,11 +108,6 @@ function settleTraits({ settings, architecture, scheduler, ports }: PackageTrait
     steps: sampler.steps ?? traits.steps,
     guidance: sampler.guidance ?? traits.guidance,
   };
-}
-
-/** An unknown scheduler stops the start, not the first request. */
-function checkScheduler(scheduler: SchedulerConfig, { steps }: ImageTraits): void {
-  createScheduler(scheduler, { steps, mu: 1 });
 }
 
 /** By `_class_name` of model_index.json, without what exporters and tasks add to it. */

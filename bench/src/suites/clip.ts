@@ -2,7 +2,7 @@ import type { VideoRequest } from "../../../src/modalities/video/request.js";
 import { TIERS } from "../../../src/modalities/video/request.js";
 import { decodeFrames, decodeScene } from "../../../src/models/motion/decode-frames.js";
 import { denoise, encodePrompts } from "../../../src/models/motion/denoise.js";
-import type { FramePlan } from "../../../src/models/motion/frame-plan.js";
+import type { FramePlan } from "../../../src/models/motion/canvas.js";
 import type { MotionModel } from "../../../src/models/motion/model.js";
 
 /** What every suite of video makes: four seconds of the fast tier from one seed. */

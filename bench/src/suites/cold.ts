@@ -15,8 +15,8 @@ import {
   type ModelPackage,
 } from "../../../src/runtime/packages/model-package.js";
 import { openEachGraph } from "../../../src/runtime/packages/package-check.js";
-import type { InferenceHost } from "../../../src/runtime/process/host.js";
-import { readProcessMemory } from "../../../src/runtime/process/process-memory.js";
+import type { InferenceHost } from "../../../src/runtime/process/protocol.js";
+import { readProcessMemory } from "../../../src/runtime/process/process.js";
 import {
   type BenchResult,
   type BenchRow,

@@ -7,7 +7,7 @@ import type { GraphRun, Modality, PipelineSetup } from "../../../src/core/modali
 import { findPrices, type PriceTable, tierOf } from "../../../src/core/prices.js";
 import { priceOf } from "../../../src/core/usage.js";
 import { readDeviceMemory } from "../../../src/runtime/ort/device-memory.js";
-import { admitAlone } from "../../../src/runtime/packages/admit-alone.js";
+import { admitAlone } from "../../../src/runtime/process/open-models.js";
 import { loadModelPackage, modelInfo } from "../../../src/runtime/packages/model-package.js";
 import {
   type BenchRow,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Config } from "../../../src/config.js";
 import { listModelPackages } from "../../../src/runtime/packages/model-package.js";
-import { readProcessMemory } from "../../../src/runtime/process/process-memory.js";
+import { readProcessMemory } from "../../../src/runtime/process/process.js";
 import {
   type BenchResult,
   type BenchRow,

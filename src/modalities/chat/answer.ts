@@ -79,16 +79,13 @@ export async function answerChat(exchange: ChatExchange): Promise<Answer> {
     return { mediaType: EVENT_STREAM, body: streamChat(exchange, deltas) };
   }
   const { output } = await exchange.finished();
-  return { json: toCompletion(exchange, output) };
-}
-
-function toCompletion(exchange: ChatExchange, output: GenerationOutput): ChatCompletion {
-  return {
+  const json: ChatCompletion = {
     ...header(exchange),
     object: "chat.completion",
     choices: output.choices.map(toChoice),
     usage: toUsage(output),
   };
+  return { json };
 }
 
 function header({ id, model, createdAtMs }: ChatExchange) {
@@ -97,14 +94,10 @@ function header({ id, model, createdAtMs }: ChatExchange) {
     id,
     created,
     model,
-    system_fingerprint: fingerprint(model),
+    // Tells one model's answers from another's.
+    system_fingerprint: `fp_${createHash("sha256").update(model).digest("hex").slice(0, 10)}`,
     service_tier: "default",
   } as const;
-}
-
-/** Tells one model's answers from another's. */
-function fingerprint(model: string): string {
-  return `fp_${createHash("sha256").update(model).digest("hex").slice(0, 10)}`;
 }
 
 function toChoice(choice: GenerationChoice, index: number): ChatCompletion["choices"][number] {

@@ -69,23 +69,19 @@ async function* imageEvents(exchange: ImageExchange): AsyncGenerator<string> {
 
 async function* completedEvents(
   exchange: ImageExchange,
-  { output, completedAtMs }: Finished<ImageOutput>,
+  { output: { images, usage }, completedAtMs }: Finished<ImageOutput>,
 ): AsyncGenerator<string> {
-  for (const [index, image] of output.images.entries()) {
+  for (const [index, image] of images.entries()) {
     yield event("image_generation.completed", {
       ...commonFields(exchange.request),
       b64_json: toBase64(await exchange.readFile(image.variant)),
       created_at: Math.floor(completedAtMs / 1_000),
       image_index: index,
       size: sizeOf(image),
-      usage: renderUsage(shareOf(output)),
+      // Each picture read the whole prompt.
+      usage: renderUsage({ ...usage, outputTokens: usage.outputTokens / images.length }),
     });
   }
-}
-
-/** One picture's part of the usage; each of them read the whole prompt. */
-function shareOf({ images, usage }: ImageOutput): ImageOutput["usage"] {
-  return { ...usage, outputTokens: usage.outputTokens / images.length };
 }
 
 function event(type: string, data: Record<string, unknown>): string {

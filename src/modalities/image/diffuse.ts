@@ -47,18 +47,14 @@ export async function* diffuse(input: DiffuseInput): AsyncGenerator<DiffuseStep,
 }
 
 function planScheduler({ model, steps, grid }: DiffuseInput): Scheduler {
-  const { architecture, scheduler } = model;
+  const { architecture, scheduler, traits } = model;
   const even = Array.from({ length: steps }, (_, index) => 1 - index / steps);
   return createScheduler(scheduler, {
     steps,
     ...(architecture.usesEvenSigmas && !scheduler.use_flow_sigmas && { sigmas: even }),
-    mu: dynamicShift(scheduler, imageTokens(model, grid)),
+    // Transformers read latents in squares of two by two.
+    mu: dynamicShift(scheduler, (grid.height * grid.width) / traits.latentMultiple ** 2),
   });
-}
-
-/** Transformers read latents in squares of two by two. */
-function imageTokens({ traits }: ImageModel, { height, width }: DenoiserInput["grid"]): number {
-  return (height * width) / traits.latentMultiple ** 2;
 }
 
 function checkFinite(sample: Float32Array): void {

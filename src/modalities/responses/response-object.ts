@@ -3,7 +3,6 @@ import type { JobFailure } from "../../core/job.js";
 import type { JobView } from "../../core/modality.js";
 import type {
   AnswerPart,
-  FunctionTool,
   GenerationChoice,
   GenerationOutput,
   ToolCall,
@@ -140,15 +139,11 @@ function echo(request: ResponsesRequest) {
     text: { format: { ...format } },
     tool_choice:
       typeof toolChoice === "string" ? toolChoice : { type: "function", name: toolChoice.name },
-    tools: request.tools.map(toTool),
+    tools: request.tools.map((tool) => ({ type: "function", ...tool })),
     top_logprobs: request.logprobs ?? 0,
     top_p: request.topP,
     truncation: request.truncate ? ("auto" as const) : ("disabled" as const),
   };
-}
-
-function toTool({ name, description, parameters, strict }: FunctionTool) {
-  return { type: "function", name, description, parameters, strict };
 }
 
 function toUnixSeconds(unixMs: number): number {

@@ -46,13 +46,14 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
   const encoder = openAudioEncoder({ ...source, ffmpegPath: setup.ffmpegPath, signal });
   let characters = 0;
   const onPiece = (piece: SpokenPiece) => void (characters += piece.characters);
-  const written = writePieces(encoder, first.value, pieces, onPiece);
+  const all = startingWith(first.value, pieces);
+  const written = writePieces(encoder, all, { sampleRateHz: model.sampleRateHz, onPiece });
   // A piece that fails ends the encoder, and with it the reading below.
   const settled = written.catch(() => stop.abort());
   try {
     for await (const bytes of encoder.bytes)
       yield { type: "chunk", chunk: { type: "bytes", bytes, units: { characters } } };
-    yield { type: "output", output: outputOf(await written, model) };
+    yield { type: "output", output: await written };
   } catch (thrown) {
     await written;
     throw thrown;
@@ -63,33 +64,25 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
   }
 }
 
-interface Tally {
-  readonly samples: number;
-  readonly tokens: number;
-}
-
 async function writePieces(
   encoder: AudioEncoder,
-  first: SpokenPiece,
-  others: AsyncIterable<SpokenPiece>,
-  onPiece: (piece: SpokenPiece) => void,
-): Promise<Tally> {
-  onPiece(first);
-  await encoder.write(first.samples);
-  let samples = first.samples.length;
-  let tokens = first.tokenCount;
-  for await (const piece of others) {
+  pieces: AsyncIterable<SpokenPiece>,
+  { sampleRateHz, onPiece }: { sampleRateHz: number; onPiece: (piece: SpokenPiece) => void },
+): Promise<SpeechOutput> {
+  let [samples, inputTokens] = [0, 0];
+  for await (const piece of pieces) {
     onPiece(piece);
     await encoder.write(piece.samples);
     samples += piece.samples.length;
-    tokens += piece.tokenCount;
+    inputTokens += piece.tokenCount;
   }
   await encoder.finish();
-  return { samples, tokens };
+  return { audioSeconds: samples / sampleRateHz, inputTokens };
 }
 
-function outputOf({ samples, tokens }: Tally, { sampleRateHz }: SpeechModel): SpeechOutput {
-  return { audioSeconds: samples / sampleRateHz, inputTokens: tokens };
+async function* startingWith<T>(first: T, others: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first;
+  yield* others;
 }
 
 interface SpeechTask {

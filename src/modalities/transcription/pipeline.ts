@@ -97,7 +97,12 @@ async function* transcribeSamples(
   for await (const window of model.transcribe({ ...sound, ...asked })) {
     const seconds = Math.min(window.settledSample, pcm.sampleCount) / SPEECH_RATE_HZ;
     const units = { audioSeconds: billedSeconds(seconds) };
-    if (request.stream) yield* deltasOf(window, windows.every(isEmpty), { request, units });
+    if (request.stream)
+      yield* deltasOf(
+        window,
+        windows.every(({ segments }) => segments.length === 0),
+        { request, units },
+      );
     windows.push(window);
     const share = window.settledSample / pcm.sampleCount;
     const fraction = DECODED_FRACTION + (1 - DECODED_FRACTION) * Math.min(1, share);
@@ -105,10 +110,6 @@ async function* transcribeSamples(
   }
   const durationSeconds = pcm.sampleCount / SPEECH_RATE_HZ;
   yield { type: "output", output: { durationSeconds, transcript: toTranscript(windows, request) } };
-}
-
-function isEmpty({ segments }: TranscribedWindow): boolean {
-  return segments.length === 0;
 }
 
 /** One chunk a window; a window's text is settled, so nothing is ever taken back. */

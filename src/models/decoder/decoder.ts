@@ -1,6 +1,12 @@
 import { unixMs } from "../../core/clock.js";
 import type { Feed, Graphs } from "../../runtime/ort/graphs.js";
-import { elementCount, type Tensor, type TensorType } from "../../runtime/tensors/tensor.js";
+import {
+  bool,
+  elementCount,
+  int64Of,
+  type Tensor,
+  type TensorType,
+} from "../../runtime/tensors/tensor.js";
 import type { DecoderLayout, IndexInput } from "./decoder-layout.js";
 import { keptName, type KvCache } from "./kv-cache.js";
 import type { Alignment } from "./request/request.js";
@@ -102,19 +108,11 @@ function createFeeder(layout: DecoderLayout, firstPosition: number) {
   return (input: DecoderInput): Feeds => {
     const feeds: Feeds = {};
     for (const fill of fills) fill(feeds, input);
-    if (logitsToKeep) feeds[logitsToKeep.name] = oneLogit(logitsToKeep);
-    if (useCacheBranch !== undefined) feeds[useCacheBranch] = flag(input.cache.span > 0);
+    if (logitsToKeep) feeds[logitsToKeep.name] = int64Of([1], logitsToKeep.rank === 0 ? [] : [1]);
+    if (useCacheBranch !== undefined) feeds[useCacheBranch] = bool([input.cache.span > 0], [1]);
     for (const tensor of caches) feeds[tensor.past] = { kept: keptName(input.cache, tensor) };
     return feeds;
   };
-}
-
-function oneLogit({ rank }: IndexInput): Tensor {
-  return { type: "int64", data: BigInt64Array.of(1n), dims: rank === 0 ? [] : [1] };
-}
-
-function flag(value: boolean): Tensor {
-  return { type: "bool", data: Uint8Array.of(value ? 1 : 0), dims: [1] };
 }
 
 /** An integer array that hides whether the graph wants 32 or 64 bits. */

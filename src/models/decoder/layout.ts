@@ -3,7 +3,6 @@ import {
   EMBEDDING_OUTPUTS,
   known,
   type Layout,
-  type ModelConfig,
   present,
   readModelConfig,
   requireFile,
@@ -57,7 +56,8 @@ export const optimumDecoder: Layout = {
   lookedFor: "config.json of a …ForCausalLM with onnx/model.onnx",
   async recognise(folder) {
     const config = await readModelConfig(folder);
-    if (config === undefined || !isCausal(config)) return undefined;
+    const isCausal = config?.architectures?.some((name) => /(ForCausalLM|LMHeadModel)$/.test(name));
+    if (config === undefined || !isCausal) return undefined;
     const decoder = requireGraph(folder, "model", "decoder_model_merged");
     // Qwen3-Embedding and its kin: a causal architecture whose graph ends before the vocabulary.
     const outputs = folder.outline(decoder).outputs.map(({ name }) => name);
@@ -67,10 +67,6 @@ export const optimumDecoder: Layout = {
     return chat(folder, { decoder, config: "config.json", contextTokens });
   },
 };
-
-function isCausal({ architectures }: ModelConfig): boolean {
-  return (architectures ?? []).some((name) => /(ForCausalLM|LMHeadModel)$/.test(name));
-}
 
 interface ChatFiles {
   readonly decoder: string;

@@ -77,7 +77,7 @@ function serveThread(
     signal.throwIfAborted();
     const queue = new EventQueue<TextEvent>();
     const id = client.ask(queue, (own) => ({ type: "generate", id: own, job }));
-    const abort = () => queue.fail(abortReason(signal));
+    const abort = () => queue.fail(toError(signal.reason));
     signal.addEventListener("abort", abort, { once: true });
     try {
       yield* queue;
@@ -106,6 +106,6 @@ function deliver(client: Client, item: StepItem): void {
   }
 }
 
-function abortReason({ reason }: AbortSignal): Error {
+function toError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }

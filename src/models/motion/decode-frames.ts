@@ -74,7 +74,10 @@ export async function* decodeWindows(
     if (span === undefined || decoder === undefined) return;
     const moving = movingFeeds(plan, span, model.settings.shapes.frameRate);
     const run = decoder.run("frame-decoder", { ...still.feeds, ...moving });
-    const window = run.then((outputs) => toWindow(outputs, span));
+    const { first: firstFrame, end } = span;
+    const window = run.then((outputs) => {
+      return { firstFrame, count: end - firstFrame, frames: bytesOf(outputs, "frames") };
+    });
     // Only the oldest is awaited; a younger one that fails first is reported in its turn.
     window.catch(() => {});
     pending.set(index, window);
@@ -162,8 +165,4 @@ function canvasFeeds({ rows, columns, luma, chroma, bands, tile, looks }: Canvas
     tile: uint8(tile.data, tile.dims),
     looks: float32(looks, [3, 6]),
   };
-}
-
-function toWindow(outputs: Tensors, { first, end }: Span): FrameWindow {
-  return { firstFrame: first, count: end - first, frames: bytesOf(outputs, "frames") };
 }

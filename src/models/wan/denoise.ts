@@ -30,8 +30,9 @@ export async function* denoise(input: DenoiseInput): AsyncGenerator<DenoiseState
     signal.throwIfAborted();
     const { step: index, sample } = state;
     const output = await ask(input, state);
-    // The next values of the seed's sequence, whoever takes the step.
-    const noise = createNoiseSource(seed, (index + 1) * even(sample.length));
+    // The next values of the seed's sequence, whoever takes the step; Box–Muller draws pairs.
+    const drawn = sample.length + (sample.length % 2);
+    const noise = createNoiseSource(seed, (index + 1) * drawn);
     const next = scheduler.step(output, index, sample, noise).sample;
     checkFinite(next);
     state = { step: index + 1, sample: next, memory: scheduler.memory?.save() ?? [] };
@@ -69,11 +70,6 @@ async function ask(
     prompts: isGuided ? prompts : prompts.slice(0, 1),
   });
   return isGuided ? guide(answers, guidance) : answers;
-}
-
-/** Box–Muller draws pairs. */
-function even(length: number): number {
-  return length + (length % 2);
 }
 
 function checkFinite(sample: Float32Array): void {

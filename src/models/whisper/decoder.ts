@@ -52,7 +52,8 @@ export function createWhisperDecoder(model: WhisperModel): WhisperDecoder {
   const states = `${key}.states`;
   const started = (cache: string) => `${key}.start.${cache}`;
   const stepped = (cache: string) => `${key}.past.${cache}`;
-  const caches = cacheNames(model);
+  // `0.decoder.key` and so on: what the step graph wants of the past.
+  const caches = pastInputs(thread.info[stepRole]).map(({ name }) => name.slice(PAST.length));
   const own = caches.filter((cache) => !cache.includes(".encoder."));
   const emptyPasts = emptyPastsOf(model);
   let hasStepped = false;
@@ -64,7 +65,8 @@ export function createWhisperDecoder(model: WhisperModel): WhisperDecoder {
   return {
     async hear(features) {
       const input = float32(features, [1, settings.melBins, features.length / settings.melBins]);
-      const keep = { [encoderOutput(model)]: states };
+      const output = thread.info["encoder"]?.outputs[0]?.name ?? "last_hidden_state";
+      const keep = { [output]: states };
       await thread.run("encoder", { input_features: input }, { keep, fetch: [] });
     },
     async start(prompt, mark) {
@@ -97,10 +99,6 @@ export function createWhisperDecoder(model: WhisperModel): WhisperDecoder {
   };
 }
 
-function encoderOutput({ thread }: WhisperModel): string {
-  return thread.info["encoder"]?.outputs[0]?.name ?? "last_hidden_state";
-}
-
 /** Two rows of the logits [tokens, vocabulary]. */
 function promptLogits(logits: Float32Array, tokens: number, mark: number): PromptLogits {
   const width = logits.length / tokens;
@@ -113,11 +111,6 @@ function readAttentions(outputs: Tensors, names: readonly string[]): CrossAttent
     const [, heads = 1, , frames = 1] = outputs[name]?.dims ?? [];
     return { weights: floatsOf(outputs, name), heads, frames };
   });
-}
-
-/** `0.decoder.key` and so on: what the step graph wants of the past. */
-function cacheNames({ thread, stepRole }: WhisperModel): string[] {
-  return pastInputs(thread.info[stepRole]).map(({ name }) => name.slice(PAST.length));
 }
 
 function emptyPastsOf({ thread, promptRole, settings }: WhisperModel): Record<string, Feed> {

@@ -104,7 +104,7 @@ async function transcribeOne(
   const steps = Math.ceil(length / STEP_SAMPLES);
   const { segments, settled } = segmentWindow(text.tokens, model.settings.tokens, steps);
   const said = segments.filter(
-    (it) => it.start < Math.min(it.end, steps) && isText(model, it.tokens),
+    (it) => it.start < Math.min(it.end, steps) && whisperText(model, it.tokens).trim() !== "",
   );
   const kept = said.flatMap(({ tokens }) => tokens);
   const isExample = text.temperature <= MAX_EXAMPLE_TEMPERATURE;
@@ -116,10 +116,6 @@ async function transcribeOne(
     words: task.withWords ? await wordsOf(task, { language, kept, from, length }) : [],
     logprobs: said.flatMap((it) => logprobsOf(model, it, text)),
   };
-}
-
-function isText(model: WhisperModel, tokens: readonly number[]): boolean {
-  return whisperText(model, tokens).trim() !== "";
 }
 
 interface WindowPlace {
@@ -209,14 +205,8 @@ interface SpokenSegment {
   readonly offset: number;
 }
 
-interface SegmentedWindow {
-  readonly segments: readonly SpokenSegment[];
-  /** Up to where the window is settled, in steps of 0.02 s: the next one starts there. */
-  readonly settled: number;
-}
-
 /**
- * Cuts a window's tokens at pairs of times. What follows the last pair was cut off by the window's end
+ * Cuts a window's tokens at pairs of times; the next window starts where this one is `settled`. What follows the last pair was cut off by the window's end
  * and is left to the next window, except where the window ends with a single time or has no pair.
  * `length` is that of the window's sound, in steps of 0.02 s.
  */
@@ -224,7 +214,7 @@ export function segmentWindow(
   tokens: readonly number[],
   { firstTimestamp }: Pick<WhisperTokens, "firstTimestamp">,
   length: number,
-): SegmentedWindow {
+) {
   const isTime = (id: number | undefined) => id !== undefined && id >= firstTimestamp;
   const cuts = tokens.flatMap((id, at) =>
     at > 0 && isTime(id) && isTime(tokens[at - 1]) ? [at] : [],

@@ -72,20 +72,14 @@ function spanRules({
   };
 }
 
-/** Silero's voice activity detector over one recording, window after window. */
-interface VoiceDetector {
-  /** Probability that the next 512 samples at 16 kHz hold speech. */
-  judge(samples: Float32Array): Promise<number>;
-  close(): void;
-}
-
 let lastKey = 0;
 
 /**
+ * Silero's voice activity detector over one recording, window after window.
  * Reads both published forms: `state` [2, 1, 128] with 64 samples of context, and the older `h` and `c`
  * [2, 1, 64] without. The state stays in the session thread.
  */
-export function createVoiceDetector(thread: SessionThread, role: string): VoiceDetector {
+export function createVoiceDetector(thread: SessionThread, role: string) {
   const inputs = thread.info[role]?.inputs ?? [];
   const isOld = inputs.some(({ name }) => name === "h");
   const states: Record<string, string> = isOld ? { h: "hn", c: "cn" } : { state: "stateN" };
@@ -102,7 +96,8 @@ export function createVoiceDetector(thread: SessionThread, role: string): VoiceD
   const stateOf = (name: string): Feed =>
     hasState ? { kept: `${key}.${name}` } : float32(new Float32Array(2 * width), [2, 1, width]);
   return {
-    async judge(samples) {
+    /** Probability that the next 512 samples at 16 kHz hold speech. */
+    async judge(samples: Float32Array): Promise<number> {
       frame.copyWithin(0, VOICE_WINDOW);
       frame.fill(0, context);
       frame.set(samples.subarray(0, VOICE_WINDOW), context);

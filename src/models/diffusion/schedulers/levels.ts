@@ -84,11 +84,6 @@ function karrasSigmas(max: number, min: number, count: number): number[] {
   return roots.map((root) => root ** rho);
 }
 
-/** Noise levels whose logarithms are evenly spread, `max` to `min`. */
-function exponentialSigmas(max: number, min: number, count: number): number[] {
-  return linspace(Math.log(max), Math.log(min), count).map(Math.exp);
-}
-
 /** Respaces `sigmas` (falling) as the configuration asks; undefined where it does not. */
 export function respacedSigmas(
   config: SchedulerConfig,
@@ -98,7 +93,8 @@ export function respacedSigmas(
   const max = config.sigma_max ?? sigmas[0] ?? 1;
   const min = config.sigma_min ?? sigmas.at(-1) ?? 0;
   if (config.use_karras_sigmas) return karrasSigmas(max, min, count);
-  if (config.use_exponential_sigmas) return exponentialSigmas(max, min, count);
+  if (config.use_exponential_sigmas)
+    return linspace(Math.log(max), Math.log(min), count).map(Math.exp);
   return undefined;
 }
 

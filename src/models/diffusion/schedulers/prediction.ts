@@ -74,7 +74,9 @@ export function clipped(
   byDefault: boolean,
 ): Prediction {
   if (!(clip_sample ?? byDefault)) return prediction;
-  return { ...prediction, clean: clamp(prediction.clean, clip_sample_range) };
+  const [low, high] = [-clip_sample_range, clip_sample_range];
+  const clean = prediction.clean.map((value) => Math.min(Math.max(value, low), high));
+  return { ...prediction, clean };
 }
 
 /** A share of an array in a sum. */
@@ -90,9 +92,4 @@ export function weightedSum(...terms: readonly Term[]): Float32Array {
       sums[index] = (sums[index] ?? 0) + weight * (values[index] ?? 0);
   }
   return Float32Array.from(sums);
-}
-
-/** Each value held within ± `range`. */
-function clamp(values: Float32Array, range: number): Float32Array {
-  return values.map((value) => Math.min(Math.max(value, -range), range));
 }
