@@ -194,7 +194,7 @@ async function startParts(
   });
   closers.add(webhooks.stop);
   closers.add(janitor.stop);
-  const estimates = createEstimates({ db: database, concurrencyOf, now });
+  const estimates = createEstimates({ db: database, concurrencyOf });
   const scaler = await openScaler(config, estimates);
   if (scaler !== undefined) closers.add(() => scaler.close());
   const watch = watchParts(shared);

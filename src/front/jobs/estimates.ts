@@ -1,4 +1,12 @@
-import { type Db, sql, type JobRecord, type MeasuredPace, readPaces } from "../ledger/index.js";
+import {
+  type Db,
+  sql,
+  type JobRecord,
+  type MeasuredPace,
+  OPEN,
+  readPaces,
+} from "../ledger/index.js";
+import { cached } from "../../core/async/cached.js";
 import { findPace, type OpenWork, type Outstanding, sumOutstanding } from "../../core/scaling.js";
 
 interface Load {
@@ -9,58 +17,45 @@ interface Load {
   readonly work_left: number;
 }
 
-export interface Estimates {
-  /** Brings the measurements up to date when they are older than a few seconds. */
-  readonly refresh: () => Promise<void>;
-  /** Seconds until the job's file is ready; null where nothing was measured. */
-  readonly etaSeconds: (record: JobRecord) => number | null;
-  /** Jobs of these models, or of all, that have not ended, and the seconds a worker will need for them. */
-  readonly outstanding: (models: readonly string[]) => Promise<Outstanding>;
-  /** The same of every model that has such jobs, each by itself. */
-  readonly outstandingByModel: () => Promise<ReadonlyMap<string, Outstanding>>;
-}
-
 export interface EstimatesOptions {
   readonly db: Db;
   /** Jobs of a model that a worker runs at once; 1 by default. */
   readonly concurrencyOf?: (model: string) => number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
 }
 
 const FRESH_MS = 3_000;
 
+export type Estimates = ReturnType<typeof createEstimates>;
+
 /** Estimates from measured runs only: null rather than a guess. */
-export function createEstimates({ db, concurrencyOf, now }: EstimatesOptions): Estimates {
+export function createEstimates({ db, concurrencyOf }: EstimatesOptions) {
   let paces: readonly MeasuredPace[] = [];
   let loads: readonly Load[] = [];
-  let readAtMs = -Infinity;
-  let reading: Promise<void> | undefined;
-  const read = async (): Promise<void> => {
-    readAtMs = now();
+  /** Brings the measurements up to date when they are older than a few seconds. */
+  const refresh = cached(FRESH_MS, async () => {
     [paces, loads] = await Promise.all([readPaces(db), readLoads(db)]);
+  });
+  const readOpen = async (): Promise<OpenWork[]> => {
+    await refresh();
+    return await readOutstanding(db);
   };
-  const refresh = async (): Promise<void> => {
-    if (now() - readAtMs < FRESH_MS) return;
-    reading ??= read().finally(() => (reading = undefined));
-    await reading;
-  };
+  const sum = (kinds: readonly OpenWork[]) => sumOutstanding(kinds, paces, concurrencyOf);
   return {
     refresh,
-    async outstanding(models) {
-      await refresh();
-      return sumOutstanding(await readOutstanding(db, models), paces, concurrencyOf);
+    /** Jobs of these models, or of all, that have not ended, and the seconds a worker will need for them. */
+    outstanding: async (models: readonly string[]): Promise<Outstanding> => {
+      const isAsked = ({ model }: OpenWork) => models.length === 0 || models.includes(model);
+      return sum((await readOpen()).filter(isAsked));
     },
-    async outstandingByModel() {
-      await refresh();
-      const kinds = await readOutstanding(db, []);
+    /** The same of every model that has such jobs, each by itself. */
+    outstandingByModel: async (): Promise<ReadonlyMap<string, Outstanding>> => {
+      const kinds = await readOpen();
       const models = new Set(kinds.map(({ model }) => model));
       const workOf = (id: string) => kinds.filter(({ model }) => model === id);
-      return new Map(
-        [...models].map((id) => [id, sumOutstanding(workOf(id), paces, concurrencyOf)]),
-      );
+      return new Map([...models].map((id) => [id, sum(workOf(id))]));
     },
-    etaSeconds(record) {
+    /** Seconds until the job's file is ready; null where nothing was measured. */
+    etaSeconds(record: JobRecord): number | null {
       const pace = findPace(paces, record);
       if (pace === undefined) return null;
       const load = loads.find(({ model }) => model === record.model);
@@ -88,13 +83,11 @@ function runningSeconds(record: JobRecord, secondsPerUnit: number): number | nul
   return left > 0 ? Math.ceil(left) : null;
 }
 
-async function readOutstanding(db: Db, models: readonly string[]): Promise<OpenWork[]> {
-  const isAsked = models.length === 0 ? sql`true` : sql`model IN (${sql.join(models)})`;
+async function readOutstanding(db: Db): Promise<OpenWork[]> {
   const { rows } = await sql<OpenWork>`
     SELECT modality, model, tier, count(*)::int AS jobs,
       sum(work * (100 - progress) / 100.0) AS work_left
-    FROM jobs WHERE state IN ('queued', 'in_progress') AND ${isAsked}
-    GROUP BY modality, model, tier`.execute(db);
+    FROM jobs WHERE ${OPEN} GROUP BY modality, model, tier`.execute(db);
   return rows;
 }
 

@@ -28,13 +28,6 @@ export interface FrontSummary {
   readonly seenAt: string;
 }
 
-export interface FrontPresence {
-  /** Whether the silence of another front means that it has gone. */
-  readonly maySayGone: () => boolean;
-  /** Ends the jobs whose callers waited here, and is known no more. */
-  readonly leave: () => Promise<void>;
-}
-
 export interface FrontPresenceOptions {
   readonly database: Database;
   /** gRPC address of this replica. */
@@ -50,7 +43,7 @@ export async function keepFrontPresence({
   grpcAddress,
   log,
   now,
-}: FrontPresenceOptions): Promise<FrontPresence> {
+}: FrontPresenceOptions) {
   const id = `${hostname()}-${randomBytes(4).toString("hex")}`;
   const own = watchAnnouncements(now);
   const announce = async (): Promise<void> => {
@@ -62,8 +55,10 @@ export async function keepFrontPresence({
   await announce();
   const repeating = every({ intervalMs: ANNOUNCE_MS, run: announce, onError });
   return {
+    /** Whether the silence of another front means that it has gone. */
     maySayGone: own.maySayGone,
-    async leave() {
+    /** Ends the jobs whose callers waited here, and is known no more. */
+    leave: async (): Promise<void> => {
       await repeating.stop();
       // Left undone, the silence says it later.
       await removeFront(db, id, grpcAddress).catch(onError);

@@ -61,7 +61,6 @@ export {
   RUNNING_COUNT,
 } from "./job-records.js";
 export {
-  type ApiKey,
   type Caller,
   createKeys,
   hashKey,

@@ -34,24 +34,6 @@ export interface Caller {
   readonly project: Project;
 }
 
-export interface Keys {
-  readonly createProject: (name: string, limits?: Partial<ProjectLimits>) => Promise<Project>;
-  readonly listProjects: () => Promise<Project[]>;
-  /** The secret that signs the project's webhooks, made where there is none, or anew with `renew`. */
-  readonly webhookSecret: (projectId: string, renew: boolean) => Promise<string>;
-  readonly setLimits: (projectId: string, limits: Partial<ProjectLimits>) => Promise<Project>;
-  /** The key is shown once, here; afterwards only its hash exists. */
-  readonly createKey: (
-    projectId: string,
-    name: string,
-  ) => Promise<{ readonly id: string; readonly key: string }>;
-  readonly listKeys: (projectId?: string) => Promise<ApiKey[]>;
-  /** False when there is no such key or it was revoked before. */
-  readonly revokeKey: (keyId: string) => Promise<boolean>;
-  /** Throws the same `invalid_api_key` for every cause. */
-  readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
-}
-
 export interface KeysOptions {
   readonly database: Database;
   readonly defaults: ProjectLimits;
@@ -64,34 +46,43 @@ const KEY_DIGITS = 43;
 const MOST_TOGETHER = 64;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-export function createKeys({ database: db, defaults, randomBytes }: KeysOptions): Keys {
+export type Keys = ReturnType<typeof createKeys>;
+
+export function createKeys({ database: db, defaults, randomBytes }: KeysOptions) {
   const findKey = groupCommit(keyFinder(db), MOST_TOGETHER);
   const newId = (prefix: string) => `${prefix}_${Buffer.from(randomBytes(12)).toString("hex")}`;
   return {
-    async createProject(name, limits = {}) {
+    async createProject(name: string, limits: Partial<ProjectLimits> = {}): Promise<Project> {
       const all = { ...defaults, ...limits };
-      const project = { id: newId("proj"), name, hasWebhookSecret: false, ...all };
-      await sql`INSERT INTO projects (id, name, requests_per_minute, tokens_per_minute,
-          monthly_limit_micro_usd, weight)
-        VALUES (${project.id}, ${name}, ${all.requestsPerMinute}, ${all.tokensPerMinute},
-          ${all.monthlyLimitMicroUsd}, ${all.weight})`.execute(db);
-      return project;
+      const { rows } = await sql<Project>`INSERT INTO projects (id, name, requests_per_minute,
+          tokens_per_minute, monthly_limit_micro_usd, weight)
+        VALUES (${newId("proj")}, ${name}, ${all.requestsPerMinute}, ${all.tokensPerMinute},
+          ${all.monthlyLimitMicroUsd}, ${all.weight}) RETURNING ${PROJECT}`.execute(db);
+      return known(rows[0], name);
     },
-    async listProjects() {
-      return (await sql<Project>`SELECT ${PROJECT} FROM projects ORDER BY created_at`.execute(db))
-        .rows;
+    async listProjects(): Promise<Project[]> {
+      const all = sql<Project>`SELECT ${PROJECT} FROM projects ORDER BY created_at`;
+      return (await all.execute(db)).rows;
     },
-    async setLimits(projectId, limits) {
+    async setLimits(projectId: string, limits: Partial<ProjectLimits>): Promise<Project> {
       const all = { ...(await getProject(db, projectId)), ...limits };
-      await sql`UPDATE projects SET requests_per_minute = ${all.requestsPerMinute},
+      const { rows } = await sql<Project>`UPDATE projects
+        SET requests_per_minute = ${all.requestsPerMinute},
           tokens_per_minute = ${all.tokensPerMinute},
           monthly_limit_micro_usd = ${all.monthlyLimitMicroUsd}, weight = ${all.weight}
-        WHERE id = ${projectId}`.execute(db);
-      return await getProject(db, projectId);
+        WHERE id = ${projectId} RETURNING ${PROJECT}`.execute(db);
+      return known(rows[0], projectId);
     },
-    webhookSecret: (projectId, renew) =>
-      keepWebhookSecret(db, { projectId, renew, fresh: randomBytes(32) }),
-    async createKey(projectId, name) {
+    /** The secret that signs the project's webhooks, made where there is none, or anew with `renew`. */
+    async webhookSecret(projectId: string, renew: boolean): Promise<string> {
+      const fresh = `whsec_${Buffer.from(randomBytes(32)).toString("base64")}`;
+      const kept = renew ? sql`${fresh}` : sql`coalesce(webhook_secret, ${fresh})`;
+      const { rows } = await sql<{ secret: string }>`UPDATE projects SET webhook_secret = ${kept}
+        WHERE id = ${projectId} RETURNING webhook_secret AS secret`.execute(db);
+      return known(rows[0], projectId).secret;
+    },
+    /** The key is shown once, here; afterwards only its hash exists. */
+    async createKey(projectId: string, name: string) {
       await getProject(db, projectId);
       const id = newId("key");
       const key = `fm_${toBase62(randomBytes(32))}`;
@@ -99,53 +90,31 @@ export function createKeys({ database: db, defaults, randomBytes }: KeysOptions)
         VALUES (${id}, ${projectId}, ${name}, ${hashKey(key).toString("hex")})`.execute(db);
       return { id, key };
     },
-    async listKeys(projectId) {
+    async listKeys(): Promise<ApiKey[]> {
       const { rows } = await sql<ApiKey>`SELECT id, project_id AS "projectId", name,
           floor(extract(epoch FROM created_at) * 1000)::bigint AS "createdAtMs",
           floor(extract(epoch FROM revoked_at) * 1000)::bigint AS "revokedAtMs"
-        FROM api_keys WHERE ${projectId === undefined ? sql`true` : sql`project_id = ${projectId}`}
-        ORDER BY created_at`.execute(db);
+        FROM api_keys ORDER BY created_at`.execute(db);
       return rows;
     },
-    async revokeKey(keyId) {
+    /** False when there is no such key or it was revoked before. */
+    async revokeKey(keyId: string): Promise<boolean> {
       const revoked = await sql`UPDATE api_keys SET revoked_at = now()
         WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`.execute(db);
       return revoked.rows.length === 1;
     },
-    authenticate: (authorization) => authenticate(findKey, authorization),
+    /** Throws the same `invalid_api_key` for every cause. */
+    authenticate: async (authorization: string | undefined): Promise<Caller> => {
+      const key = readKey(authorization);
+      if (key === undefined) throw invalidKey();
+      const hash = hashKey(key);
+      const { row } = await findKey(hash.toString("hex"));
+      if (row === undefined || !timingSafeEqual(hash, Buffer.from(row.sha256, "hex")))
+        throw invalidKey();
+      const { apiKeyId, sha256: _, ...project } = row;
+      return { apiKeyId, project };
+    },
   };
-}
-
-interface WebhookSecret {
-  readonly projectId: string;
-  readonly renew: boolean;
-  readonly fresh: Uint8Array;
-}
-
-async function keepWebhookSecret(
-  db: Database,
-  { projectId, renew, fresh }: WebhookSecret,
-): Promise<string> {
-  const secret = `whsec_${Buffer.from(fresh).toString("base64")}`;
-  const kept = renew ? sql`${secret}` : sql`coalesce(webhook_secret, ${secret})`;
-  const { rows } = await sql<{ webhook_secret: string }>`UPDATE projects
-    SET webhook_secret = ${kept} WHERE id = ${projectId} RETURNING webhook_secret`.execute(db);
-  if (rows[0] === undefined) throw unknownProject(projectId);
-  return rows[0].webhook_secret;
-}
-
-async function authenticate(
-  findKey: (hash: string) => Promise<FoundKey>,
-  authorization: string | undefined,
-): Promise<Caller> {
-  const key = readKey(authorization);
-  if (key === undefined) throw invalidKey();
-  const hash = hashKey(key);
-  const { row } = await findKey(hash.toString("hex"));
-  if (row === undefined || !timingSafeEqual(hash, Buffer.from(row.sha256, "hex")))
-    throw invalidKey();
-  const { apiKeyId, sha256: _, ...project } = row;
-  return { apiKeyId, project };
 }
 
 interface KeyRow extends Project {
@@ -164,8 +133,8 @@ function keyFinder(db: Database) {
     const { rows } = await sql<KeyRow>`SELECT ${PROJECT}, api_keys.id AS "apiKeyId", sha256
       FROM api_keys JOIN projects ON projects.id = api_keys.project_id
       WHERE sha256 = ANY(${[...new Set(hashes)]}::text[]) AND revoked_at IS NULL`.execute(db);
-    const known = new Map(rows.map((row) => [row.sha256, row]));
-    return hashes.map((hash) => ({ row: known.get(hash) }));
+    const found = new Map(rows.map((row) => [row.sha256, row]));
+    return hashes.map((hash) => ({ row: found.get(hash) }));
   };
 }
 
@@ -175,12 +144,12 @@ function invalidKey(): JobError {
 
 async function getProject(db: Db, id: string): Promise<Project> {
   const { rows } = await sql<Project>`SELECT ${PROJECT} FROM projects WHERE id = ${id}`.execute(db);
-  if (rows[0] === undefined) throw unknownProject(id);
-  return rows[0];
+  return known(rows[0], id);
 }
 
-function unknownProject(id: string): JobError {
-  return new JobError("not_found", `no project has the id ${id}`);
+function known<Row>(row: Row | undefined, projectId: string): Row {
+  if (row !== undefined) return row;
+  throw new JobError("not_found", `no project has the id ${projectId}`);
 }
 
 /** The columns of a `Project`. */

@@ -19,13 +19,6 @@ export interface MeasuredPace extends Pace {
   readonly lasted_per_unit: number;
 }
 
-/** Notes runs in memory and writes them down every few seconds, away from the jobs' own statements. */
-export interface PaceNotes {
-  readonly note: (run: CompletedRun) => void;
-  /** Writes what is noted; a crash loses the notes of a few seconds. */
-  readonly close: () => Promise<void>;
-}
-
 export interface PaceNotesOptions {
   readonly db: Db;
   /** Jobs of a model that a worker runs at once: they share its time. */
@@ -41,7 +34,8 @@ interface KindNotes extends JobKind {
   readonly lasted_seconds: readonly number[];
 }
 
-export function createPaceNotes({ db, concurrencyOf, log }: PaceNotesOptions): PaceNotes {
+/** Notes runs in memory and writes them down every few seconds, away from the jobs' own statements. */
+export function createPaceNotes({ db, concurrencyOf, log }: PaceNotesOptions) {
   let noted = new Map<string, KindNotes>();
   const keep = (key: string, newer: KindNotes, older?: KindNotes) =>
     noted.set(key, {
@@ -67,7 +61,14 @@ export function createPaceNotes({ db, concurrencyOf, log }: PaceNotesOptions): P
     log.warn({ message: messageOf(error) }, "paces not written, trying again");
   const repeating = every({ intervalMs: WRITE_MS, run: write, onError });
   return {
-    note({ modality, model, tier, work, gpu_ms: gpuMs, lasted_seconds: lasted }) {
+    note: ({
+      modality,
+      model,
+      tier,
+      work,
+      gpu_ms: gpuMs,
+      lasted_seconds: lasted,
+    }: CompletedRun) => {
       if (work <= 0 || lasted === null) return;
       const key = JSON.stringify([modality, model, tier]);
       const workerSeconds = gpuMs / 1_000 / concurrencyOf(model);
@@ -80,7 +81,8 @@ export function createPaceNotes({ db, concurrencyOf, log }: PaceNotesOptions): P
       };
       keep(key, run, noted.get(key));
     },
-    async close() {
+    /** Writes what is noted; a crash loses the notes of a few seconds. */
+    close: async (): Promise<void> => {
       await repeating.stop();
       await write().catch(onError);
     },

@@ -6,13 +6,10 @@ import {
   type ActionsQuery,
   type Actor,
   type AdminAction,
-  type ApiKey,
   askErasure,
   cancelJob,
   type Database,
-  type Erasure,
   findErasure,
-  type FrontSummary,
   type Keys,
   listActions,
   listFronts,
@@ -20,76 +17,15 @@ import {
   type Project,
   type ProjectLimits,
   recordAction,
-  type RecordedAction,
   setDrain,
-  type WorkerSummary,
 } from "../ledger/index.js";
 import { createEstimates } from "../jobs/index.js";
-import {
-  type InvoicesQuery,
-  type MonthlyInvoices,
-  readInvoices,
-  summariseUsage,
-  type UsageQuery,
-  type UsageSummary,
-} from "./usage.js";
-import {
-  getJobDetail,
-  type JobDetail,
-  type JobsQuery,
-  type JobSummary,
-  listJobSummaries,
-  type RetriedJob,
-  retryJob,
-} from "./jobs.js";
-import { createOverview, type Overview, type QueueSummary, summariseQueues } from "./overview.js";
-
-export interface NewKey {
-  readonly id: string;
-  readonly key: string;
-  readonly projectId: string;
-}
+import { type InvoicesQuery, readInvoices, summariseUsage, type UsageQuery } from "./usage.js";
+import { getJobDetail, type JobsQuery, listJobSummaries, retryJob } from "./jobs.js";
+import { createOverview, summariseQueues } from "./overview.js";
 
 /** What an operator may do, by command line or over the admin routes. */
-export interface Operations {
-  /** Newest first; a page that is shorter than its limit is the last. */
-  readonly listJobs: (query: JobsQuery) => Promise<JobSummary[]>;
-  readonly getJob: (id: string) => Promise<JobDetail>;
-  /** Ends an open job of any project; false where it had ended. */
-  readonly cancelJob: (id: string) => Promise<boolean>;
-  /** A failed job's request as a job of its own. */
-  readonly retryJob: (id: string) => Promise<RetriedJob>;
-  /** Jobs of each model now, and within the last minutes. */
-  readonly listQueues: () => Promise<QueueSummary[]>;
-  readonly summariseUsage: (query: UsageQuery) => Promise<UsageSummary[]>;
-  /** What projects owe for a month (UTC). */
-  readonly readInvoices: (query: InvoicesQuery) => Promise<MonthlyInvoices>;
-  /** Messages that the broker has put aside. */
-  readonly deadLetters: DeadLetters;
-  readonly listKeys: () => Promise<ApiKey[]>;
-  /** Makes the project (by name) where there is none. */
-  readonly createKey: (project: string, name: string) => Promise<NewKey>;
-  readonly revokeKey: (keyId: string) => Promise<boolean>;
-  readonly listProjects: () => Promise<Project[]>;
-  /** Makes the project (by name) where there is none. */
-  readonly setProject: (name: string, limits: Partial<ProjectLimits>) => Promise<Project>;
-  /** The secret that signs the project's webhooks; `renew`: another than before. */
-  readonly webhookSecret: (name: string, renew: boolean) => Promise<string>;
-  /** Queues, throughput, waits, failures and money. */
-  readonly readOverview: () => Promise<Overview>;
-  /** What erasing a project (id or name) removes, or has still to remove. */
-  readonly findErasure: (project: string) => Promise<Erasure>;
-  /** Begins to erase a project: nothing of it comes back. Fronts go on with it. */
-  readonly eraseProject: (projectId: string) => Promise<Erasure>;
-  /** Changes by admin keys and at the command line, newest first. */
-  readonly listActions: (query: ActionsQuery) => Promise<RecordedAction[]>;
-  /** Those that announced themselves within the last hour. */
-  readonly listFronts: () => Promise<FrontSummary[]>;
-  /** Those that announced themselves within the last 15 s. */
-  readonly listWorkers: () => Promise<WorkerSummary[]>;
-  /** `drain`: it finishes its jobs and takes no more, until it is undrained. */
-  readonly drainWorker: (workerId: string, drain: boolean) => Promise<void>;
-}
+export type Operations = ReturnType<typeof operationsOn>;
 
 /** Operations on the ledger itself. */
 export interface LocalOperations extends Operations {
@@ -104,45 +40,61 @@ export function createOperations(
   deadLetters: DeadLetters = NO_DEAD_LETTERS,
   log?: Pick<Logger, "info">,
 ): LocalOperations {
-  const ensureProject = async (name: string): Promise<Project> =>
-    (await keys.listProjects()).find((known) => known.name === name) ??
-    (await keys.createProject(name));
-  const estimates = createEstimates({ db, now: () => performance.now() });
-  const operations: Operations = {
-    readOverview: createOverview(db, estimates),
-    deadLetters,
-    listJobs: (query) => listJobSummaries(db, query),
-    getJob: (id) => getJobDetail(db, id),
-    async cancelJob(id) {
-      const { projectId } = await getJobDetail(db, id);
-      return await cancelJob(db, id, projectId);
-    },
-    retryJob: (id) => retryJob(db, id, randomBytes),
-    listQueues: () => summariseQueues(db),
-    summariseUsage: (query) => summariseUsage(db, query),
-    readInvoices: (query) => readInvoices(db, query),
-    listKeys: () => keys.listKeys(),
-    async createKey(project, name) {
-      const { id: projectId } = await ensureProject(project);
-      return { ...(await keys.createKey(projectId, name)), projectId };
-    },
-    revokeKey: (keyId) => keys.revokeKey(keyId),
-    listProjects: () => keys.listProjects(),
-    setProject: async (name, limits) =>
-      await keys.setLimits((await ensureProject(name)).id, limits),
-    webhookSecret: async (name, renew) =>
-      await keys.webhookSecret((await ensureProject(name)).id, renew),
-    listFronts: () => listFronts(db),
-    listWorkers: () => listWorkers(db),
-    drainWorker: (workerId, drain) => setDrain(db, workerId, drain),
-    findErasure: (project) => findErasure(db, project),
-    eraseProject: (projectId) => askErasure(db, projectId),
-    listActions: (query) => listActions(db, query),
-  };
+  const operations = operationsOn(db, keys, deadLetters);
   return {
     ...operations,
     as: (actor) =>
       auditedOperations(operations, actor, async (action) => recordAction(db, action, log)),
+  };
+}
+
+function operationsOn(db: Database, keys: Keys, deadLetters: DeadLetters) {
+  /** The project of this name, made where there is none. */
+  const ensureProject = async (name: string): Promise<Project> =>
+    (await keys.listProjects()).find((known) => known.name === name) ??
+    (await keys.createProject(name));
+  return {
+    /** Queues, throughput, waits, failures and money. */
+    readOverview: createOverview(db, createEstimates({ db })),
+    /** Messages that the broker has put aside. */
+    deadLetters,
+    /** Newest first; a page that is shorter than its limit is the last. */
+    listJobs: (query: JobsQuery) => listJobSummaries(db, query),
+    getJob: (id: string) => getJobDetail(db, id),
+    /** Ends an open job of any project; false where it had ended. */
+    cancelJob: async (id: string): Promise<boolean> => {
+      const { projectId } = await getJobDetail(db, id);
+      return await cancelJob(db, id, projectId);
+    },
+    /** A failed job's request as a job of its own. */
+    retryJob: (id: string) => retryJob(db, id, randomBytes),
+    /** Jobs of each model now, and within the last minutes. */
+    listQueues: () => summariseQueues(db),
+    summariseUsage: (query: UsageQuery) => summariseUsage(db, query),
+    /** What projects owe for a month (UTC). */
+    readInvoices: (query: InvoicesQuery) => readInvoices(db, query),
+    listKeys: () => keys.listKeys(),
+    createKey: async (project: string, name: string) => {
+      const { id: projectId } = await ensureProject(project);
+      return { ...(await keys.createKey(projectId, name)), projectId };
+    },
+    revokeKey: (keyId: string) => keys.revokeKey(keyId),
+    listProjects: () => keys.listProjects(),
+    setProject: async (name: string, limits: Partial<ProjectLimits>): Promise<Project> =>
+      await keys.setLimits((await ensureProject(name)).id, limits),
+    /** The secret that signs the project's webhooks; `renew`: another than before. */
+    webhookSecret: async (name: string, renew: boolean): Promise<string> =>
+      await keys.webhookSecret((await ensureProject(name)).id, renew),
+    listFronts: () => listFronts(db),
+    listWorkers: () => listWorkers(db),
+    /** `drain`: it finishes its jobs and takes no more, until it is undrained. */
+    drainWorker: (workerId: string, drain: boolean) => setDrain(db, workerId, drain),
+    /** What erasing a project (id or name) removes, or has still to remove. */
+    findErasure: (project: string) => findErasure(db, project),
+    /** Begins to erase a project: nothing of it comes back. Fronts go on with it. */
+    eraseProject: (projectId: string) => askErasure(db, projectId),
+    /** Changes by admin keys and at the command line, newest first. */
+    listActions: (query: ActionsQuery) => listActions(db, query),
   };
 }
 
