@@ -38,11 +38,6 @@ export type Part = (typeof PARTS)[number];
 /** `ok`, or what is wrong, for each part as it was last seen. */
 export type PartStates = Readonly<Record<Part, string>>;
 
-export interface PartsWatch {
-  readonly states: () => PartStates;
-  readonly stop: () => Promise<void>;
-}
-
 export interface PartsOptions {
   readonly database: Database;
   readonly broker: Broker;
@@ -51,7 +46,7 @@ export interface PartsOptions {
 }
 
 /** Looks at the parts every 10 s, whoever asks how often: a look writes to the store. */
-export function watchParts({ database, broker, store, log }: PartsOptions): PartsWatch {
+export function watchParts({ database, broker, store, log }: PartsOptions) {
   const seen = new Map<Part, Problem>();
   const note = (part: Part, problem: Problem | undefined): void => {
     if (problem !== undefined && !seen.has(part))
@@ -75,7 +70,7 @@ export function watchParts({ database, broker, store, log }: PartsOptions): Part
   });
   const stateOf = (part: Part): string => seen.get(part)?.shown ?? "ok";
   return {
-    states: () => ({
+    states: (): PartStates => ({
       queue: broker.connected ? "ok" : NOT_CONNECTED.shown,
       artifact_store: stateOf("artifact_store"),
       outbox: stateOf("outbox"),

@@ -43,17 +43,10 @@ export function renderOpenApi(modalities: readonly Modality[], serverUrl: string
 }
 
 function commonPaths(): Json {
-  const object = { type: "object" };
   return {
-    "/models": { get: operation("List the models", answer("application/json", object)) },
-    "/models/{id}": {
-      parameters: [idParameter],
-      get: operation("Read a model", answer("application/json", object)),
-    },
-    "/charges/{id}": {
-      parameters: [idParameter],
-      get: operation("Read what a job has cost", answer("application/json", object)),
-    },
+    "/models": { get: operation("List the models", OBJECT) },
+    "/models/{id}": ofId({ get: operation("Read a model", OBJECT) }),
+    "/charges/{id}": ofId({ get: operation("Read what a job has cost", OBJECT) }),
   };
 }
 
@@ -105,19 +98,13 @@ function replyPaths(modality: Modality): Json {
 }
 
 function oneJobPaths(root: string, object: string, one: Json): Json {
+  const wait = query("wait", { type: "integer", minimum: 0, maximum: 60 });
   return {
-    [`${root}/{id}`]: {
-      parameters: [idParameter],
-      get: {
-        ...operation(`Read a ${object} job`, one),
-        parameters: [query("wait", { type: "integer", minimum: 0, maximum: 60 })],
-      },
-      delete: operation(`Delete a ${object}`, answer("application/json", { type: "object" })),
-    },
-    [`${root}/{id}/cancel`]: {
-      parameters: [idParameter],
-      post: operation(`Cancel a ${object} job`, one),
-    },
+    [`${root}/{id}`]: ofId({
+      get: operation(`Read a ${object} job`, one, [wait]),
+      delete: operation(`Delete a ${object}`, OBJECT),
+    }),
+    [`${root}/{id}/cancel`]: ofId({ post: operation(`Cancel a ${object} job`, one) }),
   };
 }
 
@@ -131,58 +118,53 @@ function jobPaths(modality: Modality): Json {
   return {
     [root]: {
       post: {
-        ...operation(`Create a ${object} job`, one),
-        parameters: [{ name: "Idempotency-Key", in: "header", schema: { type: "string" } }],
+        ...operation(`Create a ${object} job`, one, [
+          { name: "Idempotency-Key", in: "header", schema: { type: "string" } },
+        ]),
         requestBody: requestBody(modality),
       },
-      get: {
-        ...operation(`List ${object} jobs`, answer("application/json", list)),
-        parameters: [
-          query("limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
-          query("order", { enum: ["asc", "desc"], default: "desc" }),
-          query("after", { type: "string" }),
-        ],
-      },
+      get: operation(`List ${object} jobs`, answer("application/json", list), [
+        query("limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
+        query("order", { enum: ["asc", "desc"], default: "desc" }),
+        query("after", { type: "string" }),
+      ]),
     },
     ...oneJobPaths(root, object, one),
-    [`${root}/{id}/events`]: {
-      parameters: [idParameter],
+    [`${root}/{id}/events`]: ofId({
       get: operation("Follow a job", answer("text/event-stream", { type: "string" })),
-    },
-    [`${root}/{id}/content`]: {
-      parameters: [idParameter],
-      get: {
-        ...operation("Download the file", answer("application/octet-stream", {})),
-        parameters: [variant],
-      },
-    },
-    [`${root}/{id}/link`]: {
-      parameters: [idParameter],
-      get: {
-        ...operation(
-          "Get an address of the file that needs no key",
-          answer("application/json", { type: "object" }),
-        ),
-        parameters: [variant],
-      },
-    },
+    }),
+    [`${root}/{id}/content`]: ofId({
+      get: operation("Download the file", answer("application/octet-stream", {}), [variant]),
+    }),
+    [`${root}/{id}/link`]: ofId({
+      get: operation("Get an address of the file that needs no key", OBJECT, [variant]),
+    }),
     ...(preview !== undefined && {
-      [`${root}/{id}/preview`]: {
-        parameters: [idParameter],
+      [`${root}/{id}/preview`]: ofId({
         get: operation("See what is made so far", answer("image/webp", {})),
-      },
+      }),
     }),
   };
 }
 
-function operation(summary: string, ok: Json): Json {
+function ofId(methods: Json): Json {
+  return { parameters: [idParameter], ...methods };
+}
+
+function operation(summary: string, ok: Json, parameters: readonly Json[] = []): Json {
   const failure = answer("application/json", { $ref: "#/components/schemas/error" });
-  return { summary, responses: { "200": ok, default: { ...failure, description: "Failure" } } };
+  return {
+    summary,
+    responses: { "200": ok, default: { ...failure, description: "Failure" } },
+    ...(parameters.length > 0 && { parameters }),
+  };
 }
 
 function answer(mediaType: string, schema: Json) {
   return { description: "OK", content: { [mediaType]: { schema } } };
 }
+
+const OBJECT = answer("application/json", { type: "object" });
 
 function query(name: string, schema: Json): Json {
   return { name, in: "query", schema };

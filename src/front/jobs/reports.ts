@@ -332,15 +332,10 @@ interface SentReaderOptions {
   readonly log: Logger;
 }
 
-/** Reads what workers send of a job as its modality says that it is; what is not is logged with its worker. */
-interface SentReader {
-  /** Throws `invalid_value` where the output is none of the job's modality. */
-  readonly checkOutput: (report: CompletionReport) => Promise<void>;
-  /** The report with the pieces of its answer parsed; undefined where one is none of the job's modality. */
-  readonly readPieces: (report: ProgressReport) => Promise<ProgressReport | undefined>;
-}
+type SentReader = ReturnType<typeof createSentReader>;
 
-export function createSentReader({ database, store, log }: SentReaderOptions): SentReader {
+/** Reads what workers send of a job as its modality says that it is; what is not is logged with its worker. */
+export function createSentReader({ database, store, log }: SentReaderOptions) {
   /** What keeps the value from being read; undefined where nothing does. */
   const parse = async <Result>(jobId: string, what: string, read: () => Result) => {
     try {
@@ -353,7 +348,8 @@ export function createSentReader({ database, store, log }: SentReaderOptions): S
     }
   };
   return {
-    async checkOutput(report) {
+    /** Throws `invalid_value` where the output is none of the job's modality. */
+    async checkOutput(report: CompletionReport): Promise<void> {
       const { jobId, output, artifacts } = report;
       const schema = findModalityOfJob(jobId)?.schemas.output;
       if (schema === undefined) return;
@@ -363,7 +359,8 @@ export function createSentReader({ database, store, log }: SentReaderOptions): S
       const message = `output: it is not what the modality says, got ${reason.slice(0, 400)}`;
       throw new JobError("invalid_value", message, { param: "output" });
     },
-    async readPieces(report) {
+    /** The report with the pieces of its answer parsed; undefined where one is none of the job's modality. */
+    async readPieces(report: ProgressReport): Promise<ProgressReport | undefined> {
       const { jobId, chunks } = report;
       if (chunks === undefined) return report;
       const schema = findModalityOfJob(jobId)?.schemas.delta;
