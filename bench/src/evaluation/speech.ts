@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { decodeAudio } from "../../../src/media/decode-audio.js";
@@ -8,6 +7,7 @@ import { describeExit, startProcessGroup } from "../../../src/media/process-grou
 import { type Evaluate, type EvaluationContext, mean, readCases, rounded } from "./evaluator.js";
 import { measureLoudness } from "./loudness.js";
 import { wordErrors } from "./words.js";
+import { withTemporaryFolder } from "../temporary-folder.js";
 
 const sentence = z.object({
   text: z.string(),
@@ -39,8 +39,7 @@ const MAX_SECONDS = 60;
  */
 export const evaluateSpeech: Evaluate = async (context) => {
   const sentences = await readCases([context.folder, "sentences.jsonl"], sentence, context.limit);
-  const folder = await mkdtemp(join(tmpdir(), "framemill-heard-"));
-  try {
+  return await withTemporaryFolder(async (folder) => {
     const said = await sayAll(context, sentences, folder);
     const heard = await hearAll(context, said);
     const [open = []] = Object.values(heard);
@@ -52,9 +51,7 @@ export const evaluateSpeech: Evaluate = async (context) => {
       unseen_words_heard: rounded(shareOfUnseen(said, open)),
       ...(await measureSound(context, said, folder)),
     };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 };
 
 async function sayAll(
@@ -178,8 +175,7 @@ async function hearSpeech(
   options: HearOptions,
 ): Promise<readonly string[]> {
   if (paths.length === 0) return [];
-  const folder = await mkdtemp(join(tmpdir(), "framemill-sphinx-"));
-  try {
+  return await withTemporaryFolder(async (folder) => {
     const [list, heard] = [join(folder, "list"), join(folder, "heard")];
     await writeFile(list, paths.map((path) => `${basename(path, ".raw")}\n`).join(""));
     const [first = ""] = paths;
@@ -198,9 +194,7 @@ async function hearSpeech(
     const args = Object.entries(settings).flatMap(([name, value]) => [`-${name}`, value]);
     await run(args, options.signal);
     return parseHypotheses(await readFile(heard, "utf8"), paths.length);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** Lines of `words (name score)`, in the order of the list. */

@@ -1,6 +1,4 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../../../src/config.js";
@@ -9,6 +7,7 @@ import {
   listModelPackages,
   type ModelPackage,
 } from "../../../src/runtime/packages/model-package.js";
+import { withTemporaryFolder } from "../temporary-folder.js";
 
 /** Named at run time: a development dependency that no service loads. */
 const PEER = "@huggingface/transformers";
@@ -128,13 +127,10 @@ export async function withPeerModels<T>(
   use: (config: Config) => Promise<T>,
 ): Promise<T> {
   if (folders.length === 0) return await use(config);
-  const modelsDir = await mkdtemp(join(tmpdir(), "framemill-peers-"));
-  try {
+  return await withTemporaryFolder(async (modelsDir) => {
     for (const folder of folders) await addModel(folder, { modelsDir });
     return await use({ ...config, modelsDir });
-  } finally {
-    await rm(modelsDir, { recursive: true, force: true });
-  }
+  });
 }
 
 /** The packages whose files lie where transformers.js looks for them. */

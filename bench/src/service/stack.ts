@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withTemporaryFolder } from "../temporary-folder.js";
 import type { Parts } from "../../../src/bin/parts.js";
 import { type Stack, startStack } from "../../../src/bin/stack.js";
 import type { Config } from "../../../src/config.js";
@@ -31,14 +30,9 @@ export async function withBenchFolder<T>(
   config: Config,
   use: (own: Config) => Promise<T>,
 ): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), "framemill-bench-"));
   const ports = { port: 0, grpcPort: 0, workerPort: 0 };
   const limits = { requestsPerMinute: UNLIMITED, tokensPerMinute: UNLIMITED };
-  try {
-    return await use({ ...config, ...ports, ...limits, dataDir });
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  return await withTemporaryFolder((dataDir) => use({ ...config, ...ports, ...limits, dataDir }));
 }
 
 export function brokerOf({ amqpUrl }: Pick<Config, "amqpUrl">): string {

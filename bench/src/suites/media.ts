@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../../src/config.js";
 import type { PipelineSetup } from "../../../src/core/modality.js";
@@ -10,6 +9,7 @@ import { loadModelPackage } from "../../../src/runtime/packages/model-package.js
 import { type BenchResult, compare, cpuSeconds, machine, type Pair } from "../report/measure.js";
 import { pipelineSetup } from "../service/stack.js";
 import { BENCH_REQUEST, runGraphs } from "./clip.js";
+import { withTemporaryFolder } from "../temporary-folder.js";
 
 /** CPU time of one encode varies by a tenth and more: this many times the rounds of other suites. */
 const NOISY = 4;
@@ -20,8 +20,7 @@ const FRAMES_PER_WRITE = 12;
 /** Frames to MP4: our encoder against the ffmpeg command line reading the same file of raw frames. */
 export async function runMedia(config: Config, rounds: number): Promise<BenchResult> {
   const setup = pipelineSetup(config);
-  const folder = await mkdtemp(join(tmpdir(), "framemill-bench-"));
-  try {
+  return await withTemporaryFolder(async (folder) => {
     const yuvPath = join(folder, "frames.yuv");
     await writeFile(yuvPath, await makeFrames(setup));
     const frames = await readFile(yuvPath);
@@ -43,9 +42,7 @@ export async function runMedia(config: Config, rounds: number): Promise<BenchRes
       },
       rows: [compare({ what: "frames to MP4, CPU", unit: "CPU-s", target: 1.05 }, pairs)],
     };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function makeFrames(setup: PipelineSetup): Promise<Buffer> {

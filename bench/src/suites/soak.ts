@@ -33,6 +33,9 @@ const ledgerTimes = z.array(
   }),
 );
 
+/** Of one job; `gpuMs` is how long it held a slot, recorded and billed to nobody. */
+type LedgerTimes = z.infer<typeof ledgerTimes>[number];
+
 /** A service of the configuration in processes and a folder of its own. */
 export async function runSoak(
   config: Config,
@@ -62,22 +65,13 @@ export async function runSoak(
   });
 }
 
-export interface SoakSubject extends SoakService {
+interface SoakSubject extends SoakService {
   /** Names of broker, database and processes, for the conditions. */
   readonly parts: string;
   /** Name → process id, as it is now. */
   readonly processIds: () => ProcessIds;
   /** What the ledger says of the newest jobs, newest first. */
   readonly listJobs: () => Promise<readonly LedgerTimes[]>;
-}
-
-/** Of one job: milliseconds a slot was held, as billed to nobody but recorded. */
-export interface LedgerTimes {
-  readonly modality: string;
-  readonly state: string;
-  readonly gpuMs: number;
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
 }
 
 interface Sample {
@@ -102,7 +96,7 @@ const MEBIBYTE = 2 ** 20;
 const MB_PER_MEBIBYTE = MEBIBYTE / 1e6;
 
 /** Jobs of every kind one after the other; memory of every process after each, and its slope. */
-export async function benchSoak(subject: SoakSubject, jobs: number): Promise<BenchResult> {
+async function benchSoak(subject: SoakSubject, jobs: number): Promise<BenchResult> {
   const kinds = soakJobs(subject);
   const cycle = [...kinds, ...kinds.filter(({ isLong }) => isLong !== true)];
   const before = subject.processIds();
