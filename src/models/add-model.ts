@@ -19,6 +19,7 @@ import { loadModelPackage, type ModelPackage } from "../runtime/packages/model-p
 import { inParallel } from "../core/async/in-parallel.js";
 import { parseForm } from "../runtime/onnx/graph-forms.js";
 import type { Recognised } from "../runtime/packages/layout.js";
+import { hashFile } from "../runtime/packages/checked-files.js";
 import { recognise } from "./registry.js";
 import { idOf, type ModelFolder, openModelFolder } from "../runtime/packages/model-folder.js";
 import { packageFiles } from "../runtime/packages/package-check.js";
@@ -204,9 +205,9 @@ const CHUNK_BYTES = 4 * 1_048_576;
  * can, else the bytes pass by on their way. Hashes in place where both paths are the same.
  */
 async function copyHashed(from: string, to: string, signal: AbortSignal): Promise<HashedFile> {
-  if (from === to) return hashFile(from, signal);
+  if (from === to) return describeFile(from, signal);
   await mkdir(dirname(to), { recursive: true });
-  if (await cloneFile(from, to)) return hashFile(to, signal);
+  if (await cloneFile(from, to)) return describeFile(to, signal);
   const hash = createHash("sha256");
   let byteLength = 0;
   const counted = async function* (chunks: AsyncIterable<Buffer>) {
@@ -233,10 +234,8 @@ async function cloneFile(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-async function hashFile(path: string, signal: AbortSignal): Promise<HashedFile> {
-  const hash = createHash("sha256");
-  await pipeStreams(createReadStream(path, { highWaterMark: CHUNK_BYTES }), hash, { signal });
-  return { sha256: hash.digest("hex"), byteLength: (await stat(path)).size };
+async function describeFile(path: string, signal: AbortSignal): Promise<HashedFile> {
+  return { sha256: await hashFile(path, signal), byteLength: (await stat(path)).size };
 }
 
 /** The hub's words for licences whose SPDX identifier is spelled otherwise. */

@@ -32,7 +32,7 @@ const PLANTED = [
   ["down-only-in-front", "front/ledger/planted-up.ts", "../jobs/index.js"],
   ["down-only-in-runtime", "runtime/ort/planted-up.ts", "../packages/model-package.js"],
   ["down-only-in-models", "models/diffusion/planted-up.ts", "../flux/architecture.js"],
-  ["strangers-in-runtime", "runtime/batching/planted.ts", "../process/host.js"],
+  ["strangers-in-runtime", "runtime/batching/planted.ts", "../process/protocol.js"],
   ["strangers-in-models", "models/whisper/planted.ts", "../ctc/open.js"],
   ["door-of-front/ledger", "front/jobs/planted-past.ts", "../ledger/jobs.js"],
   [

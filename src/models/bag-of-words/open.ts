@@ -6,12 +6,8 @@ import {
   threadsFor,
 } from "../../runtime/packages/model-package.js";
 import { float32 } from "../../runtime/tensors/tensor.js";
-import {
-  type BatchRunner,
-  createBatchRunner,
-  type Sized,
-} from "../../runtime/batching/batch-runner.js";
-import { type EncoderSetup, rowOf } from "../encoder/open.js";
+import type { BatchRunner, Sized } from "../../runtime/batching/batch-runner.js";
+import { createGraphRunner, type EncoderSetup } from "../encoder/open.js";
 
 /** How often each known word is in a text. */
 export interface WordCounts extends Sized {
@@ -58,24 +54,13 @@ export async function openBagOfWords(
     await session.close();
     throw new Error(`${model.path}: the graph ${ROLE} must take counts [rows, words]`);
   }
-  const runner = createBatchRunner<WordCounts>({
+  const runner = createGraphRunner<WordCounts>(session, {
+    role: ROLE,
+    output: output.name,
     limits: { maxPadded: MAX_ROWS, maxRows: MAX_ROWS, worthwhile: MAX_ROWS, equalLengths: false },
-    async runBatch(texts) {
-      const feeds = { [input.name]: float32(dense(texts, columns), [texts.length, columns]) };
-      const { [output.name]: tensor } = await session.run(ROLE, feeds, { fetch: [output.name] });
-      return texts.map((_, row) =>
-        tensor === undefined ? new Float32Array(0) : rowOf(tensor, row),
-      );
-    },
+    pack: (texts) => [{ [input.name]: float32(dense(texts, columns), [texts.length, columns]) }],
   });
-  return {
-    count,
-    run: runner.run,
-    async close() {
-      runner.close();
-      await session.close();
-    },
-  };
+  return { count, ...runner };
 }
 
 function dense(texts: readonly WordCounts[], columns: number): Float32Array {

@@ -1,5 +1,10 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { type BatchRunner, createBatchRunner } from "../../runtime/batching/batch-runner.js";
+import {
+  type BatchRunner,
+  type BatchRunnerOptions,
+  createBatchRunner,
+  type Sized,
+} from "../../runtime/batching/batch-runner.js";
 import { openSessionLanes } from "../../runtime/ort/session-lanes.js";
 import type { SessionThread } from "../../runtime/ort/session.js";
 import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
@@ -8,6 +13,7 @@ import {
   type GraphInfo,
   type Tensor,
   type TensorInfo,
+  type Tensors,
 } from "../../runtime/tensors/tensor.js";
 import {
   openSequenceTokenizer,
@@ -88,27 +94,48 @@ async function createEncoder(parts: {
     tokenizer: tokens.tokenizer,
     graphLength,
   });
-  const runner = createBatchRunner<TokenSequence>({
+  const runner = createGraphRunner<TokenSequence>(session, {
+    role: ROLE,
     limits: graph.limits,
     lanes,
-    async runBatch(sequences) {
+    output: reader.output,
+    pack(sequences) {
       const batch = graph.pack(sequences);
-      const outputs = await session.run(ROLE, batch.feeds, { fetch: [reader.output] });
-      const tensor = outputs[reader.output];
-      if (tensor === undefined) throw new Error(`the graph ${ROLE} returned no ${reader.output}`);
-      return reader.readRows(tensor, batch, sequences);
+      return [batch.feeds, (tensor) => reader.readRows(tensor, batch, sequences)];
     },
   });
-  return {
-    config,
-    tokens,
-    maxTokens,
-    run: runner.run,
-    async close() {
-      runner.close();
-      await session.close();
+  return { config, tokens, maxTokens, ...runner };
+}
+
+interface GraphRunnerOptions<Item> extends Pick<BatchRunnerOptions<Item>, "limits" | "lanes"> {
+  readonly role: string;
+  /** The one that is read. */
+  readonly output: string;
+  /** Feeds of a batch, and how its rows come out of the output; one row an item by default. */
+  readonly pack: (
+    items: readonly Item[],
+  ) => readonly [Tensors, ((output: Tensor) => Float32Array[])?];
+}
+
+/** Rows of one graph for the items of many jobs; `close` ends both. */
+export function createGraphRunner<Item extends Sized>(
+  session: Pick<SessionThread, "run" | "close">,
+  { role, output, pack, ...options }: GraphRunnerOptions<Item>,
+) {
+  const runner = createBatchRunner<Item>({
+    ...options,
+    async runBatch(items) {
+      const [feeds, readRows = (tensor) => items.map((_, row) => rowOf(tensor, row))] = pack(items);
+      const { [output]: tensor } = await session.run(role, feeds, { fetch: [output] });
+      if (tensor === undefined) throw new Error(`the graph ${role} returned no ${output}`);
+      return readRows(tensor);
     },
+  });
+  const close = async () => {
+    runner.close();
+    await session.close();
   };
+  return { run: runner.run, close };
 }
 
 /** The output that the first of these names has, or the only one of this rank; undefined where none fits. */

@@ -6,13 +6,9 @@ import {
   threadsFor,
 } from "../../runtime/packages/model-package.js";
 import { float32 } from "../../runtime/tensors/tensor.js";
-import {
-  type BatchRunner,
-  createBatchRunner,
-  type Sized,
-} from "../../runtime/batching/batch-runner.js";
+import type { BatchRunner, Sized } from "../../runtime/batching/batch-runner.js";
 import { type EncoderConfig, readEncoderConfig } from "../encoder/settings.js";
-import { type EncoderSetup, findOutput, labelsOf, rowOf } from "../encoder/open.js";
+import { createGraphRunner, type EncoderSetup, findOutput, labelsOf } from "../encoder/open.js";
 
 /** Pixels of one picture as the graph wants them. */
 export interface PicturePixels extends Sized {
@@ -72,18 +68,16 @@ export async function openPictureClassifier(
   const fixedRows =
     typeof input.dims[0] === "number" && input.dims[0] > 0 ? input.dims[0] : undefined;
   const maxRows = fixedRows ?? MAX_PICTURES;
-  const runner = createBatchRunner<PicturePixels>({
+  const runner = createGraphRunner<PicturePixels>(session, {
+    role: ROLE,
+    output: output.name,
     limits: { maxPadded: maxRows, maxRows, worthwhile: 1, equalLengths: false },
-    async runBatch(pictures) {
+    pack(pictures) {
       const rows = fixedRows ?? pictures.length;
       const [width, height] = size;
       const values = new Float32Array(rows * 3 * width * height);
       for (const [row, { planes }] of pictures.entries()) values.set(planes, row * planes.length);
-      const feeds = { [input.name]: float32(values, [rows, 3, height, width]) };
-      const { [output.name]: logits } = await session.run(ROLE, feeds, { fetch: [output.name] });
-      return pictures.map((_, row) =>
-        logits === undefined ? new Float32Array(0) : rowOf(logits, row),
-      );
+      return [{ [input.name]: float32(values, [rows, 3, height, width]) }];
     },
   });
   return {
@@ -91,11 +85,7 @@ export async function openPictureClassifier(
     labels: labelsOf(config.id2label ?? {}),
     settings,
     size,
-    run: runner.run,
-    async close() {
-      runner.close();
-      await session.close();
-    },
+    ...runner,
   };
 }
 

@@ -62,13 +62,7 @@ function greatest(values: Float32Array, from: number, to: number): number {
 export function logSumExp(values: Float32Array, from: number, to: number): number {
   const most = greatest(values, from, to);
   if (!Number.isFinite(most)) return most;
-  let sum = 0;
-  for (let at = from; at < to; at++) {
-    const above = (values[at] ?? -Infinity) - most;
-    // Below e^-40 nothing changes in the sum's 53 bits.
-    if (above > -40) sum += Math.exp(above);
-  }
-  return most + Math.log(sum);
+  return most + Math.log(sumExp(values.subarray(from, to), most, 1));
 }
 
 interface Choice {

@@ -1,6 +1,6 @@
 import { JobError, toJobError } from "../../core/errors.js";
 
-interface BatchRunnerOptions<Item> {
+export interface BatchRunnerOptions<Item> {
   readonly limits: BatchLimits;
   /** One row of numbers an item, in order. */
   runBatch(items: readonly Item[]): Promise<readonly Float32Array[]>;

@@ -88,8 +88,9 @@ async function identify(path: string) {
 }
 
 /** SHA-256 of a file, in hexadecimal digits. */
-export async function hashFile(path: string): Promise<string> {
+export async function hashFile(path: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash("sha256");
-  await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), hash);
+  const bytes = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  await pipeline(bytes, hash, signal ? { signal } : {});
   return hash.digest("hex");
 }
