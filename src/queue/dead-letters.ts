@@ -1,7 +1,7 @@
 import type { DeadLetters, DeadLetterSummary } from "./broker.js";
 import { createHash } from "node:crypto";
 import type { ConfirmChannel, GetMessage } from "amqplib";
-import { JobError } from "../core/errors.js";
+import { JobError, messageOf } from "../core/errors.js";
 import { decodeJob, type MessageFormat, type MessageSigner, signatureOf } from "./message.js";
 import type { Publisher } from "./publisher.js";
 import type { Topology } from "./topology.js";
@@ -49,7 +49,7 @@ function readJob({ routingKey, body, signature, format }: DeadMessage, signer?: 
     signer?.verify(routingKey, body, signature);
     return { jobId: decodeJob(body, format).id, fault: null };
   } catch (error) {
-    return { jobId: null, fault: error instanceof Error ? error.message : String(error) };
+    return { jobId: null, fault: messageOf(error) };
   }
 }
 

@@ -1,6 +1,6 @@
 import { Template } from "@huggingface/jinja";
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
+import { JobError, messageOf } from "../../core/errors.js";
 import {
   type ModelPackage,
   readModelJson,
@@ -132,7 +132,7 @@ function render(template: Template, items: Record<string, unknown>): string {
   try {
     return template.render(items);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     const message = `the model's chat template refuses these messages: ${reason}`;
     throw new JobError("invalid_value", message, { param: "messages", cause });
   }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { toJobError } from "../../core/errors.js";
+import { toJobError, messageOf } from "../../core/errors.js";
 import { toFailure } from "../../core/job.js";
 import type { GraphRun } from "../../core/modality.js";
 import { openGraphs } from "../../runtime/ort/graphs.js";
@@ -61,7 +61,7 @@ async function open(setup: EngineSetup): Promise<OpenBatch | undefined> {
   } catch (thrown) {
     reply({
       type: "open-failed",
-      message: thrown instanceof Error ? thrown.message : String(thrown),
+      message: messageOf(thrown),
     });
     return undefined;
   }

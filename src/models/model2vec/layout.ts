@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { z } from "zod";
+import { messageOf } from "../../core/errors.js";
 import {
   type Layout,
   modulesList,
@@ -56,7 +57,7 @@ async function vectorLength(folder: ModelFolder, path: string): Promise<number> 
     if (dimensions === undefined) throw new Error("its embeddings are no matrix");
     return dimensions;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`${folder.name}/${path} is not a table of embeddings: ${reason}`, { cause });
   } finally {
     await file.close();

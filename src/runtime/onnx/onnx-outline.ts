@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/errors.js";
 import { type Cursor, readMessage, withProtobufFile } from "./protobuf-file.js";
 
 /** What an ONNX file declares, without its weights. */
@@ -35,7 +36,7 @@ export function readOnnxOutline(path: string): OnnxOutline {
   try {
     return withProtobufFile(path, readModel);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`${path} is not an ONNX file: ${reason}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
+import { messageOf } from "../../core/errors.js";
 import { createDeviceReader, type DeviceReader, outputPlaces } from "./device-tensors.js";
 import { findKeptGraph, type KeptGraph } from "./graph-cache.js";
 import {
@@ -90,7 +91,7 @@ async function openSession(
       ? await InferenceSession.create(path, options)
       : await openKept(path, kept, options);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`${path} does not open: ${reason}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { InferenceSession, listSupportedBackends, Tensor } from "onnxruntime-node";
+import { messageOf } from "../../core/errors.js";
 
 /** Execution providers that this build of ONNX Runtime carries, e.g. `cpu`, `webgpu`. */
 export function listExecutionProviders(): string[] {
@@ -78,6 +79,6 @@ export async function faultOf(name: string): Promise<string | undefined> {
 
 /** Its first sentence: stack traces of C++ follow. */
 function reasonOf(thrown: unknown): string {
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const text = messageOf(thrown);
   return (text.split("\n")[0] ?? "").slice(0, 300);
 }

@@ -1,4 +1,4 @@
-import { JobError } from "../../core/errors.js";
+import { JobError, messageOf } from "../../core/errors.js";
 
 /** What the execution providers say when the device under them is of no more use to this process. */
 const DEVICE = /\b(CUDA|CUDNN|CUBLAS|HIP|MIOPEN|DXGI)\b|device (was |is )?(lost|removed|hung)/i;
@@ -9,7 +9,7 @@ const DEVICE = /\b(CUDA|CUDNN|CUBLAS|HIP|MIOPEN|DXGI)\b|device (was |is )?(lost|
  */
 export function toRunError(thrown: unknown): JobError {
   if (thrown instanceof JobError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = messageOf(thrown);
   return new JobError(codeOf(message), message, { cause: thrown });
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/errors.js";
 import type { GraphRun } from "../../core/modality.js";
 import type { GraphsSetup } from "./graphs.js";
 import { readOnnxOutline } from "../onnx/onnx-outline.js";
@@ -70,6 +71,6 @@ async function closeLanes(lanes: readonly Lane[]): Promise<void> {
 
 /** What is open goes on serving, more slowly. */
 function warnUnpacked(thrown: unknown): void {
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = messageOf(thrown);
   process.emitWarning(`the graphs serve without packed weights: ${reason}`);
 }

@@ -1,5 +1,6 @@
 /** The thread side of `session.ts`: holds ONNX graphs and runs them, one run at a time. */
 import { parentPort } from "node:worker_threads";
+import { messageOf } from "../../core/errors.js";
 import { unixMs } from "../../core/clock.js";
 import { freeMemory } from "./free-memory.js";
 import { useGraphCache } from "./graph-cache-folder.js";
@@ -81,8 +82,4 @@ function reply(message: ThreadReply, transfer: ArrayBuffer[] = []): void {
 function buffersOf(outputs: Tensors): ArrayBuffer[] {
   const buffers = Object.values(outputs).map(({ data }) => data.buffer);
   return [...new Set(buffers)].filter((buffer) => buffer instanceof ArrayBuffer);
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

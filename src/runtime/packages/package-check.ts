@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../../core/errors.js";
 import { parseForm } from "../onnx/graph-forms.js";
 import {
   checkExternalData,
@@ -55,7 +56,7 @@ export async function openEachGraph(
       const session = await openSessions({ graphs: { [role]: full }, threads, providers });
       await session.close();
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       const short = reason.replaceAll(full, path);
       throw new Error(explainOpenFailure(`${role} (${path})`, short), { cause });
     }

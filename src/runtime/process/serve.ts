@@ -5,7 +5,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Artifact } from "../../core/artifact.js";
 import type { PipelineEvent } from "../../core/events.js";
-import { JobError, toJobError } from "../../core/errors.js";
+import { JobError, toJobError, messageOf } from "../../core/errors.js";
 import { fromFailure, type Job, toFailure } from "../../core/job.js";
 import { isPolled, type Pipeline } from "../../core/modality.js";
 import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../../core/tracing.js";
@@ -116,7 +116,7 @@ async function setUp(request: Setup, findModality: FindModality): Promise<Served
   } catch (thrown) {
     send({
       type: "setup-failed",
-      message: thrown instanceof Error ? thrown.message : String(thrown),
+      message: messageOf(thrown),
     });
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { JobError } from "../../../core/errors.js";
+import { JobError, messageOf } from "../../../core/errors.js";
 import { AmbiguousGrammar, type Automaton, createAutomaton, DEAD } from "./automaton.js";
 import { grammarOfCalls } from "./calls.js";
 import { buildNetwork } from "./network.js";
@@ -106,7 +106,7 @@ function paramOf(spec: MaskSpec): string {
 function asRefusal(spec: MaskSpec, cause: unknown): JobError {
   if (cause instanceof JobError) return cause;
   const param = paramOf(spec);
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new JobError("invalid_value", `${param}: ${reason}`, { param, cause });
 }
 
