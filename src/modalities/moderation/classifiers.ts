@@ -18,21 +18,21 @@ import {
 } from "./labels.js";
 import type { Category } from "./request.js";
 
-export interface Verdict {
+export interface PartScores {
   /** In the order of `CATEGORIES`, 0 to 1. */
   readonly scores: readonly number[];
   readonly tokens: number;
 }
 
-/** Judges texts (strings) or pictures (PNG bytes), with the jobs that run beside. */
+/** Classifiers texts (strings) or pictures (PNG bytes), with the jobs that run beside. */
 export interface ModerationModel<Input> {
   readonly covered: readonly Category[];
-  judge(inputs: readonly Input[], signal: AbortSignal): Promise<Verdict[]>;
+  score(inputs: readonly Input[], signal: AbortSignal): Promise<PartScores[]>;
   close(): Promise<void>;
 }
 
-/** Pipeline `encoder`. A text that is longer than the model reads is judged window by window. */
-export async function openTextJudge(
+/** Pipeline `encoder`. A text that is longer than the model reads is scored window by window. */
+export async function openTextModeration(
   model: ModelPackage,
   setup: PipelineSetup,
   shapes: ModerationShapes,
@@ -44,7 +44,7 @@ export async function openTextJudge(
   const room = maxTokens - template.singleAdded;
   return {
     covered: scorer.covered,
-    async judge(texts, signal) {
+    async score(texts, signal) {
       const pause = yieldToEventLoop(signal);
       const windows: { readonly text: number; readonly content: Int32Array }[] = [];
       for (const [text, whole] of texts.entries()) {
@@ -55,22 +55,22 @@ export async function openTextJudge(
       }
       const sequences = windows.map(({ content }) => template.single(content));
       const rows = await classifier.run(sequences, signal);
-      const judged = rows.map((row, at) => ({
+      const scored = rows.map((row, at) => ({
         text: windows[at]?.text,
         scores: scorer.score(row),
         tokens: sequences[at]?.length ?? 0,
       }));
-      return texts.map((_, text) => worst(judged.filter((window) => window.text === text)));
+      return texts.map((_, text) => worst(scored.filter((window) => window.text === text)));
     },
     close: () => classifier.close(),
   };
 }
 
 /** The greatest score of each category over the parts of one input. */
-export function worst(verdicts: readonly Verdict[]): Verdict {
-  const [first, ...more] = verdicts;
+export function worst(scored: readonly PartScores[]): PartScores {
+  const [first, ...more] = scored;
   if (first === undefined) return { scores: [], tokens: 0 };
-  return more.reduce<Verdict>(
+  return more.reduce<PartScores>(
     (sum, { scores, tokens }) => ({
       scores: sum.scores.map((score, at) => Math.max(score, scores[at] ?? 0)),
       tokens: sum.tokens + tokens,
@@ -83,7 +83,7 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
 const WORD_LABELS = ["toxic"];
 
 /** Pipeline `bag-of-words`: the graph gives probabilities. A word counts as a token. */
-export async function openWordJudge(
+export async function openWordModeration(
   model: ModelPackage,
   setup: PipelineSetup,
   shapes: ModerationShapes,
@@ -92,7 +92,7 @@ export async function openWordJudge(
   const bag = await openBagOfWords(model, setup);
   return {
     covered: coveredBy(map),
-    async judge(texts, signal) {
+    async score(texts, signal) {
       const pause = yieldToEventLoop(signal);
       const counts: WordCounts[] = [];
       for (const text of texts) {
@@ -110,7 +110,7 @@ export async function openWordJudge(
 }
 
 /** Pipeline `image-classifier`. */
-export async function openPictureJudge(
+export async function openPictureModeration(
   model: ModelPackage,
   setup: PipelineSetup,
   shapes: ModerationShapes,
@@ -121,7 +121,7 @@ export async function openPictureJudge(
   const fit = { resize: settings.resize, filter: settings.filter, size };
   return {
     covered: scorer.covered,
-    async judge(pictures, signal) {
+    async score(pictures, signal) {
       const planes: PicturePixels[] = [];
       for (const picture of pictures) {
         signal.throwIfAborted();

@@ -12,16 +12,16 @@ import {
 import { readModerationShapes, thresholdsOf } from "./labels.js";
 import {
   type ModerationModel,
-  openPictureJudge,
-  openTextJudge,
-  openWordJudge,
-  type Verdict,
+  openPictureModeration,
+  openTextModeration,
+  openWordModeration,
+  type PartScores,
   worst,
 } from "./classifiers.js";
 import { invalidValue } from "../shared/request-body.js";
 
-/** What a package can judge. */
-interface Judges {
+/** The classifiers of a package, and the scores from which a category is flagged. */
+interface Classifiers {
   readonly id: string;
   readonly text?: ModerationModel<string>;
   readonly image?: ModerationModel<Uint8Array>;
@@ -32,26 +32,29 @@ interface Judges {
 export async function createModerationPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<ModerationRequest, ModerationOutput>> {
-  const judges = await openJudges(await loadModelPackage(setup.modelPath, setup.providers), setup);
+  const classifiers = await openClassifiers(
+    await loadModelPackage(setup.modelPath, setup.providers),
+    setup,
+  );
   return {
-    run: (request, context) => judge(judges, request, context),
+    run: (request, context) => classify(classifiers, request, context),
     async close() {
-      await judges.text?.close();
-      await judges.image?.close();
+      await classifiers.text?.close();
+      await classifiers.image?.close();
     },
   };
 }
 
-async function openJudges(model: ModelPackage, setup: PipelineSetup): Promise<Judges> {
+async function openClassifiers(model: ModelPackage, setup: PipelineSetup): Promise<Classifiers> {
   const shapes = readModerationShapes(model);
   const common = { id: model.id, thresholds: thresholdsOf(shapes) };
   switch (model.pipeline) {
     case "encoder":
-      return { ...common, text: await openTextJudge(model, setup, shapes) };
+      return { ...common, text: await openTextModeration(model, setup, shapes) };
     case "bag-of-words":
-      return { ...common, text: await openWordJudge(model, setup, shapes) };
+      return { ...common, text: await openWordModeration(model, setup, shapes) };
     case "image-classifier":
-      return { ...common, image: await openPictureJudge(model, setup, shapes) };
+      return { ...common, image: await openPictureModeration(model, setup, shapes) };
     default:
       throw new Error(
         `${model.path}: moderation runs by encoder, bag-of-words or image-classifier, not by ${model.pipeline}`,
@@ -59,31 +62,31 @@ async function openJudges(model: ModelPackage, setup: PipelineSetup): Promise<Ju
   }
 }
 
-interface Judged {
-  readonly verdict: Verdict;
+interface ScoredPart {
+  readonly scores: PartScores;
   readonly input: number;
   readonly type: InputType;
 }
 
-async function* judge(
-  judges: Judges,
+async function* classify(
+  classifiers: Classifiers,
   { inputs }: ModerationRequest,
   context: PipelineContext,
 ): AsyncGenerator<PipelineEvent<ModerationOutput>> {
   const parts = inputs.flatMap((list, input) => list.map((part) => ({ input, part })));
   const [texts, pictures] = await Promise.all([
-    judgeTexts(judges, parts, context.signal),
-    judgePictures(judges, parts, context),
+    scoreTexts(classifiers, parts, context.signal),
+    scorePictures(classifiers, parts, context),
   ]);
-  const judged = [...texts, ...pictures];
+  const scored = [...texts, ...pictures];
   const results = inputs.map((_, input) =>
     resultOf(
-      judges,
-      judged.filter((one) => one.input === input),
+      classifiers,
+      scored.filter((one) => one.input === input),
     ),
   );
-  const inputTokens = judged.reduce((sum, { verdict }) => sum + verdict.tokens, 0);
-  yield { type: "output", output: { results, thresholds: judges.thresholds, inputTokens } };
+  const inputTokens = scored.reduce((sum, { scores }) => sum + scores.tokens, 0);
+  yield { type: "output", output: { results, thresholds: classifiers.thresholds, inputTokens } };
 }
 
 interface PlacedPart {
@@ -91,33 +94,33 @@ interface PlacedPart {
   readonly part: ModerationPart;
 }
 
-async function judgeTexts(
-  { id, text }: Judges,
+async function scoreTexts(
+  { id, text }: Classifiers,
   parts: readonly PlacedPart[],
   signal: AbortSignal,
-): Promise<Judged[]> {
+): Promise<ScoredPart[]> {
   const found = parts.flatMap(({ input, part }) =>
     part.type === "text" ? [{ input, text: part.text }] : [],
   );
   if (found.length === 0) return [];
   if (text === undefined)
     throw unreadable(`${id} judges pictures only: send input as image_url parts`);
-  const verdicts = await text.judge(
+  const scored = await text.score(
     found.map((one) => one.text),
     signal,
   );
-  return verdicts.map((verdict, at) => ({
-    verdict,
+  return scored.map((scores, at) => ({
+    scores,
     type: "text",
     input: found[at]?.input ?? 0,
   }));
 }
 
-async function judgePictures(
-  { id, image }: Judges,
+async function scorePictures(
+  { id, image }: Classifiers,
   parts: readonly PlacedPart[],
   context: PipelineContext,
-): Promise<Judged[]> {
+): Promise<ScoredPart[]> {
   const found = parts.flatMap(({ input, part }) =>
     part.type === "image" ? [{ input, artifact: part.image }] : [],
   );
@@ -125,9 +128,9 @@ async function judgePictures(
   if (image === undefined)
     throw unreadable(`${id} judges texts only: input must have no image_url parts`);
   const pictures = await Promise.all(found.map(({ artifact }) => context.readInput(artifact)));
-  const verdicts = await image.judge(pictures, context.signal);
-  return verdicts.map((verdict, at) => ({
-    verdict,
+  const scored = await image.score(pictures, context.signal);
+  return scored.map((scores, at) => ({
+    scores,
     type: "image",
     input: found[at]?.input ?? 0,
   }));
@@ -138,13 +141,13 @@ function unreadable(message: string): JobError {
 }
 
 function resultOf(
-  { text, image }: Judges,
-  judged: readonly Judged[],
+  { text, image }: Classifiers,
+  scored: readonly ScoredPart[],
 ): ModerationOutput["results"][number] {
-  const types = new Set(judged.map(({ type }) => type));
+  const types = new Set(scored.map(({ type }) => type));
   const covered = { text: text?.covered ?? [], image: image?.covered ?? [] };
   const appliedTypes = CATEGORIES.map((category) =>
     [...types].filter((type) => covered[type].includes(category)),
   );
-  return { scores: worst(judged.map(({ verdict }) => verdict)).scores, appliedTypes };
+  return { scores: worst(scored.map(({ scores }) => scores)).scores, appliedTypes };
 }
