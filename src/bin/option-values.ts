@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import type { Config } from "../config.js";
-import { readMoment, readMonth } from "../core/moments.js";
+import { readMoment, readMonth } from "../core/time.js";
 import { readGroups, USAGE_GROUPS, type UsageGroup } from "../core/usage.js";
 
 export function parseCount(text: string): number {

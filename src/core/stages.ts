@@ -1,4 +1,4 @@
-import { unixMs } from "./clock.js";
+import { unixMs } from "./time.js";
 
 /** One stage of an attempt, in Unix milliseconds. */
 export interface Stage {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { unixMs } from "../core/clock.js";
+import { unixMs } from "../core/time.js";
 import { JobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
 import type {

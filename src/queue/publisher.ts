@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ConfirmChannel, Message, Options } from "amqplib";
 import { orAbort } from "../core/async/deadline.js";
-import { unixMs } from "../core/clock.js";
+import { unixMs } from "../core/time.js";
 import { JobError } from "../core/errors.js";
 import type { BrokerEvent } from "./broker.js";
 import { keepChannel, keepConnection } from "./connection.js";

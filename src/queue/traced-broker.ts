@@ -1,4 +1,4 @@
-import { unixMs } from "../core/clock.js";
+import { unixMs } from "../core/time.js";
 import { type SpanAttributes, traced, type Tracer, UNTRACED } from "../core/tracing.js";
 import type { Broker, Delivery, DeliveryHandler } from "./broker.js";
 import { createTopology } from "./topology.js";

@@ -19,7 +19,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { ExportResultCode } from "@opentelemetry/core";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
-import { unixMs } from "../core/clock.js";
+import { unixMs } from "../core/time.js";
 import {
   type Span,
   type SpanOptions,

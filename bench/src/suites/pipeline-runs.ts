@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { unixMs } from "../../../src/core/clock.js";
+import { unixMs } from "../../../src/core/time.js";
 import type { PipelineEvent } from "../../../src/core/events.js";
 import type { GraphRun, Modality, PipelineSetup } from "../../../src/core/modality.js";
 import { findPrices, type PriceTable, tierOf } from "../../../src/core/prices.js";

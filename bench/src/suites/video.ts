@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Parts } from "../../../src/bin/parts.js";
 import type { Config } from "../../../src/config.js";
-import { unixMs } from "../../../src/core/clock.js";
+import { unixMs } from "../../../src/core/time.js";
 import type { Pipeline, PipelineSetup } from "../../../src/core/modality.js";
 import { findPrices } from "../../../src/core/prices.js";
 import { readPriceTable } from "../../../src/front/ledger/index.js";

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import { readMoment } from "../../core/moments.js";
+import { readMoment } from "../../core/time.js";
 import type { LocalOperations, Operations } from "./operations.js";
 import { invoicesCsv, usageCsv } from "./usage.js";
 import { readGroups, USAGE_GROUPS, type UsageGroup } from "../../core/usage.js";

@@ -12,7 +12,7 @@ import {
   unitColumn,
 } from "../ledger/index.js";
 import { type UsageGroup, UNIT_NAMES, type Units } from "../../core/usage.js";
-import { readMonth } from "../../core/moments.js";
+import { readMonth } from "../../core/time.js";
 import { JobError } from "../../core/errors.js";
 
 const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];

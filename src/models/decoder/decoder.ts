@@ -1,4 +1,4 @@
-import { unixMs } from "../../core/clock.js";
+import { unixMs } from "../../core/time.js";
 import type { Feed, Graphs } from "../../runtime/ort/graphs.js";
 import {
   bool,

@@ -1,7 +1,7 @@
 /** The thread side of `session.ts`: holds ONNX graphs and runs them, one run at a time. */
 import { parentPort } from "node:worker_threads";
 import { messageOf } from "../../core/errors.js";
-import { unixMs } from "../../core/clock.js";
+import { unixMs } from "../../core/time.js";
 import { freeMemory } from "./free-memory.js";
 import { useGraphCache } from "./graph-cache-folder.js";
 import { type Feeds, openGraphs, type Graphs, type GraphsSetup } from "./graphs.js";
