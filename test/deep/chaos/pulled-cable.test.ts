@@ -10,7 +10,7 @@ const PULLS = countOf({ short: 1, full: 6 });
 /** Longer than a connection lives without heartbeats, and in the full form than a lease. */
 const AWAY_MS = countOf({ short: 18_000, full: 34_000 });
 /** Alternately jobs that end while the connection is silent, and jobs that go on when the connection is given up. */
-const STEP_MS = [200, 700] as const;
+const STEP_MS = [100, 700] as const;
 
 const host: OwnHost | undefined = await openOwnHost().catch((thrown: unknown) => {
   process.stderr.write(`skipped: no network namespace can be made (${String(thrown)})\n`);
