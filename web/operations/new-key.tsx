@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
-import type { NewKey as MadeKey } from "../../src/front/operations/operations.js";
+import type { Operations } from "../../src/front/operations/operations.js";
 import { callJson, messageOf } from "../lib/api.js";
 import { CopyButton } from "../lib/copy-button.js";
 import { Section } from "./section.js";
+
+type MadeKey = Awaited<ReturnType<Operations["createKey"]>>;
 
 export interface NewKeyProps {
   readonly adminKey: string;
