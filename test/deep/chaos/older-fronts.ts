@@ -18,7 +18,10 @@ export async function hasCommit(commit: string): Promise<boolean> {
   );
 }
 
-/** Compiles the sources of a commit, unchecked, into a folder; gives its command line. */
+/**
+ * Compiles the sources of a commit, unchecked, into a folder; gives its command line. It shares the packages
+ * of today: what only earlier releases need, kysely, is a development dependency.
+ */
 export async function buildCommit(commit: string, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const archive = join(folder, "commit.tar");
