@@ -9,8 +9,8 @@ const ROUNDS = countOf({ short: 1, full: 10 });
 /** Frozen at once; others go on with their jobs. */
 const FROZEN = countOf({ short: 2, full: 10 });
 const AWAKE = 2;
-/** Longer than a lease. */
-const FROZEN_MS = 36_000;
+/** Longer than a lease, and than a busy front takes to notice. */
+const FROZEN_MS = 42_000;
 const STOPS_WITHIN_MS = limitOf(6_000);
 /** In turn: one that its frozen worker's inference ends meanwhile, and one that it is still at. */
 const STEPS = [80, 250];
