@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { printTable } from "../../src/bin/commands/table.js";
 import { UsageError } from "../../src/bin/option-values.js";
 import type { Config } from "../../src/config.js";
+import { messageOf } from "../../src/core/errors.js";
 import type { BenchResult, BenchRow, TableRow } from "./report/measure.js";
 import { drawPlot, drawVerdicts } from "./report/plot.js";
 import {
@@ -72,7 +73,7 @@ async function endOf(suite: string, options: BenchOptions, config: Config): Prom
     const result = await SUITES[suite]?.(config, rounds, options);
     return result === undefined ? { suite } : { suite, result };
   } catch (thrown) {
-    return { suite, failure: thrown instanceof Error ? thrown.message : String(thrown) };
+    return { suite, failure: messageOf(thrown) };
   }
 }
 

@@ -6,7 +6,8 @@ import type {
   TextUsage,
 } from "#framemill/models/decoder/request/request.js";
 
-const JOB: TextJob = {
+/** The likeliest token each time. */
+export const GREEDY_JOB: TextJob = {
   prompt: "",
   addSpecialTokens: true,
   maxTokens: 40,
@@ -48,7 +49,7 @@ export async function writeText(
 ): Promise<Written> {
   const parts: TextPart[] = [];
   let usage: TextUsage | undefined;
-  for await (const event of engine.generate({ ...JOB, ...job }, signal)) {
+  for await (const event of engine.generate({ ...GREEDY_JOB, ...job }, signal)) {
     onEvent?.(event);
     if (event.type === "end") usage = event.usage;
     else parts.push(event);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../../../src/core/errors.js";
 import { randomStream } from "../../../src/models/sampling/noise.js";
 
 /**
@@ -82,7 +83,7 @@ async function outcomeOf(
 ): Promise<Outcome> {
   const ended = await send(index, signal).then(
     () => ({ end: "answered" as const }),
-    (thrown: unknown) => ({ end: endOf(thrown, signal), reason: reasonOf(thrown) }),
+    (thrown: unknown) => ({ end: endOf(thrown, signal), reason: messageOf(thrown) }),
   );
   return { latencyMs: performance.now() - dueAt, ...ended };
 }
@@ -90,10 +91,6 @@ async function outcomeOf(
 function endOf(thrown: unknown, signal: AbortSignal): End {
   if (thrown instanceof Refused) return "refused";
   return signal.aborted ? "unended" : "failed";
-}
-
-function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /**

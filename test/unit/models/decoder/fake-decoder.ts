@@ -10,6 +10,7 @@ import { TokenSampler } from "#framemill/models/sampling/token-sampler.js";
 import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";
 import type { Tensor, TensorData } from "#framemill/runtime/tensors/tensor.js";
 import { createTextTokenizer } from "#framemill/models/tokenizer/text-tokenizer.js";
+import { GREEDY_JOB } from "../../../support/write-text.js";
 
 /** Ids are bytes; 0 is special and ends an answer. */
 export const tokenizer = createTextTokenizer({
@@ -130,23 +131,7 @@ function writeHistories(graphs: Graphs, input: DecoderInput, histories: readonly
   graphs.put(keptName(input.cache, CACHE), { type: "float32", data, dims });
 }
 
-const JOB: TextJob = {
-  prompt: "",
-  addSpecialTokens: false,
-  maxTokens: 8,
-  n: 1,
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  seed: 1,
-  stop: [],
-  logitBias: {},
-  logprobs: null,
-  mask: null,
-};
+const JOB: TextJob = { ...GREEDY_JOB, addSpecialTokens: false, maxTokens: 8, seed: 1 };
 
 export function createFakeBatch(alignment: Alignment, setup: Partial<PromptQueueSetup> = {}) {
   const { decoder, runs, kept } = createFakeDecoder();
