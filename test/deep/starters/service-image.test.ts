@@ -48,7 +48,8 @@ describe("service-image-1", () => {
     const { signal } = new AbortController();
     const readInput = () => Promise.reject(new Error("no inputs"));
     const events: ImageEvent[] = [];
-    for await (const event of pipeline.run(admitted, { signal, scratchPath, readInput }))
+    const own = await mkdtemp(join(scratchPath, "run-"));
+    for await (const event of pipeline.run(admitted, { signal, scratchPath: own, readInput }))
       events.push(event);
     return events;
   }
