@@ -10,7 +10,7 @@ const LAYERS = [
 
 /** Which folder a foreign library belongs to. */
 const OWNERS = {
-  runtime: "onnxruntime-node|onnxruntime-common",
+  "runtime/ort": "koffi|onnxruntime-node",
   queue: "amqplib",
   rpc: "@grpc|@bufbuild|@connectrpc",
   media: "fluent-ffmpeg|sharp",

@@ -8,9 +8,9 @@ import { openReaper } from "./reaper.mjs";
 import { Refusal, say, secondsSince, stepsTaken } from "./steps.mjs";
 
 /** Suites that need no RabbitMQ and no Postgres. */
-const PLAIN_SUITES = new Set(["media", "cold", "image", "audio", "mlperf-video"]);
+const PLAIN_SUITES = new Set(["media", "cold", "image", "audio", "runtime", "mlperf-video"]);
 /** The others. */
-const SERVICE_SUITES = new Set(["all", "video", "queue", "text", "load", "soak"]);
+const SERVICE_SUITES = new Set(["all", "video", "queue", "text", "load", "soak", "peers"]);
 
 const COMMANDS = {
   demo: (args) => runCli(["demo", ...args]),
@@ -54,7 +54,10 @@ async function bench(args) {
   const { makeReady } = await import("./make-ready.mjs");
   const reaper = await openReaper();
   try {
-    const [tools, urls] = await makeReady({ servers: withServices }, reaper);
+    const [tools, urls] = await makeReady(
+      { servers: withServices, durable: suites.includes("peers") },
+      reaper,
+    );
     return await runCompiled(["bench", ...args], { ...tools, ...urls });
   } finally {
     await reaper.close();

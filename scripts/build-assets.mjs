@@ -1,5 +1,6 @@
-// What the compiler leaves out: the pages of the front, web/ → dist/web, and the ledger's statements.
-import { cp, rm } from "node:fs/promises";
+// What the compiler leaves out: the pages of the front, web/ → dist/web, the ledger's statements, and a new
+// cluster of its embedded database.
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -10,6 +11,8 @@ const outdir = join(root, "dist", "web");
 const statements = "front/ledger/sql";
 await rm(join(root, "dist", statements), { recursive: true, force: true });
 await cp(join(root, "src", statements), join(root, "dist", statements), { recursive: true });
+
+await makeCluster(join(root, "dist", "front", "ledger", "database", "cluster"));
 
 await rm(outdir, { recursive: true, force: true });
 await build({
@@ -32,3 +35,17 @@ await build({
   loader: { ".html": "copy" },
   logLevel: "warning",
 });
+
+/** To make one takes seconds and hundreds of megabytes: services copy it. @param {string} folder */
+async function makeCluster(folder) {
+  const manifest = join(root, "node_modules", "@electric-sql", "pglite", "package.json");
+  const { version } = JSON.parse(await readFile(manifest, "utf8"));
+  const madeBy = await readFile(`${folder}.version`, "utf8").catch(() => undefined);
+  if (madeBy === version) return;
+  await rm(folder, { recursive: true, force: true });
+  const { PGlite } = await import("@electric-sql/pglite");
+  const database = await PGlite.create(folder);
+  await database.exec("CHECKPOINT");
+  await database.close();
+  await writeFile(`${folder}.version`, version);
+}

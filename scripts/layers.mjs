@@ -6,7 +6,7 @@ import { capture } from "./processes.mjs";
 import { Refusal } from "./steps.mjs";
 
 /** Libraries the front must never load, not even through others. */
-const HEAVY = /(^|node_modules\/)onnxruntime-node(\/|$)/;
+const HEAVY = /(^|node_modules\/)(koffi|onnxruntime-node)(\/|$)/;
 
 /**
  * Checks src in a folder that holds the rule file, tsconfig.json and node_modules.

@@ -31,8 +31,8 @@ function versionFolders(parent) {
   }
 }
 
-/** Starts a server and gives its DATABASE_URL once it answers queries. @param {import("./reaper.mjs").Reaper} reaper */
-export async function startPostgres(reaper) {
+/** Starts a server and gives its DATABASE_URL once it answers queries. @param {import("./reaper.mjs").Reaper} reaper @param {boolean} [durable] */
+export async function startPostgres(reaper, durable = false) {
   const bin = findPostgres();
   const folder = join(reaper.folder, "postgres");
   const data = join(folder, "data");
@@ -44,7 +44,7 @@ export async function startPostgres(reaper) {
   await mustRun("initdb could not make a database cluster.", join(bin, "initdb"), init, options);
   const port = await freePort();
   const log = openSync(join(reaper.folder, "postgres.log"), "a");
-  const args = ["-D", data, ...serverSettings(port)];
+  const args = ["-D", data, ...serverSettings(port, durable)];
   const server = reaper.start(join(bin, "postgres"), args, {
     ...options,
     stdio: ["ignore", log, log],
@@ -58,15 +58,16 @@ export async function startPostgres(reaper) {
   return `postgres://${NAME}@127.0.0.1:${port}/${NAME}`;
 }
 
-/** A real server but for durability, which a test database does not need. */
-function serverSettings(port) {
+/** A real server; its durability costs time and is nothing that a test database needs. */
+function serverSettings(port, durable) {
+  const synced = durable ? "on" : "off";
   const settings = {
     listen_addresses: "127.0.0.1",
     port,
     unix_socket_directories: "",
     max_connections: 200,
-    fsync: "off",
-    full_page_writes: "off",
+    fsync: synced,
+    full_page_writes: synced,
   };
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }

@@ -29,22 +29,23 @@ export function missingServicePackages() {
 
 /**
  * Provides both servers for as long as the reaper is open.
- * @param {import("./reaper.mjs").Reaper} reaper @returns {Promise<ServiceUrls>}
+ * @param {import("./reaper.mjs").Reaper} reaper @param {boolean} [durable] whether Postgres syncs what it commits
+ * @returns {Promise<ServiceUrls>}
  */
-export async function startServices(reaper) {
+export async function startServices(reaper, durable = false) {
   const { AMQP_URL, DATABASE_URL } = process.env;
   if (AMQP_URL && DATABASE_URL) return { AMQP_URL, DATABASE_URL };
   const start = (await installSystemPackages(missingServicePackages()))
     ? startPrivate
     : startContainers;
-  return step("Starting RabbitMQ and Postgres", () => start(reaper));
+  return step("Starting RabbitMQ and Postgres", () => start(reaper, durable));
 }
 
-async function startPrivate(reaper) {
+async function startPrivate(reaper, durable) {
   const { AMQP_URL, DATABASE_URL } = process.env;
   const started = await Promise.allSettled([
     AMQP_URL ? { AMQP_URL } : chooseRabbitmq().then((found) => startRabbitmq(reaper, found)),
-    DATABASE_URL || startPostgres(reaper),
+    DATABASE_URL || startPostgres(reaper, durable),
   ]);
   const failed = started.find(({ status }) => status === "rejected");
   if (failed) throw failed.reason;

@@ -24,6 +24,9 @@ function isNetwork(text: string): boolean {
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
+/** Provider, option, value. */
+const PROVIDER_OPTION = /^([a-z]+)\.([\w.]+)=(.+)$/;
+
 /** Every setting: its environment name is the field in capitals with underscores. */
 const settings = z.object({
   /** Folder of embedded database, local artifacts, dev.json and spools. Change: always in production. */
@@ -109,8 +112,19 @@ const settings = z.object({
   slots: count.default(1),
   /** CPU threads of the inference process. */
   threads: count.default(availableParallelism()),
-  /** Execution providers of the models, comma-separated: `cuda`, `tensorrt`, `webgpu`, `cpu`, or `auto` for the first that works; unset = what each model.json says. */
+  /** Execution providers of the models, comma-separated: `cuda`, `tensorrt`, `webgpu`, `cpu`, or `auto` for the fastest that works; unset = what each model.json says. */
   providers: list.optional(),
+  /** Options of execution providers, `provider.option=value` and comma-separated, by ONNX Runtime's names; they stand over model.json's. Change: `cuda.gpu_mem_limit=BYTES` where others use the GPU. */
+  providerOptions: list
+    .refine((all) => all.every((one) => PROVIDER_OPTION.test(one)), "must be provider.option=value")
+    .optional(),
+  /** GPUs of CUDA and TensorRT by their numbers, comma-separated: an inference process for each; unset = one process on the first. Change: where a worker has several. */
+  devices: list
+    .refine((all) => all.length > 0 && all.every((one) => /^\d+$/.test(one)), "not numbers")
+    .refine((all) => new Set(all).size === all.length, "names a device twice")
+    .optional(),
+  /** Largest share of a graph's nodes, 0 to 1, that may run on the CPU where another provider is asked for: a model beyond it keeps the worker from getting ready; 1 = any. Change: where falling back unnoticed is worse than not starting. */
+  maxHostShare: z.coerce.number().min(0).max(1).default(1),
   /** Bytes of prompts that each chat model remembers, so that a later turn reads only what is new; 0 = none. Change: a token takes 2 × layers × key-value heads × head size × 4 bytes. */
   promptCacheBytes: z.coerce.number().int().nonnegative().default(268_435_456),
   /** Models a worker serves, comma-separated; unset = all in modelsDir. */
@@ -131,6 +145,8 @@ const settings = z.object({
   memoryBytes: count.optional(),
   /** Bytes that loaded models may hold together, by model.json's `memory`; unset = three quarters of MEMORY_BYTES. Those over it are loaded when a job needs them. */
   modelMemoryBytes: count.optional(),
+  /** Milliseconds without work after which a model leaves memory, to be loaded again by the next job that needs it; 0 = it stays; unset = 5 minutes for `up`, never for `worker`. At the start all are loaded once, to see that they can be. */
+  modelIdleMs: z.coerce.number().int().nonnegative().optional(),
   /** Models that make an example before the worker is ready: `auto` = those that do not run on the CPU, `always`, `never`. */
   warmUp: z.enum(["auto", "always", "never"]).default("auto"),
   /** Folder of a worker's optimised graphs and checked files, which the next start need not make and read again; unset = none. Change: to a folder of the worker's own that outlives it. */
@@ -222,6 +238,18 @@ function requireBoth(...[name, value, other, otherValue]: (string | undefined)[]
   if ((value === undefined) !== (otherValue === undefined)) {
     throw new Error(`${name} and ${other} go together: one of them is not set`);
   }
+}
+
+/** PROVIDER_OPTIONS, by provider and option. */
+export function parseProviderOptions({
+  providerOptions = [],
+}: Config): Record<string, Record<string, string>> {
+  const parsed: Record<string, Record<string, string>> = {};
+  for (const text of providerOptions) {
+    const [, provider = "", option = "", value = ""] = PROVIDER_OPTION.exec(text) ?? [];
+    parsed[provider] = { ...parsed[provider], [option]: value };
+  }
+  return parsed;
 }
 
 function environmentName(field: string): string {

@@ -10,7 +10,9 @@ missing_of() {
 }
 
 cuda=$folder/libonnxruntime_providers_cuda.so
-[ -f "$cuda" ] || { echo "$cuda is not there: was it installed?" >&2; exit 1; }
+for library in "$folder/libonnxruntime_providers_shared.so" "$cuda"; do
+  [ -f "$library" ] || { echo "$library is not there: was it installed?" >&2; exit 1; }
+done
 missing=$(missing_of "$cuda")
 if [ -n "$missing" ]; then
   echo "$cuda lacks, in this base image:" >&2

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config } from "../config.js";
+import { type Config, parseProviderOptions } from "../config.js";
 import { messageOf } from "../core/errors.js";
 import type { Chunk, PipelineEvent } from "../core/events.js";
-import type { Modality, ModelInfo } from "../core/modality.js";
+import type { GraphPlacement, Modality, ModelInfo } from "../core/modality.js";
 import { admitAlone } from "../runtime/process/open-models.js";
 import type { InferenceHost } from "../runtime/process/protocol.js";
 import { modelInfo, type ModelPackage } from "../runtime/packages/model-package.js";
@@ -26,14 +26,16 @@ export interface RunnerParts {
 
 /** The parts of the command line: every modality of this build, and a process of its own. */
 export function runnerParts(config: Config): RunnerParts {
-  const { threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
+  const { threads, providers, maxHostShare, ffmpegPath, ffprobePath, espeakPath } = config;
   const entryPath = fileURLToPath(new URL("./inference-process.js", import.meta.url));
   const log = { info() {}, error() {} };
+  const providerOptions = parseProviderOptions(config);
   return {
     findModality,
     openInference(modelPaths, cacheDir) {
       const programs = { ffmpegPath, ffprobePath, espeakPath };
-      const setup = { modelPaths, threads, providers, ...programs, cacheDir };
+      const execution = { threads, providers, providerOptions, maxHostShare };
+      const setup = { modelPaths, ...execution, ...programs, cacheDir };
       const times = { stallMs: STALL_MS, cancelMs: CANCEL_MS };
       return createInferenceProcess({
         entryPath,
@@ -62,6 +64,8 @@ export interface PackageRunner {
   readonly info: ModelInfo;
   /** Of the inference process, while there is one. */
   readonly processId: number | undefined;
+  /** Where its graphs ran as it made its example on another provider than the CPU. */
+  readonly placements: readonly GraphPlacement[];
   /** Admits a request body and runs it. Throws the sentence that says why there was no output. */
   make(body: Record<string, unknown>, signal: AbortSignal): Promise<Made>;
   /** Ends inference and removes all files that were made. */
@@ -94,6 +98,7 @@ export async function openPackageRunner(
     get processId() {
       return inference.processId;
     },
+    placements: inference.placements?.flatMap(({ graphs }) => graphs) ?? [],
     async make(body, signal) {
       const { request, readInput } = await admitAlone({ body, modality, info });
       const id = `run_${randomUUID()}`;
@@ -132,22 +137,27 @@ async function collect(events: AsyncIterable<PipelineEvent>): Promise<Omit<Made,
 /** A first run on a cold machine may load and compile for minutes. */
 const LONGEST_MS = 1_200_000;
 
+interface Canary extends Pick<PackageRunner, "placements"> {
+  /** Once the model was loaded. */
+  readonly seconds: number;
+}
+
 /**
- * Runs the modality's own example through the package; returns the seconds it took once the model was
- * loaded. Throws the sentence that says why there was no output.
+ * Runs the modality's own example through the package. Throws the sentence that says why there was no
+ * output.
  */
 export async function runCanary(
   model: ModelPackage,
   parts: RunnerParts,
   outer?: AbortSignal,
-): Promise<number> {
+): Promise<Canary> {
   const inTime = AbortSignal.timeout(LONGEST_MS);
   const signal = outer ? AbortSignal.any([outer, inTime]) : inTime;
   try {
     const runner = await openPackageRunner(model, parts);
     try {
       const { seconds } = await runner.make(runner.modality.example(runner.info), signal);
-      return seconds;
+      return { seconds, placements: runner.placements };
     } finally {
       await runner.close();
     }

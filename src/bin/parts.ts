@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Config, longestJobMs } from "../config.js";
+import { type Config, longestJobMs, parseProviderOptions } from "../config.js";
 import { JobError, messageOf, toJobError } from "../core/errors.js";
-import type { ModelInfo } from "../core/modality.js";
+import type { Job } from "../core/job.js";
+import { isPolled, type ModelInfo } from "../core/modality.js";
 import { type ArtifactStore, makePrivateFolder, openArtifactStore } from "../storage/index.js";
 import type { Tracer, TraceSettings, Tracing } from "../core/tracing.js";
 import {
@@ -10,7 +11,7 @@ import {
   modelInfo,
   type ModelPackage,
 } from "../runtime/packages/model-package.js";
-import { createInferenceProcess } from "../runtime/process/process.js";
+import { createInferenceProcesses } from "../runtime/process/device-processes.js";
 import type { InferenceSetup } from "../runtime/process/protocol.js";
 import { findModality, listModalities } from "../modalities/registry.js";
 import { parentDeathPrefix } from "../media/process-group.js";
@@ -25,6 +26,7 @@ import {
   createReporter,
   createReporters,
   type GrpcReporter,
+  type ReportServer,
   readTlsFiles,
   type TlsOptions,
 } from "../rpc/index.js";
@@ -75,8 +77,8 @@ const CANCEL_MS = 4_000;
 interface RunWorkerOptions {
   /** Where it reports to, `host:port`. */
   readonly frontAddress: string;
-  /** That front is of this process: its certificate is known, and nobody else looks for the worker's ports. */
-  readonly isOwnFront?: boolean;
+  /** The way to that front where it is of this process; nobody else looks for the worker's ports then. */
+  readonly connect?: ReportServer["connect"];
   /** Gives up the start. */
   readonly signal?: AbortSignal;
 }
@@ -85,20 +87,24 @@ export async function runWorker(
   config: SharedConfig,
   parts: Parts,
   log: Log,
-  { frontAddress, isOwnFront = false, signal }: RunWorkerOptions,
+  { frontAddress, connect, signal }: RunWorkerOptions,
 ): Promise<Worker> {
   const { stallMs, memoryBytes } = config;
   const tracing = await traceService(config, "framemill-worker", log);
   const { tracer } = tracing;
   const directives = createDirectives();
+  const isOwnFront = connect !== undefined;
   const tls = await readReporterTls(config, isOwnFront);
   const openReporter = reporterOpener(config, tls, directives, tracer);
-  const reporter = openReporter(frontAddress);
+  const reporter =
+    connect?.((...order) => directives.deliver(...order)) ?? openReporter(frontAddress);
   const others = createReporters(openReporter);
   // A caller hears the pieces of an answer from the front that took the request.
   const streamOf = (reportTo: string | undefined) =>
     reportTo === undefined || reportTo === frontAddress ? reporter : others.at(reportTo);
-  const inference = createInferenceProcess({
+  const inference = createInferenceProcesses({
+    devices: config.devices?.map(Number),
+    kindOf: kindOfJob(parts.models),
     entryPath: fileURLToPath(new URL("./inference-process.js", import.meta.url)),
     prefix: parentDeathPrefix(),
     setup: inferenceSetup(config, parts),
@@ -112,12 +118,14 @@ export async function runWorker(
     },
     log,
   });
-  const { workerId, slots, scratchDir, drainMs, host, workerPort } = config;
+  const { workerId, scratchDir, drainMs, host, workerPort } = config;
+  const deviceCount = config.devices?.length ?? 1;
   const worker = await startWorker({
     ...parts,
+    models: parts.models.map((model) => onDevices(model, deviceCount)),
     broker: traceBroker(parts.broker, tracer),
     workerId,
-    slots,
+    slots: config.slots * deviceCount,
     scratchDir,
     spoolDir: join(config.dataDir, "spool"),
     jobTimeoutMs: longestJobMs(config),
@@ -149,6 +157,22 @@ export async function runWorker(
       await worker.stop();
       await tracing.close();
     },
+  };
+}
+
+/** A model that batches takes as many jobs for each device; the others share the slots. */
+function onDevices(model: ModelInfo, count: number): ModelInfo {
+  const { concurrency } = model;
+  return { ...model, concurrency: concurrency > 1 ? count * concurrency : concurrency };
+}
+
+/** Jobs of one kind compete for a device: those of a model that batches, else those that are polled, or are not. */
+function kindOfJob(models: readonly ModelInfo[]): (job: Job) => string {
+  const batching = new Set(models.filter((one) => one.concurrency > 1).map(({ id }) => id));
+  return ({ model, modality: name }) => {
+    if (batching.has(model)) return model;
+    const modality = findModality(name);
+    return modality !== undefined && isPolled(modality) ? "polled" : "replied";
   };
 }
 
@@ -190,12 +214,15 @@ function reporterOpener(
 
 function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
   const { threads, slots, providers, ffmpegPath, ffprobePath, espeakPath } = config;
-  const { warmUp, cacheDir, modelMemoryBytes, promptCacheBytes } = config;
+  const { warmUp, cacheDir, modelMemoryBytes, modelIdleMs, promptCacheBytes, maxHostShare } =
+    config;
   return {
     modelPaths: packages.map(({ path }) => path),
     threads,
     slots,
     providers,
+    providerOptions: parseProviderOptions(config),
+    maxHostShare,
     ffmpegPath,
     ffprobePath,
     espeakPath,
@@ -204,6 +231,7 @@ function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
     promptCacheBytes,
     traces: traceSettings(config),
     ...(modelMemoryBytes !== undefined && { modelMemoryBytes }),
+    ...(modelIdleMs !== undefined && { modelIdleMs }),
   };
 }
 

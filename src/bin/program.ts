@@ -148,6 +148,10 @@ function addModelCommands(program: Command, config: ReadConfig, bench: BenchPack
     .command("check")
     .argument("[ids...]", "packages; all when left out")
     .option("--no-canary", "run no inference")
+    .option(
+      "--provider <name>",
+      "execution provider, over model.json's; says which nodes ran where",
+    )
     .description("hashes every file, opens every graph and runs one inference")
     .action(async (ids: string[], options) =>
       (await load.models()).checkModels(ids, options, config()),
@@ -169,11 +173,6 @@ function addFileCommands(models: Command, config: ReadConfig): void {
     .argument("<ids...>", "packages")
     .description("puts the weights of large graphs into files beside them, which load faster")
     .action(async (ids: string[]) => (await load.models()).externaliseModels(ids, config()));
-  models
-    .command("fuse")
-    .argument("<ids...>", "video packages")
-    .description("makes one graph of a denoiser and its loop, for several steps a run")
-    .action(async (ids: string[]) => (await load.models()).fuseModels(ids, config()));
 }
 
 function addPublishedCommands(models: Command, config: ReadConfig): void {

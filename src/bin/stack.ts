@@ -35,11 +35,15 @@ export interface StackOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A laptop has other uses for its memory. */
+const MODEL_IDLE_MS = 300_000;
+
 /** Starts everything, in the order in which each part needs the one before. */
 export async function startStack(given: Config, options: StackOptions = {}): Promise<Stack> {
   const { watch, signal } = options;
   refuseOwnWorker(given);
-  const config = await withWorkerToken(given);
+  const { modelIdleMs = MODEL_IDLE_MS } = given;
+  const config = { ...(await withWorkerToken(given)), modelIdleMs };
   const log = createLog(config, "framemill");
   logWarnings(log);
   const closers = createClosers();
@@ -54,7 +58,7 @@ export async function startStack(given: Config, options: StackOptions = {}): Pro
     signal?.throwIfAborted();
     const worker = await runWorker(config, parts, log, {
       frontAddress: front.grpcAddress,
-      isOwnFront: true,
+      connect: front.connect,
       ...(signal && { signal }),
     });
     closers.add(() => worker.stop());

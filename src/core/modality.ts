@@ -157,6 +157,8 @@ export interface PipelineSetup {
   readonly threads: number;
   /** Execution providers in order of preference; the package's own by default. */
   readonly providers?: readonly string[] | undefined;
+  /** Provider → its options, over the package's own. */
+  readonly providerOptions?: ProviderOptions | undefined;
   /** Most bytes of prompts that a model remembers for later ones; none by default. */
   readonly promptCacheBytes?: number | undefined;
   /** Programs that mux and inspect media, and turn text into phonemes. */
@@ -165,6 +167,22 @@ export interface PipelineSetup {
   readonly espeakPath: string;
   /** Told of every run of a graph, for measurements. */
   readonly onRun?: (run: GraphRun) => void;
+  /** Given each graph that opens: reads where its nodes have run since, once. */
+  readonly onOpen?: ((readPlacement: () => Promise<GraphPlacement>) => void) | undefined;
+}
+
+/** Provider → name → value, by the names that ONNX Runtime documents, e.g. `device_id`. */
+export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** Where the nodes of a graph ran. Those that move less than a kilobyte are left out: arithmetic of shapes. */
+export interface GraphPlacement {
+  readonly role: string;
+  /** Provider → nodes. */
+  readonly nodes: Readonly<Record<string, number>>;
+  /** Operator → nodes that the CPU ran though another provider was preferred. */
+  readonly hostOperators: Readonly<Record<string, number>>;
+  /** Mean of a run, between this process's memory and the device's. */
+  readonly copiedBytes: number;
 }
 
 /** One run of a graph, in Unix milliseconds with fractions. */

@@ -115,6 +115,8 @@ export interface Front extends FrontParts {
   readonly grpcPort: number;
   /** Where a worker on this machine reaches gRPC, `host:port`. */
   readonly grpcAddress: string;
+  /** The way here for a worker of this process. */
+  readonly connect: ReportServer["connect"];
   /** Of `/metrics`, where it has a port of its own. */
   readonly metricsPort: number | undefined;
   /** Of KEDA's external scaler, where it is served. */
@@ -188,6 +190,7 @@ async function startParts(
   });
   const webhooks = startWebhooks({
     database,
+    notifications,
     allowPrivate: config.webhookAllowPrivate,
     objectOf: (name) => findModality(name)?.endpoint.object ?? name,
     log,
@@ -220,6 +223,7 @@ async function startParts(
     checkContent: createContentCheck({ model: config.moderationModel, judge, run }),
   });
   const limits = createLimits(database);
+  closers.add(limits.close);
   const replies: RepliesOptions = {
     database,
     store,
@@ -303,6 +307,7 @@ async function startParts(
     origin,
     port: Number(new URL(origin).port),
     grpcPort: reportServer.port,
+    connect: reportServer.connect,
     scalerPort: scaler?.port,
     metricsPort: metricsServer?.port,
     grpcAddress: `${reachable(host)}:${reportServer.port}`,

@@ -8,8 +8,8 @@ export interface FfmpegRun {
   readonly signal?: AbortSignal;
   /** Wall time after which the process group is killed; default 60 000. */
   readonly timeoutMs?: number;
-  /** Bytes for standard input; default none. The process starts before a promise of them resolves. */
-  readonly stdin?: Uint8Array | Promise<Uint8Array>;
+  /** Bytes for standard input; default none. */
+  readonly stdin?: Uint8Array;
   /** Most bytes taken from standard output before the run is stopped; default 64 MiB. */
   readonly stdoutLimitBytes?: number;
 }
@@ -34,7 +34,7 @@ export async function runFfmpeg(
   const group = startProcessGroup(ffmpegPath, args, { signal, timeoutMs });
   try {
     const output = collectOutput(group, run.stdoutLimitBytes ?? 64 * 1024 * 1024);
-    group.child.stdin.end(await run.stdin);
+    group.child.stdin.end(run.stdin);
     const exit = await group.exited;
     throwIfCancelled(signal);
     if (group.timedOut)

@@ -1,5 +1,5 @@
 /** A box of an MP4 file (ISO/IEC 14496-12, 4.2): where it and its content start, and where it ends. */
-interface Box {
+export interface Box {
   readonly type: string;
   readonly start: number;
   readonly content: number;
@@ -34,12 +34,12 @@ export function withIndexFirst(bytes: Uint8Array): Uint8Array {
   ]);
 }
 
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
 /** A size of 1 announces a 64-bit size behind the type; 0 means "to the end". */
-function readBoxes(view: DataView, from: number, end: number): Box[] {
+export function readBoxes(view: DataView, from: number, end: number): Box[] {
   const boxes: Box[] = [];
   let start = from;
   while (start + 8 <= end) {

@@ -13,7 +13,7 @@ import {
   openModelGraphs,
   readModelText,
 } from "../runtime/packages/model-package.js";
-import type { SessionThread } from "../runtime/ort/session.js";
+import type { Graphs } from "../runtime/ort/graphs.js";
 import type { ImageTraits, ImageArchitecture } from "./diffusion/image-architecture.js";
 import {
   ENCODER_ROLES,
@@ -32,7 +32,7 @@ export interface ImageModel {
   readonly architecture: ImageArchitecture;
   readonly traits: ImageTraits;
   readonly scheduler: SchedulerConfig;
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly ports: Ports<DenoiserRole>;
   readonly encoders: PromptEncoders;
   readonly autoencoder: Autoencoder;

@@ -35,6 +35,11 @@ import {
   type ProgressResult,
   type SequencedReport,
 } from "./messages.js";
+import {
+  createLocalReporter,
+  type FrontReporter,
+  type LocalReporterOptions,
+} from "./local-reporter.js";
 import { MAX_MESSAGE_BYTES, proto } from "./proto.js";
 import { type Address, bind, shutDown, unary } from "./server.js";
 import { toStatus } from "./status.js";
@@ -63,14 +68,24 @@ export interface ReportServer {
   readonly port: number;
   /** Tells the worker that streams this job's reports here, if any, that its caller has gone. */
   cancel(jobId: string): void;
+  /** The way here for a worker of this process; directives to stop an attempt come back over it. */
+  readonly connect: (onDirective: LocalReporterOptions["onDirective"]) => FrontReporter;
   /** Lets running calls finish for 2 s. */
   close(): Promise<void>;
 }
 
 type ReportCall = ServerDuplexStream<ReportRequest__Output, ReportResponse>;
 
-/** Which stream brings an attempt's reports. Its end may be reported to another front: the oldest entries go. */
-type Reporting = LRUCache<string, { readonly call: ReportCall; readonly lease: LeaseRef }>;
+/** Who brings an attempt's reports. */
+interface Reporting {
+  /** The stream; undefined for a worker of this process. */
+  readonly call?: ReportCall;
+  readonly lease: LeaseRef;
+  cancel(): void;
+}
+
+/** By job. Its end may be reported to another front: the oldest entries go. */
+type Attempts = LRUCache<string, Reporting>;
 
 /** Attempts that are remembered; far more than run at once. */
 const REMEMBERED_ATTEMPTS = 10_000;
@@ -91,20 +106,27 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   const interceptors = tracer === UNTRACED ? [guard] : [guard, traceServed(tracer)];
   const server = new Server({ ...SERVER_OPTIONS, interceptors });
   const streams = new Set<ReportCall>();
-  const reporting: Reporting = new LRUCache({ max: REMEMBERED_ATTEMPTS });
+  const attempts: Attempts = new LRUCache({ max: REMEMBERED_ATTEMPTS });
   server.addService(
     proto.framemill.v1.WorkerService.service,
-    createService(options.handlers, streams, reporting),
+    createService(options.handlers, streams, attempts),
   );
   server.addService(proto.grpc.health.v1.Health.service, HEALTH);
   const port = await bind(server, options, "GRPC_PORT");
   return {
     port,
-    cancel(jobId) {
-      const known = reporting.peek(jobId);
-      if (known !== undefined && !known.call.destroyed)
-        known.call.write(encodeCancellation(known.lease));
-    },
+    cancel: (jobId) => attempts.peek(jobId)?.cancel(),
+    connect: (onDirective) =>
+      createLocalReporter({
+        handlers: options.handlers,
+        take: async (report) =>
+          await takeReport(options.handlers, attempts, report, (lease) => ({
+            lease,
+            cancel: () => onDirective(lease, "cancel"),
+          })),
+        forget: (lease) => forget(attempts, lease),
+        onDirective,
+      }),
     async close() {
       for (const stream of streams) stream.end();
       await shutDown(server);
@@ -115,12 +137,9 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
 function createService(
   handlers: ReportHandlers,
   streams: Set<ReportCall>,
-  reporting: Reporting,
+  attempts: Attempts,
 ): WorkerServiceHandlers {
   const sequences = new ReportSequences();
-  const forget = ({ jobId, token }: LeaseRef) => {
-    if (reporting.get(jobId)?.lease.token === token) reporting.delete(jobId);
-  };
   return {
     Claim: unary(async (request) => {
       const { jobId, workerId } = decodeClaimRequest(request);
@@ -132,33 +151,33 @@ function createService(
     }),
     Complete: unary(async (request, traceparent) => {
       const report = { ...decodeCompleteRequest(request), ...(traceparent && { traceparent }) };
-      forget(report);
+      forget(attempts, report);
       return encodeRecordResponse(await handlers.complete(report));
     }),
     Fail: unary(async (request) => {
       const report = decodeFailRequest(request);
-      forget(report);
+      forget(attempts, report);
       return encodeFailResponse(await handlers.fail(report));
     }),
     Release: unary(async (request) => {
       const report = decodeReleaseRequest(request);
-      forget(report);
+      forget(attempts, report);
       return encodeRecordResponse(await handlers.release(report));
     }),
     Announce: unary(async (request) => await handlers.announce(decodeAnnounceRequest(request))),
     Report(call) {
       streams.add(call);
-      const take = async (report: ProgressReport) => {
-        const result = await takeReport(handlers, report);
-        const { jobId, token } = report;
-        // A worker that does not hold the job must not get the cancellation.
-        if (result.outcome === "held") reporting.set(jobId, { call, lease: { jobId, token } });
-        return result;
-      };
+      const reporting = (lease: LeaseRef): Reporting => ({
+        call,
+        lease,
+        cancel: () => void (call.destroyed || call.write(encodeCancellation(lease))),
+      });
+      const take = async (report: ProgressReport) =>
+        await takeReport(handlers, attempts, report, reporting);
       // Ends in a status, never in a rejection.
       void serveReports(call, take, sequences).finally(() => {
         streams.delete(call);
-        for (const [jobId, known] of reporting) if (known.call === call) reporting.delete(jobId);
+        for (const [jobId, known] of attempts) if (known.call === call) attempts.delete(jobId);
       });
     },
   };
@@ -185,14 +204,24 @@ async function serveReports(
 /** A report that no repetition can help is dropped: progress is not worth a job. */
 async function takeReport(
   handlers: ReportHandlers,
+  attempts: Attempts,
   report: ProgressReport,
+  reporting: (lease: LeaseRef) => Reporting,
 ): Promise<ProgressResult> {
+  const { jobId, token } = report;
   try {
-    return await handlers.progress(report);
+    const result = await handlers.progress(report);
+    // A worker that does not hold the job must not get the cancellation.
+    if (result.outcome === "held") attempts.set(jobId, reporting({ jobId, token }));
+    return result;
   } catch (error) {
     if (toJobError(error).code === "service_unavailable") throw error;
     return { outcome: "held", cancel: false };
   }
+}
+
+function forget(attempts: Attempts, { jobId, token }: LeaseRef): void {
+  if (attempts.get(jobId)?.lease.token === token) attempts.delete(jobId);
 }
 
 const HEALTH: HealthHandlers = {

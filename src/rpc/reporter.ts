@@ -12,11 +12,11 @@ import type {
   ClaimOptions,
   LeaseRef,
   ProgressReport,
-  ProgressStream,
   Reporter,
   WorkerStatus,
 } from "../core/reports.js";
 import { type Tracer, UNTRACED } from "../core/tracing.js";
+import type { FrontReporter } from "./local-reporter.js";
 import type { WorkerServiceClient } from "./gen/framemill/v1/WorkerService.js";
 import {
   decodeAnnounceResponse,
@@ -54,7 +54,7 @@ export interface ReporterOptions {
 }
 
 /** The worker's way to one front. A front that cannot be reached is `service_unavailable`. */
-export interface GrpcReporter extends Reporter, ProgressStream {
+export interface GrpcReporter extends FrontReporter {
   /** Resolves when the connection stands; rejects with `service_unavailable` after `timeoutMs`. */
   ready(timeoutMs: number): Promise<void>;
 }

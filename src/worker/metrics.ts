@@ -164,11 +164,11 @@ function addMemoryGauges(add: AddGauge, inference: InferenceHost): void {
   );
   add(
     "framemill_worker_device_memory_bytes",
-    "Memory of the GPU that the models run on, of all its users; absent without one.",
+    "Memory of the GPUs that the models run on, of all their users; absent without one.",
     ["kind"],
     async (gauge) => {
       gauge.reset();
-      const memory = await readDeviceMemory(inference.providers ?? ["cpu"]);
+      const memory = await readDeviceMemory(inference.providers ?? ["cpu"], inference.devices);
       if (memory === undefined) return;
       gauge.set({ kind: "used" }, memory.usedBytes);
       gauge.set({ kind: "total" }, memory.totalBytes);

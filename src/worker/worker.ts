@@ -175,7 +175,7 @@ async function describe({ workerId, models, slots, inference }: WorkerOptions) {
   };
 }
 
-/** `/healthz` (the process lives), `/readyz` (it takes or runs jobs) and `/metrics`. */
+/** `/healthz` (the process lives), `/readyz` (it takes or runs jobs), `/metrics` and `/models` (in memory now). */
 async function openHealth(
   { health, inference, log }: WorkerOptions,
   observed: Omit<WorkerMetricsOptions, "inference">,
@@ -185,6 +185,10 @@ async function openHealth(
   const pages = {
     "/healthz": () => ({ body: "ok\n" }),
     "/readyz": () => renderState(observed),
+    "/models": () => ({
+      contentType: "application/json",
+      body: JSON.stringify({ loaded: inference.loadedModels ?? [] }),
+    }),
     "/metrics": async () => ({
       contentType: registry.contentType,
       body: await registry.metrics(),

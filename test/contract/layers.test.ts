@@ -47,7 +47,7 @@ const PLANTED = [
   ["core-is-pure", "core/planted-pure.ts", "node:fs"],
   ["no-cycle", "rpc/planted-cycle.ts", "./planted-cycle-back.js"],
   ["no-unresolvable", "worker/planted-missing.ts", "./planted-nowhere.js"],
-  ["only-in-runtime", "worker/planted-engine.ts", "onnxruntime-node"],
+  ["only-in-runtime/ort", "worker/planted-engine.ts", "koffi"],
   ["only-in-queue", "worker/planted-broker.ts", "amqplib"],
   ["only-in-rpc", "worker/planted-grpc.ts", "@grpc/grpc-js"],
   ["only-in-media", "modalities/planted/image.ts", "sharp"],
@@ -67,7 +67,7 @@ const SUPPORT = {
   "modalities/planted/pipeline.ts": "export {};",
   "rpc/planted-cycle-back.ts": 'import "./planted-cycle.js";',
   "modalities/planted/engine.ts": 'import "../../runtime/planted-session.js";',
-  "runtime/planted-session.ts": 'import "onnxruntime-node";',
+  "runtime/planted-session.ts": 'import "koffi";',
 };
 
 describe("the dependency rule", () => {

@@ -1,7 +1,7 @@
 import type { Dims, ElementType, Graph } from "./onnx.js";
 
 /** ONNX's numbers of the types that are cast. */
-const ONNX_TYPES = { float32: 1, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
+const ONNX_TYPES = { float32: 1, int32: 6, int64: 7, string: 8, bool: 9, float16: 10 } as const;
 
 export function cast(graph: Graph, value: string, type: ElementType): string {
   return graph.node("Cast", [value], { to: ONNX_TYPES[type] });

@@ -34,7 +34,7 @@ message Model { int64 ir_version = 1; Graph graph = 7; repeated Opset opset_impo
 const modelType = protobuf.parse(SCHEMA, { keepCase: true }).root.lookupType("Model");
 
 /** ONNX's numbers of the element types. */
-const ELEMENT_TYPES = { float32: 1, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
+const ELEMENT_TYPES = { float32: 1, int32: 6, int64: 7, string: 8, bool: 9, float16: 10 } as const;
 export type ElementType = keyof typeof ELEMENT_TYPES;
 /** Numbers, and names of free dimensions. */
 export type Dims = readonly (number | string)[];

@@ -17,7 +17,7 @@ ROLES = [
     "sound",
 ]
 SIZES = [[720, 1280], [1080, 1920]]
-WINDOW_FRAMES = 6
+WINDOW_FRAMES = 3
 SAMPLER = {
     "kind": "flow-euler",
     "steps": 10,

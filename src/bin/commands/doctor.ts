@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lookup } from "node:dns/promises";
 import { z } from "zod";
-import type { Config } from "../../config.js";
+import { type Config, parseProviderOptions } from "../../config.js";
 import { messageOf, toJobError } from "../../core/errors.js";
 import {
   faultOf as schemaFaultOf,
@@ -18,6 +18,7 @@ import {
   readModelText,
   verifyModelPackage,
 } from "../../runtime/packages/model-package.js";
+import { describePlacement } from "../../runtime/ort/placement.js";
 import { phonemize } from "../../media/espeak.js";
 import { chooseVideoEncoder } from "../../media/encoder.js";
 import { runFfmpeg } from "../../media/ffmpeg.js";
@@ -26,6 +27,7 @@ import { createReporter, readTlsFiles } from "../../rpc/index.js";
 import { openArtifactStore } from "../../storage/index.js";
 import { createLog } from "../log.js";
 import { findWorkerToken } from "../data-folder.js";
+import { runnerParts } from "../package-runner.js";
 import { printJson, wrapText } from "./table.js";
 
 interface Finding {
@@ -69,6 +71,12 @@ const CHECKS: readonly Check[] = [
     part: "inference",
     mend: "reinstall the packages: npm ci --ignore-scripts",
     run: checkProviders,
+  },
+  {
+    part: "placement",
+    mend: "look at docs/gpu.md: what a provider lacks runs on the CPU; MAX_HOST_SHARE refuses it",
+    applies: ({ providers = [] }) => providers.some((name) => name !== "cpu"),
+    run: checkPlacement,
   },
   {
     part: "models",
@@ -124,19 +132,45 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** Only what is asked for is tried: drivers that are not there complain on the terminal. */
-async function checkProviders({ providers, modelsDir }: Config): Promise<string> {
-  const { faultOf, listExecutionProviders } = await import("../../runtime/ort/providers.js");
+async function checkProviders(config: Config): Promise<string> {
+  const { providers, modelsDir } = config;
+  const options = parseProviderOptions(config);
+  const [{ chooseProviders, describeTimes, faultOf }, { listExecutionProviders }] =
+    await Promise.all([
+      import("../../runtime/ort/choose-providers.js"),
+      import("../../runtime/ort/providers.js"),
+    ]);
   const built: readonly string[] = listExecutionProviders();
   const models = providers === undefined ? await listModelPackages(modelsDir) : [];
   const asked = new Set(providers ?? models.flatMap(({ execution }) => execution.providers));
   const isTried = (name: string) => name === "cpu" || asked.has("auto") || asked.has(name);
   const found = built.filter(isTried).map(async (name) => {
-    const fault = await faultOf(name);
+    const fault = await faultOf(name, options);
     return fault === undefined ? `${name} works` : `${name} does not (${fault})`;
   });
   const others = built.filter((name) => !isTried(name));
   const untried = others.length === 0 ? [] : [`not asked for: ${others.join(", ")}`];
-  return [...(await Promise.all(found)), ...untried].join("; ");
+  const tried = await Promise.all(found);
+  if (!asked.has("auto")) return [...tried, ...untried].join("; ");
+  const chosen = await chooseProviders(["auto"], options);
+  const [first] = chosen.providers;
+  const reason = describeTimes(chosen) || "nothing else works";
+  return [...tried, ...untried, `auto takes ${first}: ${reason}`].join("; ");
+}
+
+/** Makes every model's example as a worker does at its start, and tells where the nodes ran. */
+async function checkPlacement(config: Config): Promise<string> {
+  const models = await listModelPackages(config.modelsDir);
+  const inference = runnerParts(config).openInference(models.map(({ path }) => path));
+  try {
+    await inference.ready();
+    const lines = (inference.placements ?? []).flatMap(({ model, graphs }) =>
+      graphs.map((graph) => `${model}, ${describePlacement(graph)}`),
+    );
+    return lines.length === 0 ? "every graph runs on the CPU" : lines.join("; ");
+  } finally {
+    await inference.close();
+  }
 }
 
 /** Voices that read phonemes need espeak-ng; without such a model nothing is missing. */

@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import { mkdir, rename, rm, rmdir } from "node:fs/promises";
 import { z } from "zod";
-import type { Config } from "../../config.js";
+import { type Config, parseProviderOptions } from "../../config.js";
 import { messageOf } from "../../core/errors.js";
 import {
   listModelFolders,
@@ -18,22 +18,38 @@ import { type HubRepository, parseRepository } from "../../runtime/packages/hub.
 import { parseForm } from "../../runtime/onnx/graph-forms.js";
 import { type DownloadedModel, downloadModel } from "../../runtime/packages/model-download.js";
 import { printJson, printTable } from "./table.js";
+import { describePlacement } from "../../runtime/ort/placement.js";
 import { openProgress } from "./progress.js";
 
 export async function listModels(
   options: { readonly json?: boolean },
   config: Config,
 ): Promise<void> {
-  const models = await listModelPackages(config.modelsDir);
+  const [models, loaded] = await Promise.all([
+    listModelPackages(config.modelsDir),
+    readLoaded(config),
+  ]);
   const rows = models.map((model) => ({
     id: model.id,
     modality: model.modality,
     pipeline: model.pipeline,
     megabytes: Number((byteLength(model) / 1e6).toFixed(1)),
     licence: model.licence,
+    loaded: loaded === undefined ? "" : loaded.includes(model.id) ? "yes" : "no",
   }));
   if (options.json) printJson(rows);
   else printTable(rows);
+}
+
+/** Models that the worker of this machine has in memory; undefined where none answers at its port. */
+async function readLoaded({ workerPort }: Config): Promise<readonly string[] | undefined> {
+  try {
+    const signal = AbortSignal.timeout(500);
+    const answer = await fetch(`http://127.0.0.1:${workerPort}/models`, { signal });
+    return z.object({ loaded: z.array(z.string()) }).parse(await answer.json()).loaded;
+  } catch {
+    return undefined;
+  }
 }
 
 function byteLength({ files }: ModelPackage): number {
@@ -43,6 +59,8 @@ function byteLength({ files }: ModelPackage): number {
 export interface CheckOptions {
   /** False: no inference is run. */
   readonly canary?: boolean;
+  /** Execution provider, over those of model.json. */
+  readonly provider?: string;
 }
 
 /** One line a package: what was found in order, or the first thing that is wrong; then the exit code is 1. */
@@ -77,9 +95,13 @@ async function chosenFolders(ids: readonly string[], modelsDir: string): Promise
 }
 
 async function examine(folder: string, options: CheckOptions, config: Config): Promise<string> {
-  const model = await loadModelPackage(folder);
+  const { provider } = options;
+  const providers = provider === undefined ? undefined : [provider, "cpu"];
+  const providerOptions = parseProviderOptions(config);
+  const model = await loadModelPackage(folder, { providers, providerOptions });
   await verifyModelPackage(model);
-  const parts = options.canary === false ? undefined : runnerParts(config);
+  const asked = providers === undefined ? config : { ...config, providers };
+  const parts = options.canary === false ? undefined : runnerParts(asked);
   const found = await tryModel(model, { threads: config.threads, parts });
   return `${model.id}: ${Object.keys(model.files).length} files hash as they should, ${found}`;
 }
@@ -102,8 +124,9 @@ export async function tryModel(
   const count = await openEachGraph(model, threads, signal);
   const opened = `${count} ${count === 1 ? "graph opens" : "graphs open"}`;
   if (parts === undefined) return opened;
-  const seconds = await runCanary(model, parts, signal);
-  return `${opened}, the canary took ${seconds.toFixed(1)} s`;
+  const { seconds, placements } = await runCanary(model, parts, signal);
+  const placed = placements.map((graph) => `; ${describePlacement(graph)}`);
+  return `${opened}, the canary took ${seconds.toFixed(1)} s${placed.join("")}`;
 }
 
 interface AddOptions {
@@ -201,17 +224,6 @@ export async function externaliseModels(ids: readonly string[], config: Config):
     const what =
       roles.length === 0 ? "no graph is large enough" : `${roles.join(", ")} mapped from now on`;
     process.stdout.write(`${model.id}: ${what}\n`);
-  }
-}
-
-/** Makes samplers of denoisers; one line a package. */
-export async function fuseModels(ids: readonly string[], config: Config): Promise<void> {
-  const { fusePackage } = await import("../../models/diffusion/fuse-package.js");
-  for (const model of await chosenModels(ids, config.modelsDir)) {
-    await verifyModelPackage(model);
-    await fusePackage(model);
-    await verifyModelPackage(await loadModelPackage(model.path));
-    process.stdout.write(`${model.id}: denoises several steps a run from now on\n`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { RateLimiterPostgres, RateLimiterRes, RateLimiterMemory } from "rate-limiter-flexible";
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { LRUCache } from "lru-cache";
 import {
   type Database,
@@ -8,6 +8,7 @@ import {
   hashKey,
   type Keys,
   readKey,
+  sql,
 } from "../ledger/index.js";
 import { groupCommit } from "../../core/async/group-commit.js";
 import { JobError } from "../../core/errors.js";
@@ -28,107 +29,146 @@ export interface Allowances {
 export interface Limits {
   /** Counts one request against the project. */
   readonly takeRequest: (project: Project) => Promise<Allowances & { readonly allowed: boolean }>;
-  /** Counts tokens against the project; false when the minute's allowance is used up. */
-  readonly takeTokens: (project: Project, count: number) => Promise<boolean>;
+  /** Counts tokens against the project, with the next count or within a quarter of a second. */
+  readonly takeTokens: (project: Project, count: number) => void;
+  /** Counts what is left to count. */
+  readonly close: () => Promise<void>;
 }
 
 const MINUTE_SECONDS = 60;
-/** The limiter only counts: each project has its own limit, so the comparison is made here. */
-const UNLIMITED = 2 ** 31 - 1;
-
-/** Calls that share their counting. */
+const WINDOW_MS = MINUTE_SECONDS * 1_000;
+/** Projects whose counts one statement takes. */
 const MOST_TOGETHER = 64;
+const LINGER_MS = 250;
 
 /** Fixed windows of a minute, counted in the database and so shared by every replica. */
 export function createLimits(database: Database): Limits {
-  const requests = createCounter(database, "requests");
-  const tokens = createCounter(database, "tokens");
-  const takeRequest = groupCommit(countingTogether(requests), MOST_TOGETHER);
-  const takeTokens = groupCommit(countingTogether(tokens), MOST_TOGETHER);
-  const readTokens = groupCommit(async (ids: readonly string[]) => {
-    const known = await eachOnce(ids, async (id) => ({ used: await tokens.get(id) }));
-    return ids.map((id) => known.get(id) ?? { used: null });
+  /** Tokens that the database does not know of yet, by project. */
+  const tokens = new Map<string, number>();
+  const count = groupCommit(async (ids: readonly string[]) => {
+    const takes = countEach(ids).map(([id, requests]) => {
+      const take = { id, requests, tokens: tokens.get(id) ?? 0 };
+      tokens.delete(id);
+      return take;
+    });
+    const used = await countTogether(database, takes);
+    return inOrder(ids, used);
   }, MOST_TOGETHER);
+  const countTokens = async (): Promise<void> => {
+    lingering = undefined;
+    const takes = [...tokens].map(([id, left]) => ({ id, requests: 0, tokens: left }));
+    tokens.clear();
+    if (takes.length > 0) await countTogether(database, takes);
+  };
+  let lingering: NodeJS.Timeout | undefined;
   return {
     async takeRequest({ id, requestsPerMinute, tokensPerMinute }) {
-      const [taken, { used }] = await Promise.all([takeRequest({ id, count: 1 }), readTokens(id)]);
+      const used = await count(id);
       return {
-        allowed: taken.consumedPoints <= requestsPerMinute,
-        requests: toAllowance(requestsPerMinute, taken),
-        tokens: toAllowance(tokensPerMinute, used),
+        allowed: used.requests.points <= requestsPerMinute,
+        requests: toAllowance(requestsPerMinute, used.requests),
+        tokens: toAllowance(tokensPerMinute, used.tokens),
       };
     },
-    async takeTokens({ id, tokensPerMinute }, count) {
-      return (await takeTokens({ id, count })).consumedPoints <= tokensPerMinute;
+    takeTokens({ id }, taken) {
+      tokens.set(id, (tokens.get(id) ?? 0) + taken);
+      // An outage may forget a minute's tokens.
+      lingering ??= setTimeout(() => void countTokens().catch(() => {}), LINGER_MS);
+    },
+    async close() {
+      clearTimeout(lingering);
+      await countTokens().catch(() => {});
     },
   };
 }
 
 interface Take {
   readonly id: string;
-  readonly count: number;
+  readonly requests: number;
+  readonly tokens: number;
 }
 
-/** What was used of an allowance after one take. */
-type Used = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
-
-/** One statement a project; each take resolves to what was used up to it, as if they had come one by one. */
-function countingTogether(counter: RateLimiterPostgres) {
-  return async (takes: readonly Take[]): Promise<Used[]> => {
-    const sums = new Map<string, number>();
-    const upTo = takes.map(({ id, count }) => {
-      const sum = (sums.get(id) ?? 0) + count;
-      sums.set(id, sum);
-      return sum;
-    });
-    const ids = takes.map(({ id }) => id);
-    const counted = await eachOnce(ids, (id) => counter.consume(id, sums.get(id) ?? 0));
-    return takes.map(({ id }, index) => {
-      const { consumedPoints = 0, msBeforeNext = 0 } = counted.get(id) ?? {};
-      const after = (sums.get(id) ?? 0) - (upTo[index] ?? 0);
-      return { consumedPoints: consumedPoints - after, msBeforeNext };
-    });
-  };
+/** What was used of an allowance. */
+interface Used {
+  readonly points: number;
+  readonly resetMs: number;
 }
 
-/** Results by id, each asked for once. */
-async function eachOnce<Result>(
-  ids: readonly string[],
-  ask: (id: string) => Promise<Result>,
-): Promise<Map<string, Result>> {
-  const unique = [...new Set(ids)];
-  const results = await Promise.all(unique.map(async (id) => [id, await ask(id)] as const));
-  return new Map(results);
+interface ProjectUse {
+  readonly requests: Used;
+  readonly tokens: Used;
 }
+
+const NOTHING: Used = { points: 0, resetMs: 0 };
+
+/** How often each stands in the list. */
+function countEach(ids: readonly string[]): (readonly [string, number])[] {
+  const counts = new Map<string, number>();
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return [...counts];
+}
+
+/** Each request resolves to what was used up to it, as if they had come one by one. */
+function inOrder(ids: readonly string[], used: ReadonlyMap<string, ProjectUse>): ProjectUse[] {
+  const after = new Map(countEach(ids));
+  return ids.map((id) => {
+    const left = (after.get(id) ?? 1) - 1;
+    after.set(id, left);
+    const { requests = NOTHING, tokens = NOTHING } = used.get(id) ?? {};
+    return { requests: { ...requests, points: requests.points - left }, tokens };
+  });
+}
+
+interface CountRow extends Used {
+  readonly key: string;
+}
+
+/** One statement for all projects, which locks their rows in one order. */
+async function countTogether(
+  db: Database,
+  takes: readonly Take[],
+): Promise<ReadonlyMap<string, ProjectUse>> {
+  const counts = takes
+    .flatMap((take) => KINDS.map((kind) => ({ key: `${kind}:${take.id}`, points: take[kind] })))
+    .toSorted((one, other) => (one.key < other.key ? -1 : 1));
+  const keys = counts.map(({ key }) => key);
+  const points = counts.map((one) => one.points);
+  const { rows } = await sql<CountRow>`
+    WITH asked AS (
+      SELECT key, points, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at
+      FROM unnest(${keys}::text[], ${points}::int[]) AS asked (key, points)
+    ), counted AS (
+      INSERT INTO rate_limits AS known (key, points, expire)
+      SELECT key, points, at + ${WINDOW_MS}::int FROM asked WHERE points > 0
+      ON CONFLICT (key) DO UPDATE SET
+        points = excluded.points + CASE WHEN known.expire > excluded.expire - ${WINDOW_MS}::int
+          THEN known.points ELSE 0 END,
+        expire = CASE WHEN known.expire > excluded.expire - ${WINDOW_MS}::int
+          THEN known.expire ELSE excluded.expire END
+      RETURNING key, points, expire
+    )
+    SELECT key, used.points, greatest(0, used.expire - at)::int AS "resetMs"
+    FROM asked JOIN (
+      SELECT key, points, expire FROM counted
+      UNION ALL SELECT key, points, expire FROM rate_limits
+      WHERE key = ANY(${keys}::text[]) AND key NOT IN (SELECT key FROM counted)
+    ) AS used USING (key) WHERE used.expire > at`.execute(db);
+  const found = new Map(rows.map((row) => [row.key, row]));
+  const usedOf = (kind: (typeof KINDS)[number], id: string) =>
+    found.get(`${kind}:${id}`) ?? NOTHING;
+  return new Map(
+    takes.map(({ id }) => [id, { requests: usedOf("requests", id), tokens: usedOf("tokens", id) }]),
+  );
+}
+
+const KINDS = ["requests", "tokens"] as const;
 
 export function fullAllowance(limit: number): Allowance {
   return { limit, remaining: limit, resetMs: 0 };
 }
 
-function toAllowance(limit: number, used: Used | null): Allowance {
-  if (used === null) return fullAllowance(limit);
-  const remaining = Math.max(0, limit - used.consumedPoints);
-  return { limit, remaining, resetMs: Math.max(0, used.msBeforeNext) };
-}
-
-/** One statement a count, on Postgres and PGlite alike: the limiter's client is the database itself. */
-function createCounter(db: Database, keyPrefix: string): RateLimiterPostgres {
-  const storeClient = {
-    async query({ text, values }: { readonly text: string; readonly values: readonly unknown[] }) {
-      const { rows } = await db.query(text, values);
-      return { rows, rowCount: rows.length };
-    },
-  };
-  return new RateLimiterPostgres({
-    storeClient,
-    storeType: "pool",
-    tableName: "rate_limits",
-    tableCreated: true,
-    clearExpiredByTimeout: false,
-    keyPrefix,
-    points: UNLIMITED,
-    duration: MINUTE_SECONDS,
-  });
+function toAllowance(limit: number, { points, resetMs }: Used): Allowance {
+  return { limit, remaining: Math.max(0, limit - points), resetMs };
 }
 
 /** Bounds the event streams and waits that one project has open at this front. */

@@ -137,7 +137,7 @@ interface Following {
   readonly watch: Watch;
 }
 
-/** Counts the tokens of a completed job. Never rejects: an outage may forget a minute's tokens. */
+/** Counts the tokens of a completed job. Never rejects. */
 async function settle(
   { limits }: RepliesOptions,
   { caller, isFree = false }: Submission,
@@ -146,7 +146,7 @@ async function settle(
   try {
     const { usage } = await ending;
     const tokens = tokensOf(usage ?? {});
-    if (tokens > 0 && !isFree) await limits.takeTokens(caller.project, tokens);
+    if (tokens > 0 && !isFree) limits.takeTokens(caller.project, tokens);
   } catch {
     // Whoever waits for the end sees why it failed.
   }
@@ -183,7 +183,7 @@ async function disconnect(
     });
     if (wasOpen) cancelAtWorker(id);
     const tokens = tokensOf(charge.units);
-    if (isCharged && tokens > 0 && !isFree) await limits.takeTokens(project, tokens);
+    if (isCharged && tokens > 0 && !isFree) limits.takeTokens(project, tokens);
   } catch {
     // The job ends by itself: it completes, or its lease does.
   }

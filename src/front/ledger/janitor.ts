@@ -32,6 +32,8 @@ export interface JanitorOptions {
 }
 
 const INTERVAL_MS = 5_000;
+/** What nobody waits for is done in each so many rounds, the first among them. */
+const THOROUGH_ROUNDS = 6;
 /** After its start a front waits this long for reports of work that was finished while it was away. */
 const QUIET_MS = 10_000;
 const BATCH = 200;
@@ -55,6 +57,7 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
     options.outbox.wake();
   }
   const quietUntil = performance.now() + QUIET_MS;
+  let round = 0;
   return every({
     intervalMs: INTERVAL_MS,
     run: async () => {
@@ -63,18 +66,25 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
       if (performance.now() > quietUntil) await republishLost(options);
       await removeFiles(options);
       await removeLeftovers(options);
-      await forgetReplies(options);
-      await deleteOldRows(db);
-      await forgetKept(options);
-      await forgetWorkers(db);
-      await rollUpTotals(db);
-      await forgetFronts(db);
-      await rollUpUsage(db);
       await eraseProjects(db, options.store);
+      if (round % THOROUGH_ROUNDS === 0) await tidy(options);
+      round += 1;
     },
     onError: (error) =>
       log.warn({ message: messageOf(error) }, "housekeeping failed, trying again"),
   });
+}
+
+/** Rows that are of no use any more go, and what is counted often is summed up. */
+async function tidy(options: JanitorOptions): Promise<void> {
+  const { database: db } = options;
+  await forgetReplies(options);
+  await deleteOldRows(db);
+  await forgetKept(options);
+  await forgetWorkers(db);
+  await rollUpTotals(db);
+  await forgetFronts(db);
+  await rollUpUsage(db);
 }
 
 /** A front that is killed says nothing; its callers are gone with it. */

@@ -3,6 +3,8 @@ import type { Database } from "./database/database.js";
 /** Tells when a job may have changed, on whichever replica it did. */
 export interface JobNotifications {
   readonly watch: (jobId: string) => Watch;
+  /** Calls back whenever a job may have changed. */
+  readonly follow: (onChange: () => void) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -19,10 +21,13 @@ type Listener = () => void;
 
 export async function createJobNotifications(database: Database): Promise<JobNotifications> {
   const listeners = new Map<string, Set<Listener>>();
+  const followers: Listener[] = [];
   const stop = await database.listen(JOBS_CHANNEL, (jobId) => {
+    for (const follower of followers) follower();
     for (const listener of listeners.get(jobId) ?? []) listener();
   });
   return {
+    follow: (onChange) => void followers.push(onChange),
     watch(jobId) {
       const watch = createWatch();
       const siblings = listeners.get(jobId) ?? new Set();

@@ -7,7 +7,6 @@ import type { Broker } from "../../queue/index.js";
 import type { Database } from "./database/database.js";
 import { messageOf } from "../../core/errors.js";
 import { every } from "../../core/async/every.js";
-import { groupCommit } from "../../core/async/group-commit.js";
 import { readStatement } from "./statements.js";
 
 /** What the queue needs of an accepted job. */
@@ -75,7 +74,11 @@ export interface OutboxOptions {
 /** A caller is answered 503 within 2 s. */
 const CONFIRM_MS = 1_500;
 const INTERVAL_MS = 1_000;
+/** Longest interval while nothing waits: what this front puts there wakes it, this is for the rows of others. */
+const REST_MS = 5_000;
 const BATCH = 50;
+/** Well within the time for which the row of a published job is locked. */
+const FORGET_MS = 500;
 
 export function createOutbox(options: OutboxOptions): Outbox {
   const { database, broker, reportTo, log } = options;
@@ -83,54 +86,64 @@ export function createOutbox(options: OutboxOptions): Outbox {
     await broker.publish(`${job.modality}.${job.model}`, toMessage(job, reportTo), {
       signal: AbortSignal.timeout(CONFIRM_MS),
     });
-  const forget = groupCommit(async (ids: readonly string[]) => {
+  const published = new Set<string>();
+  const forget = async (): Promise<void> => {
+    forgetting = undefined;
+    const ids = [...published];
+    published.clear();
+    if (ids.length === 0) return;
     // A row that is not locked any more was put there again: its next message is still to go.
     await sql`DELETE FROM outbox
       WHERE job_id = ANY(${ids}::text[]) AND locked_until > now()`.execute(database);
-    return ids;
-  }, BATCH);
+  };
   const onError = (error: unknown): void =>
     log.warn({ message: messageOf(error) }, "outbox not emptied, trying again");
-  const forgetting = new Set<Promise<unknown>>();
+  let forgetting: NodeJS.Timeout | undefined;
+  /** A row left behind is published once more and claimed in vain: no reason to keep anybody. */
+  const forgetSoon = (id: string): void => {
+    published.add(id);
+    forgetting ??= setTimeout(() => void forget().catch(onError), FORGET_MS);
+  };
   const repeating = every({
     intervalMs: INTERVAL_MS,
+    restMs: REST_MS,
     onError,
     run: async () => {
-      await releaseWaiting(options);
+      const hasWaiting = await releaseWaiting(options);
       const jobs = await takeBatch(database);
       const sent = await Promise.allSettled(
         jobs.map(async (job) => {
           await send(job);
-          await forget(job.id);
+          forgetSoon(job.id);
         }),
       );
       const failed = sent.find(({ status }) => status === "rejected");
       if (failed?.status === "rejected") onError(failed.reason);
       else if (jobs.length === BATCH) repeating.wake();
+      return hasWaiting || jobs.length > 0 ? undefined : "idle";
     },
   });
   return {
     reportTo,
     async publish(job) {
       await send(job);
-      // A row left behind is published once more and claimed in vain: no reason to keep the caller.
-      const done = forget(job.id)
-        .catch(onError)
-        .finally(() => forgetting.delete(done));
-      forgetting.add(done);
+      forgetSoon(job.id);
     },
     wake: repeating.wake,
     async close() {
       await repeating.stop();
-      await Promise.all(forgetting);
+      clearTimeout(forgetting);
+      await forget().catch(onError);
     },
   };
 }
 
-/** Fills the queues from the ledger, in the order of the fair queue. */
-async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promise<void> {
-  for (const key of await listWaiting(database))
+/** Fills the queues from the ledger, in the order of the fair queue. False where nothing waits there. */
+async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promise<boolean> {
+  const waiting = await listWaiting(database);
+  for (const key of waiting)
     await releaseNext(database, { ...key, room: roomOf(concurrencyOf(key.model)) });
+  return waiting.length > 0;
 }
 
 /** Queues whose jobs wait in the ledger. */

@@ -4,7 +4,7 @@ import { request as requestHttps } from "node:https";
 import type { Logger } from "pino";
 import { useAgent } from "request-filtering-agent";
 import { Webhook } from "standardwebhooks";
-import { sql, type Database } from "../ledger/index.js";
+import { sql, type Database, type JobNotifications } from "../ledger/index.js";
 import { messageOf } from "../../core/errors.js";
 import type { JobState } from "../../core/job.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
@@ -15,6 +15,7 @@ import { every, type PeriodicTask } from "../../core/async/every.js";
  */
 export interface WebhooksOptions {
   readonly database: Database;
+  readonly notifications: Pick<JobNotifications, "follow">;
   /** Whether addresses of this machine and of private networks may be called. */
   readonly allowPrivate: boolean;
   /** `object` of a modality's resource: the first part of an event's type. */
@@ -25,6 +26,8 @@ export interface WebhooksOptions {
 /** Pauses before the second and later attempts; after the last one the event is given up. */
 const PAUSES_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 const INTERVAL_MS = 1_000;
+/** Longest interval while no job ends. */
+const REST_MS = 10_000;
 const TIMEOUT_MS = 10_000;
 const MOST_AT_ONCE = 32;
 /** Of one project, so that a receiver that hangs keeps nobody else waiting. */
@@ -46,18 +49,22 @@ export function startWebhooks(options: WebhooksOptions): PeriodicTask {
   const inFlight = new Map<Promise<void>, string>();
   const repeating = every({
     intervalMs: INTERVAL_MS,
+    restMs: REST_MS,
     run: async () => {
       const busy = countBusy(inFlight.values());
-      for (const event of await takeDue(database, MOST_AT_ONCE - inFlight.size, busy)) {
+      const due = await takeDue(database, MOST_AT_ONCE - inFlight.size, busy);
+      for (const event of due) {
         const sending = deliver(event, options).finally(() => {
           inFlight.delete(sending);
           repeating.wake();
         });
         inFlight.set(sending, event.project_id);
       }
+      return due.length > 0 ? undefined : "idle";
     },
     onError: (error) => log.warn({ reason: String(error) }, "webhooks not sent, trying again"),
   });
+  options.notifications.follow(repeating.stir);
   return {
     ...repeating,
     async stop() {

@@ -40,7 +40,7 @@ interface Task {
 export async function createChatPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await loadModelPackage(setup.modelPath, setup);
   const engine = await openModel("chat", model, setup);
   const template = await openChatTemplate(model, engine.info.addedTokens).catch(async (error) => {
     await engine.close();

@@ -21,7 +21,7 @@ type Input = EmbeddingsRequest["inputs"][number];
 export async function createEmbeddingsPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<EmbeddingsRequest, EmbeddingsOutput>> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await loadModelPackage(setup.modelPath, setup);
   const embedder = await openModel("embeddings", model, setup);
   return {
     run: (request, { signal }) => embed(embedder, request, signal),

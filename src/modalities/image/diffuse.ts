@@ -27,9 +27,20 @@ interface DiffuseStep {
 
 /** Latents of one picture, from noise step by step. */
 export async function* diffuse(input: DiffuseInput): AsyncGenerator<DiffuseStep, Planes> {
-  const { grid, noise, signal } = input;
   const scheduler = planScheduler(input);
-  const denoise = createDenoiser(input);
+  const { denoise, close } = createDenoiser(input);
+  try {
+    return yield* takeSteps(input, scheduler, denoise);
+  } finally {
+    close();
+  }
+}
+
+async function* takeSteps(
+  { grid, noise, signal }: DiffuseInput,
+  scheduler: Scheduler,
+  denoise: Denoise,
+): AsyncGenerator<DiffuseStep, Planes> {
   const sigma = scheduler.initialNoiseSigma;
   const first = noise(grid.channels * grid.height * grid.width);
   let sample: Float32Array = first.map((value) => value * sigma);
@@ -81,31 +92,50 @@ type Branch = Readonly<Partial<Record<DenoiserRole, Tensor>>>;
 
 const OUTPUTS = ["out_sample", "out_hidden_states", "sample", "latent", "noise_pred"];
 
-export function createDenoiser(input: DenoiserInput): Denoise {
+interface Denoiser {
+  readonly denoise: Denoise;
+  /** Frees what its runs share. */
+  readonly close: () => void;
+}
+
+export function createDenoiser(input: DenoiserInput): Denoiser {
   const { model, grid, guidance } = input;
   const { sessions, architecture } = model;
   const output = findOutput(sessions.info["denoiser"] ?? { inputs: [], outputs: [] }, OUTPUTS);
   const branches = branchesOf(input);
   const packs = architecture.packing === "squares";
-  const runBatch = async (batch: readonly Branch[], latents: Tensor, timestep: number) => {
-    const feeds = { ...joinBranches(batch), sample: stack(batch.map(() => latents)) };
-    const named = nameFeeds(model, {
-      ...feeds,
-      timestep: timesteps(model, timestep, batch.length),
-    });
-    return floatsOf(await sessions.run("denoiser", named, { fetch: [output] }), output);
+  /** Text states and the like: where the graph computes, for all steps. */
+  const shared = batches(model, branches).map((batch) => ({
+    rows: batch.length,
+    constants: sessions.place("denoiser", nameFeeds(model, joinBranches(batch))),
+  }));
+  const runBatch = async (
+    { rows, constants }: (typeof shared)[number],
+    latents: Tensor,
+    timestep: number,
+  ) => {
+    const sample = stack(Array.from({ length: rows }, () => latents));
+    const moving = nameFeeds(model, { sample, timestep: timesteps(model, timestep, rows) });
+    const feeds = { ...constants, ...moving };
+    return floatsOf(await sessions.run("denoiser", feeds, { fetch: [output] }), output);
   };
-  return async (sample, timestep) => {
+  const denoise: Denoise = async (sample, timestep) => {
     const { channels, height, width } = grid;
     const latents = packs
       ? float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4])
       : float32(sample, [1, channels, height, width]);
     const scaled = timestep * architecture.timestepScale;
     const parts: Float32Array[] = [];
-    for (const batch of batches(model, branches))
-      parts.push(await runBatch(batch, latents, scaled));
+    for (const batch of shared) parts.push(await runBatch(batch, latents, scaled));
     const guided = branches.length > 1 ? guide(concatFloats(parts), guidance) : concatFloats(parts);
     return packs ? unpackSquares(guided, grid) : guided;
+  };
+  return {
+    denoise,
+    close() {
+      for (const value of shared.flatMap(({ constants }) => Object.values(constants)))
+        value.close();
+    },
   };
 }
 

@@ -38,7 +38,7 @@ interface ImageTask {
 export async function createImagePipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<ImageRequest, ImageOutput>> {
-  const files = await loadModelPackage(setup.modelPath, setup.providers);
+  const files = await loadModelPackage(setup.modelPath, setup);
   const model = await openModel("image", files, setup);
   return {
     run: (request, context) => makeImages(model, request, context),

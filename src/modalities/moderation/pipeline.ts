@@ -32,10 +32,7 @@ interface Classifiers {
 export async function createModerationPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<ModerationRequest, ModerationOutput>> {
-  const classifiers = await openClassifiers(
-    await loadModelPackage(setup.modelPath, setup.providers),
-    setup,
-  );
+  const classifiers = await openClassifiers(await loadModelPackage(setup.modelPath, setup), setup);
   return {
     run: (request, context) => classify(classifiers, request, context),
     async close() {

@@ -25,7 +25,7 @@ interface PieceTask {
 export async function createMusicPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<MusicRequest, MusicOutput>> {
-  const found = await loadModelPackage(setup.modelPath, setup.providers);
+  const found = await loadModelPackage(setup.modelPath, setup);
   const model = await openModel("music", found, setup);
   return {
     run: (request, context) => makePiece({ model, setup, request, context }),

@@ -15,7 +15,7 @@ import { chunksOf, type RerankOutput, type RerankRequest, textOf } from "./reque
 export async function createRerankPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<RerankRequest, RerankOutput>> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await loadModelPackage(setup.modelPath, setup);
   const classifier = await openModel("rerank", model, setup);
   const { length: labels } = classifier.labels;
   if (labels > 2) {

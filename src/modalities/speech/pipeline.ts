@@ -17,7 +17,7 @@ const listedVoices = z.object({ voices: z.array(z.string()).min(1).optional() })
 export async function createSpeechPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<SpeechRequest, SpeechOutput>> {
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await loadModelPackage(setup.modelPath, setup);
   const opened = await openModel("speech", model, setup);
   const { voices = opened.voices } = listedVoices.parse(model.shapes);
   const speaker = { ...opened, voices };

@@ -34,7 +34,7 @@ interface Recogniser {
 export async function createTranscriptionPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<TranscriptionRequest, TranscriptionOutput>> {
-  const found = await loadModelPackage(setup.modelPath, setup.providers);
+  const found = await loadModelPackage(setup.modelPath, setup);
   const recogniser = { setup, model: await openModel("transcription", found, setup) };
   return {
     run: (request, context) => transcribe(recogniser, request, context),

@@ -4,10 +4,9 @@ import type { Mutex } from "../../core/async/mutex.js";
 import { type PipelineEvent, WAITING } from "../../core/events.js";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { type Encoder, openEncoder } from "../../media/encoder.js";
-import { type StartedProbe, startProbe } from "../../media/probe.js";
+import { verifyClip } from "../../media/verify-clip.js";
 import { type DenoiseState, handOver } from "../../models/video/checkpoint.js";
 import type { Clip, DecodeFrames, VideoModel } from "../../models/video/video-model.js";
-import { freeMemory } from "../../runtime/ort/free-memory.js";
 import { createPreviews, type Previews } from "./previews.js";
 import type { VideoOutput, VideoRequest } from "./request.js";
 
@@ -77,17 +76,11 @@ interface DenoisedClip {
   readonly soundPath: string | undefined;
 }
 
-/** What must be let go of, however the clip ends. */
-interface Held {
-  releaseMutex?: () => void;
-  probe?: StartedProbe;
-}
-
 type ClipEvents<Return = void> = AsyncGenerator<PipelineEvent<VideoOutput>, Return>;
 
 /**
- * Frames into ffmpeg window by window; then the file is probed and named, with its pictures. ffmpeg
- * starts while the canvas is painted, ffprobe while the last frames are made.
+ * Frames into ffmpeg window by window; then the file is verified and named, with its pictures. ffmpeg
+ * starts while the canvas is painted.
  */
 export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedClip): ClipEvents {
   const { setup, request, context, model } = task;
@@ -96,7 +89,7 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
   const { width, height } = request;
   const path = join(scratchPath, "content.mp4");
   const sound = soundPath === undefined ? {} : { soundPath };
-  const { ffmpegPath, ffprobePath } = setup;
+  const { ffmpegPath } = setup;
   const opening = openEncoder({
     ...format,
     size: { width, height },
@@ -108,26 +101,21 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
   // Whoever writes sees the rejection.
   const opened = opening.catch(() => undefined);
   const previews = createPreviews(format);
-  const held: Held = {};
+  let releaseMutex = (): void => {};
   try {
     yield { type: "progress", stage: "canvas", fraction: model.denoisedFraction };
     const decode = await task.clip.paint(done.sample);
-    const releaseMutex = yield* awaitDecoder(task, done);
-    held.releaseMutex = releaseMutex;
-    const onLaunched = () => {
-      releaseMutex();
-      held.probe = startProbe({ ffprobePath, signal });
-    };
+    releaseMutex = yield* awaitDecoder(task, done);
     const encoder = await opening;
-    yield* writeFrames(task, { windows: decode(onLaunched), previews, encoder, done });
+    yield* writeFrames(task, { windows: decode(releaseMutex), previews, encoder, done });
     yield { type: "progress", stage: "muxing", fraction: DECODED_FRACTION };
     const [files] = await Promise.all([previews.write(scratchPath), encoder.finish()]);
     yield { type: "progress", stage: "checking", fraction: MUXED_FRACTION };
-    await held.probe?.verify(path, { ...format, width, height, sound: request.sound });
+    await verifyClip(path, { ...format, width, height, sound: request.sound });
     yield* files;
   } finally {
-    held.releaseMutex?.();
-    await Promise.all([held.probe?.end(), opened.then((encoder) => encoder?.abort())]);
+    releaseMutex();
+    await opened.then((encoder) => encoder?.abort());
   }
   yield { type: "file", variant: "content", path, mediaType: "video/mp4" };
 }
@@ -163,7 +151,6 @@ async function* writeFrames(
   yield { type: "progress", stage: "frames", fraction: denoisedFraction };
   for await (const window of windows) {
     await Promise.all([encoder.write(window.frames), previews.add(window)]);
-    freeMemory(window.frames);
     const decoded = (window.firstFrame + window.count) / format.frameCount;
     const fraction = denoisedFraction + decoded * (DECODED_FRACTION - denoisedFraction);
     yield* previews.takeNewest();

@@ -10,7 +10,7 @@ import type { VideoOutput, VideoRequest } from "./request.js";
 export async function createVideoPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<VideoRequest, VideoOutput>> {
-  const files = await loadModelPackage(setup.modelPath, setup.providers);
+  const files = await loadModelPackage(setup.modelPath, setup);
   const model = await openModel("video", files, setup);
   return {
     run: (request, context) => makeClip({ model, setup, request, context }),

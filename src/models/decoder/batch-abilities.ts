@@ -23,12 +23,34 @@ export async function findBatchAbilities(
 ): Promise<BatchAbilities> {
   const trial = createTrial(decoder, vocabSize);
   try {
-    const short = await trial.read(SHORT_TOKENS);
-    const long = await trial.read(LONG_TOKENS);
+    const short = await trial.readInPieces(SHORT_TOKENS);
+    const long = await trial.readInPieces(LONG_TOKENS);
     const alignment = await findAlignment(trial, [short, long]);
     return { alignment, readsInParts: await trial.readsInParts(long.logits) };
   } finally {
     trial.close();
+  }
+}
+
+/**
+ * Whether the decoder's caches may be read and written in one memory: a graph's attention does so or does
+ * not, and only its numbers tell, which are compared with those of a decoder with memory for each.
+ */
+export async function sharesBuffers(
+  decoder: Decoder,
+  reference: Decoder,
+  vocabSize: number,
+): Promise<boolean> {
+  const [shared, separate] = [createTrial(decoder, vocabSize), createTrial(reference, vocabSize)];
+  try {
+    const { logits } = await shared.readInPieces(SHORT_TOKENS, LONG_TOKENS - SHORT_TOKENS - 1, 1);
+    const whole = await separate.readInPieces(LONG_TOKENS);
+    return deviation(logits, whole.logits) < SAME_DEVIATIONS;
+  } catch {
+    return false;
+  } finally {
+    shared.close();
+    separate.close();
   }
 }
 
@@ -48,7 +70,7 @@ async function findAlignment(trial: Trial, prompts: readonly ReadPrompt[]): Prom
   for (const cache of caches) lone.push(await trial.continue([cache], "equal"));
   let best: Alignment = "equal";
   let least = SAME_DEVIATIONS;
-  for (const alignment of ["end", "start"] as const) {
+  for (const alignment of trial.sides) {
     const together = await trial.continue(caches, alignment).catch(() => undefined);
     const deviations = lone.map((logits, row) => {
       const from = row * logits.length;
@@ -62,46 +84,50 @@ async function findAlignment(trial: Trial, prompts: readonly ReadPrompt[]): Prom
 }
 
 function createTrial(decoder: Decoder, vocabSize: number) {
-  const { graphs, layout } = decoder;
-  const opened: KvCache[] = [];
+  const { layout } = decoder;
+  const opened = new Set<KvCache>();
   const tokens = Array.from({ length: LONG_TOKENS }, (_, index) => (37 * index + 11) % vocabSize);
-  const open = () => {
-    const cache = openCache(graphs, layout.caches, 1);
-    opened.push(cache);
-    return cache;
+  const forward = async (cache: KvCache, part: readonly number[], alignment: Alignment) => {
+    opened.add(cache);
+    const width = part.length / cache.lengths.length;
+    const given = { cache, tokens: part, width, alignment, wantsLogits: true, isTrial: true };
+    const output = await decoder.forward(given);
+    opened.add(output.cache);
+    return { cache: output.cache, logits: output.logits.slice() };
   };
-  const read = (cache: KvCache, part: readonly number[]) =>
-    decoder.forward({
-      cache,
-      tokens: part,
-      width: part.length,
-      alignment: "equal",
-      wantsLogits: true,
-      isTrial: true,
-    });
+  const readInPieces = async (...widths: readonly number[]): Promise<ReadPrompt> => {
+    let read = { cache: openCache(layout.caches), logits: new Float32Array(0) };
+    let start = 0;
+    for (const width of widths) {
+      read = await forward(read.cache, tokens.slice(start, start + width), "equal");
+      start += width;
+    }
+    return read;
+  };
   return {
     hasMask: layout.attentionMask !== undefined,
-    read: (count: number): Promise<ReadPrompt> => read(open(), tokens.slice(0, count)),
+    /** Shared buffers have their room at the end. */
+    sides: layout.caches.some(({ sharesBuffer }) => sharesBuffer)
+      ? (["start"] as const)
+      : (["end", "start"] as const),
+    readInPieces,
     /** Logits [rows, vocabSize] after one more token; the caches stay as they are. */
     async continue(caches: readonly KvCache[], alignment: Alignment): Promise<Float32Array> {
       const rows = caches.map((cache) => ({ cache, row: 0 }));
-      const cache = await mergeRows(graphs, layout.caches, { rows, alignment });
-      opened.push(cache);
       const next = caches.map(() => tokens[0] ?? 0);
-      const input = { cache, tokens: next, width: 1, alignment, wantsLogits: true, isTrial: true };
-      return (await decoder.forward(input)).logits;
+      const merged = mergeRows(layout.caches, { rows, alignment });
+      return (await forward(merged, next, alignment)).logits;
     },
     async readsInParts(whole: Float32Array): Promise<boolean> {
       try {
-        const { cache } = await read(open(), tokens.slice(0, 3));
-        const { logits } = await read(cache, tokens.slice(3));
+        const { logits } = await readInPieces(3, LONG_TOKENS - 3);
         return deviation(logits, whole) < SAME_DEVIATIONS;
       } catch {
         return false;
       }
     },
     close() {
-      for (const cache of opened) closeCache(graphs, layout.caches, cache);
+      for (const cache of opened) closeCache(cache);
     },
   };
 }

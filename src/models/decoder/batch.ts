@@ -1,5 +1,4 @@
 import { type JobError, toJobError } from "../../core/errors.js";
-import { toFailure } from "../../core/job.js";
 import type { Choice } from "./choice.js";
 import { toRunError } from "../../runtime/ort/run-error.js";
 import { type Generation, usageOf } from "./generation.js";
@@ -66,15 +65,15 @@ export class TextBatch {
 
   /**
    * Reads a share of the waiting prompts, continues every answer by one token, and tells what was made.
-   * `hear` is called where a token took long to choose: it may cancel.
+   * `pause` is called where a token took long to choose: it may cancel.
    */
-  async step(hear: () => void = () => {}): Promise<StepItem[]> {
+  async step(pause: () => Promise<void> = () => Promise.resolve()): Promise<StepItem[]> {
     for (const row of this.#groups.flatMap(rowsOf)) if (!isLive(row)) await this.#remember(row);
     const read = await this.#prompts.read(this.#running());
     const joining: Row[] = [];
     for (const prompt of read) joining.push(...(await this.#begin(prompt)));
     await this.#regroup(joining);
-    for (const group of this.#groups) await this.#advance(group, hear);
+    for (const group of this.#groups) await this.#advance(group, pause);
     const items = [...this.#items].map(([id, item]) => toItem(id, item));
     this.#items = new Map();
     return items;
@@ -102,7 +101,7 @@ export class TextBatch {
     const [first] = rows;
     if (first) await this.#remember(first);
     const living = rows.filter(isLive);
-    if (living.length === 0) this.#close(cache);
+    if (living.length === 0) closeCache(cache);
     return living;
   }
 
@@ -146,7 +145,7 @@ export class TextBatch {
     const caches = new Set(rows.map(({ at }) => at.cache));
     if (group) caches.add(group.cache);
     const cache = await this.#merge(rows.map(({ at }) => at));
-    for (const old of caches) if (old !== cache) this.#close(old);
+    for (const old of caches) if (old !== cache) closeCache(old);
     if (cache === undefined) return [];
     return [{ cache, rows: rows.map(({ generation, choice }) => ({ generation, choice })) }];
   }
@@ -157,13 +156,13 @@ export class TextBatch {
     if (first === undefined) return undefined;
     if (rows.length === 1 && first.cache.lengths.length === 1) return first.cache;
     const { decoder, abilities } = this.#setup;
-    return await mergeRows(decoder.graphs, decoder.layout.caches, {
+    return mergeRows(decoder.layout.caches, {
       rows,
       alignment: abilities.alignment,
     });
   }
 
-  async #advance(group: Group, hear: () => void): Promise<void> {
+  async #advance(group: Group, pause: () => Promise<void>): Promise<void> {
     const { decoder, abilities } = this.#setup;
     try {
       const { cache, logits, vocabSize } = await decoder.forward({
@@ -177,7 +176,7 @@ export class TextBatch {
       for (const [index, row] of group.rows.entries()) {
         const startedAt = performance.now();
         this.#choose(row, logits.subarray(index * vocabSize, (index + 1) * vocabSize));
-        if (performance.now() - startedAt > LONG_CHOICE_MS) hear();
+        if (performance.now() - startedAt > LONG_CHOICE_MS) await pause();
       }
     } catch (thrown) {
       for (const { generation } of group.rows) this.#fail(generation, toRunError(thrown));
@@ -207,11 +206,6 @@ export class TextBatch {
     endAll(generation);
     this.#items.set(generation.id, { events: [], failure });
   }
-
-  #close(cache: KvCache): void {
-    const { decoder } = this.#setup;
-    closeCache(decoder.graphs, decoder.layout.caches, cache);
-  }
 }
 
 function rowsOf({ cache, rows }: Group): Row[] {
@@ -236,5 +230,5 @@ function toItem(
   { events, failure }: { readonly events: readonly TextEvent[]; readonly failure?: JobError },
 ): StepItem {
   if (failure === undefined) return { id, events };
-  return { id, failure: toFailure(failure) };
+  return { id, failure };
 }

@@ -12,10 +12,15 @@ export interface CacheTensor {
   readonly batchAxis: number;
   /** Axis of tokens; null for states of one size (convolutions, recurrences). */
   readonly lengthAxis: number | null;
+  /**
+   * Whether a run may write into the memory that it reads, which has room for more tokens than there are:
+   * ONNX Runtime's GroupQueryAttention does so.
+   */
+  readonly sharesBuffer: boolean;
 }
 
-/** An input that is filled with integers. */
-export interface IndexInput {
+/** An input or output of known rank. */
+export interface RankedTensor {
   readonly name: string;
   readonly type: TensorType;
   readonly rank: number;
@@ -23,15 +28,15 @@ export interface IndexInput {
 
 /** Which tensor of a decoder-only graph plays which part (onnx-layouts.md, §1). */
 export interface DecoderLayout {
-  readonly inputIds: IndexInput;
-  readonly attentionMask: IndexInput | undefined;
-  readonly positionIds: IndexInput | undefined;
-  readonly tokenTypes: IndexInput | undefined;
+  readonly inputIds: RankedTensor;
+  readonly attentionMask: RankedTensor | undefined;
+  readonly positionIds: RankedTensor | undefined;
+  readonly tokenTypes: RankedTensor | undefined;
   /** Number of last positions to make logits for; 1 is asked. */
-  readonly logitsToKeep: IndexInput | undefined;
+  readonly logitsToKeep: RankedTensor | undefined;
   /** Tells an old merged graph that the caches hold something. */
   readonly useCacheBranch: string | undefined;
-  readonly logits: string;
+  readonly logits: RankedTensor;
   readonly vocabSize: number | undefined;
   readonly caches: readonly CacheTensor[];
 }
@@ -45,8 +50,15 @@ const PRESENT_TO_PAST: readonly (readonly [string, string])[] = [
   ["present", "past_key_values"],
 ];
 
-/** Throws an error that names the input it does not know or the output it misses. */
-export function readDecoderLayout(graph: GraphInfo, names: TensorNames): DecoderLayout {
+/**
+ * `headSize` is what a cache's last axis holds where the graph leaves it free, as GenAI's builder does.
+ * Throws an error that names the input it does not know or the output it misses.
+ */
+export function readDecoderLayout(
+  graph: GraphInfo,
+  names: TensorNames,
+  headSize?: number,
+): DecoderLayout {
   const input = (role: string, ...others: string[]) => {
     const known = new Set([names.inputs[role], role, ...others]);
     const found = graph.inputs.find(({ name }) => known.has(name));
@@ -54,7 +66,7 @@ export function readDecoderLayout(graph: GraphInfo, names: TensorNames): Decoder
   };
   const inputIds = input("input_ids", "tokens");
   if (inputIds === undefined) throw new Error("a decoder needs the input input_ids");
-  const logits = graph.outputs.find(({ name }) => name === (names.outputs["logits"] ?? "logits"));
+  const logits = graph.outputs.find(({ name }) => name === logitsName(names));
   if (logits === undefined) throw new Error("a decoder needs the output logits");
   const vocabSize = logits.dims.at(-1);
   const layout = {
@@ -64,18 +76,16 @@ export function readDecoderLayout(graph: GraphInfo, names: TensorNames): Decoder
     tokenTypes: input("token_type_ids"),
     logitsToKeep: input("num_logits_to_keep", "logits_to_keep"),
     useCacheBranch: input("use_cache_branch")?.name,
-    logits: logits.name,
+    logits: { name: logits.name, type: logits.type, rank: logits.dims.length },
     vocabSize: typeof vocabSize === "number" && vocabSize > 0 ? vocabSize : undefined,
-    caches: pairCaches(graph, cacheNames(names)),
+    caches: pairCaches(graph, cacheNames(names), headSize),
   };
   refuseUnknownInputs(graph, layout);
   return layout;
 }
 
-/** How the names of the outputs begin that are read again as caches. */
-export function cacheBeginnings(names: TensorNames): string[] {
-  const templates = cacheNames(names).map(([present]) => present.split("%d")[0] ?? present);
-  return ["present", ...templates.filter((start) => start !== "")];
+export function logitsName({ outputs }: TensorNames): string {
+  return outputs["logits"] ?? "logits";
 }
 
 /** Present name → past name of the configuration's templates, with `%d` still in both. */
@@ -89,12 +99,13 @@ function cacheNames({ inputs, outputs }: TensorNames): (readonly [string, string
 function pairCaches(
   graph: GraphInfo,
   templates: readonly (readonly [string, string])[],
+  headSize: number | undefined,
 ): CacheTensor[] {
   const inputs = new Map(graph.inputs.map((input) => [input.name, input]));
   return graph.outputs.flatMap((output) => {
     const candidates = [...pastByTemplate(output.name, templates), ...pastByPrefix(output.name)];
     const past = candidates.map((name) => inputs.get(name)).find((found) => found !== undefined);
-    return past === undefined ? [] : [describeCache(past, output)];
+    return past === undefined ? [] : [describeCache(past, output, headSize)];
   });
 }
 
@@ -114,23 +125,33 @@ function pastByPrefix(name: string): string[] {
 }
 
 /** Which axes grow is read from the declared dimensions: fixed ones are numbers. */
-function describeCache(past: TensorInfo, present: TensorInfo): CacheTensor {
-  const free = past.dims.flatMap((dim, axis) => (isFree(dim) ? [axis] : []));
-  const batchAxis = free.find((axis) => /batch/i.test(String(past.dims[axis]))) ?? free[0];
+function describeCache(past: TensorInfo, present: TensorInfo, headSize?: number): CacheTensor {
+  const declared = fixHead(past.dims, headSize);
+  const free = freeAxes(declared);
+  const batchAxis = free.find((axis) => /batch/i.test(String(declared[axis]))) ?? free[0];
   const lengthAxis = free.find((axis) => axis !== batchAxis) ?? null;
   if (batchAxis === undefined || free.length > 2)
     throw new Error(
       `the cache ${past.name} [${past.dims.join(", ")}] must have a free axis for rows and at most one more`,
     );
-  const dims = past.dims.map((dim, axis) => {
+  const dims = declared.map((dim, axis) => {
     if (axis === batchAxis) return "batch";
     return axis === lengthAxis ? "length" : Number(dim);
   });
-  return { past: past.name, present: present.name, type: past.type, dims, batchAxis, lengthAxis };
+  const names = { past: past.name, present: present.name };
+  return { ...names, type: past.type, dims, batchAxis, lengthAxis, sharesBuffer: false };
 }
 
-function isFree(dim: number | string): boolean {
-  return typeof dim === "string" || dim < 0;
+/** Rows and tokens may be free; a third free axis that is the last is a head's. */
+function fixHead(dims: TensorInfo["dims"], headSize: number | undefined): TensorInfo["dims"] {
+  const free = freeAxes(dims);
+  const last = dims.length - 1;
+  const isHeadFree = free.length === 3 && free.at(-1) === last;
+  return isHeadFree && headSize !== undefined ? dims.with(last, headSize) : dims;
+}
+
+function freeAxes(dims: TensorInfo["dims"]): number[] {
+  return dims.flatMap((dim, axis) => (typeof dim === "string" || dim < 0 ? [axis] : []));
 }
 
 function refuseUnknownInputs(graph: GraphInfo, layout: DecoderLayout): void {

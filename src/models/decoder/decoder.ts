@@ -1,16 +1,24 @@
-import { unixMs } from "../../core/time.js";
-import type { Feed, Graphs } from "../../runtime/ort/graphs.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
+import type { Feed, Values } from "../../runtime/ort/session.js";
+import { Value } from "../../runtime/ort/value.js";
 import {
   bool,
+  castTensor,
   elementCount,
   int64Of,
   type Tensor,
   type TensorType,
 } from "../../runtime/tensors/tensor.js";
-import type { DecoderLayout, IndexInput } from "./decoder-layout.js";
-import { keptName, type KvCache } from "./kv-cache.js";
+import type { CacheTensor, DecoderLayout, RankedTensor } from "./decoder-layout.js";
+import {
+  type BoundStep,
+  closeCache,
+  grownLayer,
+  growthOf,
+  type KvCache,
+  withRoom,
+} from "./kv-cache.js";
 import type { Alignment } from "./request/request.js";
-import type { GraphRun } from "../../core/modality.js";
 
 /** Tokens to add to a cache: `width` for each of its rows, row after row. */
 export interface DecoderInput {
@@ -27,7 +35,10 @@ export interface DecoderInput {
 export interface DecoderOutput {
   /** The same memory, grown by the tokens. */
   readonly cache: KvCache;
-  /** Logits [rows, vocabSize] of each row's last token; may be written to. Empty where unwanted. */
+  /**
+   * Logits [rows, vocabSize] of each row's last token, until the next step; may be written to. Empty where
+   * unwanted.
+   */
   readonly logits: Float32Array;
   readonly vocabSize: number;
 }
@@ -37,7 +48,6 @@ export const DECODER = "decoder";
 
 /** A decoder-only graph that reads tokens into caches and says what may follow. */
 export interface Decoder {
-  readonly graphs: Graphs;
   readonly layout: DecoderLayout;
   forward(input: DecoderInput): Promise<DecoderOutput>;
 }
@@ -46,37 +56,101 @@ export interface DecoderSetup {
   readonly graphs: Graphs;
   readonly layout: DecoderLayout;
   readonly firstPosition: number;
-  readonly onRun: (run: GraphRun) => void;
 }
 
-export function createDecoder({ graphs, layout, firstPosition, onRun }: DecoderSetup): Decoder {
+export function createDecoder({ graphs, layout, firstPosition }: DecoderSetup): Decoder {
   const feeder = createFeeder(layout, firstPosition);
+  const { caches } = layout;
+  const isShared = layout.vocabSize !== undefined && caches.every((cache) => cache.sharesBuffer);
+
+  const runOnce = async (input: DecoderInput): Promise<DecoderOutput> => {
+    const { cache, width, wantsLogits, isTrial: isQuiet = false } = input;
+    const fetch = wantsLogits ? [layout.logits.name] : [];
+    const into = graphs.isOnHost ? growths(caches, cache, width) : {};
+    const keep = graphs.isOnHost ? [] : caches.map(({ present }) => present);
+    const step = graphs.step(DECODER, feeder(input), { fetch, into, keep, isQuiet });
+    const closeMade = () => {
+      const pasts = new Set(cache.layers.map(({ past }) => past));
+      for (const value of Object.values(into)) if (!pasts.has(value)) value.close();
+    };
+    step.catch(closeMade);
+    const { tensors, values } = await step;
+    return outputOf(grown(caches, input, { ...into, ...values }), tensors[layout.logits.name]);
+  };
+
+  /** From one token to the next only what changes its shape is bound anew. */
+  const repeat = async (input: DecoderInput): Promise<DecoderOutput> => {
+    const { cache, isTrial: isQuiet = false } = input;
+    const feeds = feeder(input);
+    const step = cache.step ?? bindStep(graphs, layout, { feeds, cache });
+    for (const [name, feed] of Object.entries(feeds)) step.run.feed(name, feed);
+    await step.run.run({ isQuiet });
+    const lengths = cache.lengths.map((length) => length + 1);
+    return outputOf({ ...cache, lengths, span: cache.span + 1, step }, step.logits.read());
+  };
+
   return {
-    graphs,
     layout,
     async forward(input) {
-      const feeds = feeder(input);
-      const keep: Record<string, string> = {};
-      for (const tensor of layout.caches) keep[tensor.present] = keptName(input.cache, tensor);
-      const fetch = input.wantsLogits ? [layout.logits] : [];
-      const startedAtMs = unixMs();
-      const outputs = await graphs.run(DECODER, feeds, {
-        keep,
-        fetch,
-        quiet: input.isTrial ?? false,
-      });
-      onRun({ role: DECODER, startedAtMs, endedAtMs: unixMs() });
-      const cache = grown(input);
-      const logits = outputs[layout.logits];
-      if (logits === undefined) return { cache, logits: new Float32Array(0), vocabSize: 0 };
-      return { cache, ...lastLogits(logits) };
+      const cache = withRoom(caches, input.cache, input.width);
+      const isRepeated = isShared && input.width === 1 && input.wantsLogits;
+      try {
+        const output = await (isRepeated ? repeat : runOnce)({ ...input, cache });
+        if (cache !== input.cache) closeCache(input.cache);
+        return output;
+      } catch (thrown) {
+        if (cache !== input.cache) closeCache(cache);
+        throw thrown;
+      }
     },
   };
 }
 
-function grown({ cache, width }: DecoderInput): KvCache {
+function bindStep(
+  graphs: Graphs,
+  { logits, vocabSize = 0, caches }: DecoderLayout,
+  { feeds, cache }: { readonly feeds: Feeds; readonly cache: KvCache },
+): BoundStep {
+  const rows = cache.lengths.length;
+  const target = Value.zeros(
+    logits.type,
+    logits.rank === 3 ? [rows, 1, vocabSize] : [rows, vocabSize],
+  );
+  try {
+    const into = { ...growths(caches, cache, 1), [logits.name]: target };
+    return { run: graphs.bind(DECODER, feeds, { into }), logits: target };
+  } catch (thrown) {
+    target.close();
+    throw thrown;
+  }
+}
+
+function growths(caches: readonly CacheTensor[], { layers, span }: KvCache, width: number): Values {
+  const entries = caches.flatMap((tensor, index) => {
+    const layer = layers[index];
+    return layer ? [[tensor.present, growthOf(tensor, layer, span + width)] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function grown(
+  caches: readonly CacheTensor[],
+  { cache, width }: DecoderInput,
+  made: Values,
+): KvCache {
+  const layers = caches.map(({ present }, index) => {
+    const [layer, value] = [cache.layers[index], made[present]];
+    if (layer === undefined || value === undefined)
+      throw new Error(`the graph has no output ${present}`);
+    return grownLayer(layer, value);
+  });
   const lengths = cache.lengths.map((length) => length + width);
-  return { id: cache.id, lengths, span: cache.span + width };
+  return { lengths, span: cache.span + width, layers, step: cache.step };
+}
+
+function outputOf(cache: KvCache, logits: Tensor | undefined): DecoderOutput {
+  if (logits === undefined) return { cache, logits: new Float32Array(0), vocabSize: 0 };
+  return { cache, ...lastLogits(castTensor(logits, "float32")) };
 }
 
 /** The last position's logits of each row; graphs give them for every position or only for that. */
@@ -105,12 +179,16 @@ function createFeeder(layout: DecoderLayout, firstPosition: number) {
     indexFill(layout.tokenTypes, fillZeros),
   ].filter((fill) => fill !== undefined);
   const { logitsToKeep, useCacheBranch, caches } = layout;
+  const oneLogit = int64Of([1], logitsToKeep?.rank === 0 ? [] : [1]);
   return (input: DecoderInput): Feeds => {
     const feeds: Feeds = {};
     for (const fill of fills) fill(feeds, input);
-    if (logitsToKeep) feeds[logitsToKeep.name] = int64Of([1], logitsToKeep.rank === 0 ? [] : [1]);
+    if (logitsToKeep) feeds[logitsToKeep.name] = oneLogit;
     if (useCacheBranch !== undefined) feeds[useCacheBranch] = bool([input.cache.span > 0], [1]);
-    for (const tensor of caches) feeds[tensor.past] = { kept: keptName(input.cache, tensor) };
+    for (const [index, { past }] of caches.entries()) {
+      const layer = input.cache.layers[index];
+      if (layer) feeds[past] = layer.past;
+    }
     return feeds;
   };
 }
@@ -127,7 +205,7 @@ type Fill = (array: IndexArray, input: DecoderInput) => readonly number[];
 /** Positions of models that also see pictures: time, row and column, equal for text (Qwen2-VL). */
 const PLANES = 3;
 
-function indexFill(input: IndexInput | undefined, fill: Fill) {
+function indexFill(input: RankedTensor | undefined, fill: Fill) {
   if (input === undefined) return undefined;
   const store = createIndexStore(input.type);
   return (feeds: Feeds, step: DecoderInput) => {

@@ -1,20 +1,39 @@
-import type { Graphs } from "../../runtime/ort/graphs.js";
+import type { RepeatedStep } from "../../runtime/ort/graphs.js";
 import {
+  DATA,
   elementCount,
   type Tensor,
   type TensorData,
   type TensorType,
 } from "../../runtime/tensors/tensor.js";
+import { Value } from "../../runtime/ort/value.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Alignment } from "./request/request.js";
 
-/** The memory of a batch: one tensor a layer and part, kept beside the graph. */
+/** The memory of a batch: one tensor a layer and part. */
 export interface KvCache {
-  readonly id: string;
   /** Tokens of each row. */
   readonly lengths: readonly number[];
-  /** Tokens of the tensors: at least the longest row's. */
+  /** Tokens of the longest row, and perhaps more. */
   readonly span: number;
+  /** In the order of the layout's caches. */
+  readonly layers: readonly CacheLayer[];
+  /** The next token's step, bound to these layers; closed with them. */
+  readonly step?: BoundStep | undefined;
+}
+
+/** One token more for every row, again and again. */
+export interface BoundStep {
+  readonly run: RepeatedStep;
+  /** What each run writes: [rows, vocabSize], with an axis of one token between them in most graphs. */
+  readonly logits: Value;
+}
+
+export interface CacheLayer {
+  /** Has `span` tokens, or room for more where its buffer is shared. */
+  readonly past: Value;
+  /** Memory that the next step may write to; absent where it is made on the device. */
+  readonly spare?: TensorData | undefined;
 }
 
 /** One row of a cache. */
@@ -23,46 +42,91 @@ export interface CacheRow {
   readonly row: number;
 }
 
-let lastCacheId = 0;
-
-/** A cache of `rows` rows without tokens. */
-export function openCache(graphs: Graphs, tensors: readonly CacheTensor[], rows: number): KvCache {
-  return putCache(graphs, tensors, { lengths: Array.from({ length: rows }, () => 0) });
+/** A cache of one row without tokens, with room for this many where its buffers are shared. */
+export function openCache(tensors: readonly CacheTensor[], room = 0): KvCache {
+  return createCache(tensors, { lengths: [0], room });
 }
 
 /** A cache of rows of these lengths; `fill` writes what they remember, all zero before. */
-export function putCache(
-  graphs: Graphs,
+export function createCache(
   tensors: readonly CacheTensor[],
   {
     lengths,
+    room = 0,
     fill,
   }: {
     readonly lengths: readonly number[];
-    readonly fill?: (tensor: CacheTensor, target: Tensor) => void;
+    /** Tokens that shared buffers have room for at least. */
+    readonly room?: number;
+    readonly fill?: (tensor: CacheTensor, target: Tensor, layer: number) => void;
   },
 ): KvCache {
-  const cache = { id: nextId(), lengths, span: Math.max(0, ...lengths) };
-  for (const tensor of tensors) {
-    const dims = dimsOf(tensor, lengths.length, cache.span);
-    const target = { type: tensor.type, data: allocate(tensor.type, elementCount(dims)), dims };
-    fill?.(tensor, target);
-    graphs.put(keptName(cache, tensor), target);
-  }
-  return cache;
+  const span = Math.max(0, ...lengths);
+  const layers = tensors.map((tensor, layer) => {
+    const tokens = tensor.sharesBuffer ? roomFor(Math.max(span, room)) : span;
+    const target = allocate(tensor, lengths.length, tokens);
+    fill?.(tensor, target, layer);
+    return { past: Value.of(target) };
+  });
+  return { lengths, span, layers };
 }
 
-/** The name under which a layer's tensor is kept. */
-export function keptName({ id }: Pick<KvCache, "id">, { past }: CacheTensor): string {
-  return `${id}:${past}`;
+/** The cache, or one in its place whose shared buffers have room for `width` more tokens. */
+export function withRoom(tensors: readonly CacheTensor[], cache: KvCache, width: number): KvCache {
+  const needed = cache.span + width;
+  const hasRoom = tensors.every(({ sharesBuffer, lengthAxis }, layer) => {
+    const room = cache.layers[layer]?.past.dims[lengthAxis ?? 0] ?? 0;
+    return !sharesBuffer || room >= needed;
+  });
+  if (hasRoom) return cache;
+  const { lengths, span } = cache;
+  const rows = lengths.map((_, row) => ({ cache, row }));
+  const layers = tensors.map((tensor, layer) => {
+    if (!tensor.sharesBuffer) return cache.layers[layer];
+    const target = allocate(tensor, lengths.length, roomFor(needed));
+    copyRows(tensor, { rows, target, layer, alignment: "start" });
+    return { past: Value.of(target) };
+  });
+  return { lengths, span, layers: layers.filter((layer) => layer !== undefined) };
 }
 
-export function closeCache(
-  graphs: Graphs,
-  tensors: readonly CacheTensor[],
-  cache: Pick<KvCache, "id">,
-): void {
-  graphs.drop(tensors.map((tensor) => keptName(cache, tensor)));
+/** Where a step writes a layer that grows to `span` tokens: into what is shared or spare, else into new memory. */
+export function growthOf(tensor: CacheTensor, { past, spare }: CacheLayer, span: number): Value {
+  if (tensor.sharesBuffer) return past;
+  const rows = past.dims[tensor.batchAxis] ?? 1;
+  const dims = dimsOf(tensor, rows, span);
+  const count = elementCount(dims);
+  const data =
+    spare !== undefined && spare.length >= count
+      ? spare
+      : allocate(tensor, rows, roomFor(span)).data;
+  return Value.of({ type: tensor.type, data: data.subarray(0, count), dims });
+}
+
+/** The layer after a step that was written into `grown`; its old memory is spare. */
+export function grownLayer(layer: CacheLayer, grown: Value): CacheLayer {
+  if (layer.past === grown) return layer;
+  const { data, type } = layer.past.read();
+  layer.past.close();
+  return { past: grown, spare: wholeOf(type, data) };
+}
+
+/** Memory grows by an eighth, and by this many tokens at least. */
+const ROOM_TOKENS = 64;
+
+function roomFor(span: number): number {
+  const room = span + Math.max(1, span >> 3);
+  return Math.ceil(room / ROOM_TOKENS) * ROOM_TOKENS;
+}
+
+function wholeOf(type: TensorType, { buffer }: TensorData): TensorData {
+  return type === "float16" ? new Uint16Array(buffer) : new Float32Array(buffer);
+}
+
+export function closeCache({ layers, step }: KvCache): void {
+  step?.run.close();
+  step?.logits.close();
+  for (const { past } of layers) past.close();
 }
 
 /** Bytes that one token of one row takes. */
@@ -79,24 +143,30 @@ export function bytesPerToken(tensors: readonly CacheTensor[]): number {
  * A new cache of these rows, no longer than the longest of them. Copies once; a row may be named more
  * than once. The caches it read stay as they are.
  */
-export async function mergeRows(
-  graphs: Graphs,
+export function mergeRows(
   tensors: readonly CacheTensor[],
   { rows, alignment }: { readonly rows: readonly CacheRow[]; readonly alignment: Alignment },
-): Promise<KvCache> {
+): KvCache {
   const lengths = rows.map(({ cache, row }) => cache.lengths[row] ?? 0);
-  const merged = { id: nextId(), lengths, span: Math.max(0, ...lengths) };
-  for (const tensor of tensors) {
-    const dims = dimsOf(tensor, rows.length, merged.span);
-    const target = { type: tensor.type, data: allocate(tensor.type, elementCount(dims)), dims };
-    for (const [index, { cache, row }] of rows.entries()) {
-      const source = await graphs.kept(keptName(cache, tensor));
-      const length = lengths[index] ?? 0;
-      copyRow({ tensor, source, row, target, index, alignment, length });
-    }
-    graphs.put(keptName(merged, tensor), target);
+  return createCache(tensors, {
+    lengths,
+    fill: (tensor, target, layer) => copyRows(tensor, { rows, target, layer, alignment }),
+  });
+}
+
+interface RowsCopy {
+  readonly rows: readonly CacheRow[];
+  readonly target: Tensor;
+  readonly layer: number;
+  readonly alignment: Alignment;
+}
+
+function copyRows(tensor: CacheTensor, { rows, target, layer, alignment }: RowsCopy): void {
+  for (const [index, { cache, row }] of rows.entries()) {
+    const source = cache.layers[layer]?.past.read();
+    const length = cache.lengths[row] ?? 0;
+    if (source) copyRow({ tensor, source, row, target, index, alignment, length });
   }
-  return merged;
 }
 
 interface RowCopy {
@@ -163,13 +233,10 @@ function dimsOf({ dims }: CacheTensor, rows: number, span: number): number[] {
   });
 }
 
-function allocate(type: TensorType, length: number): TensorData {
-  if (type === "float16") return new Uint16Array(length);
-  if (type === "float32") return new Float32Array(length);
-  throw new Error(`caches of type ${type} are not kept: export with float32 or float16`);
-}
-
-function nextId(): string {
-  lastCacheId += 1;
-  return `cache${lastCacheId}`;
+function allocate(tensor: CacheTensor, rows: number, span: number): Tensor {
+  const { type } = tensor;
+  if (type !== "float32" && type !== "float16")
+    throw new Error(`caches of type ${type} are not kept: export with float32 or float16`);
+  const dims = dimsOf(tensor, rows, span);
+  return { type, data: new DATA[type](elementCount(dims)), dims };
 }

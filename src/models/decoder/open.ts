@@ -1,18 +1,24 @@
-import { Worker } from "node:worker_threads";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { EventQueue } from "../../core/async/event-queue.js";
-import { fromFailure } from "../../core/job.js";
+import { toJobError } from "../../core/errors.js";
 import type { GraphRun } from "../../core/modality.js";
-import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { type GraphsSetup, openGraphs } from "../../runtime/ort/graphs.js";
 import {
-  createThreadClient,
-  firstReply,
-  type ThreadClient,
-  threadInfo,
-} from "../../runtime/ort/thread-client.js";
+  graphsSetup,
+  type ModelPackage,
+  threadsFor,
+} from "../../runtime/packages/model-package.js";
+import { TokenSampler } from "../sampling/token-sampler.js";
+import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { findBatchAbilities, sharesBuffers } from "./batch-abilities.js";
+import { TextBatch } from "./batch.js";
+import { type DecoderConfig, readDecoderConfig } from "./settings.js";
+import { type CacheTensor, logitsName, readDecoderLayout } from "./decoder-layout.js";
+import { createDecoder, type Decoder, DECODER } from "./decoder.js";
+import { createGeneration, type Generation } from "./generation.js";
+import { closeCache, openCache } from "./kv-cache.js";
 import type {
-  EngineReply,
-  EngineRequest,
-  EngineSetup,
+  MaskFactory,
   StepItem,
   TextEvent,
   TextJob,
@@ -22,15 +28,15 @@ import type {
 export interface TextEngineOptions {
   /** CPU threads of the decoder. */
   readonly threads: number;
-  /** Most bytes of caches; 4 GiB by default. */
+  /** Most bytes of caches; 4 GiB where absent. */
   readonly maxCacheBytes?: number;
-  /** Most bytes of prompts that are remembered for later ones; none by default. */
+  /** Most bytes of prompts that are remembered for later ones; none where absent. */
   readonly promptCacheBytes?: number | undefined;
-  /** Called after every run of the graph, for measurements. */
+  /** Told of every run of the graph, for measurements. */
   readonly onRun?: ((run: GraphRun) => void) | undefined;
 }
 
-/** A chat model in a thread of its own that continues many requests in one run of its graph. */
+/** A chat model that continues many requests in one run of its graph. */
 export interface TextEngine {
   readonly info: TextModelInfo;
   /**
@@ -41,71 +47,216 @@ export interface TextEngine {
   close(): Promise<void>;
 }
 
-/** Opens the package. Throws an error that names what is missing or cannot be used. */
+/** Opens the package. Throws a sentence that names what is missing or cannot be used. */
 export async function openTextEngine(
   model: ModelPackage,
-  { threads, maxCacheBytes, promptCacheBytes, onRun = () => {} }: TextEngineOptions,
+  options: TextEngineOptions,
 ): Promise<TextEngine> {
-  const workerData: EngineSetup = {
-    model,
-    threads,
-    promptCacheBytes,
-    ...(maxCacheBytes !== undefined && { maxCacheBytes }),
-  };
-  const thread = new Worker(new URL("./engine-thread.js", import.meta.url), { workerData });
-  const info = await threadInfo(thread, firstReply<TextModelInfo>(thread, NAME));
-  return serveThread(thread, info, onRun);
+  return createEngine(await openTextBatch(model, options));
 }
 
-const NAME = "the text engine";
+/** Time that newcomers take at most between two steps of those that are there. */
+const ADMISSION_MS = 20;
 
-type Client = ThreadClient<EngineRequest, EventQueue<TextEvent>>;
+interface Newcomer {
+  readonly id: number;
+  readonly job: TextJob;
+}
 
-function serveThread(
-  thread: Worker,
-  info: TextModelInfo,
-  onRun: (run: GraphRun) => void,
-): TextEngine {
-  const client: Client = createThreadClient(thread, NAME);
-  thread.on("message", (reply: EngineReply) => {
-    if (reply.type !== "step") return;
-    for (const run of reply.runs) onRun(run);
-    for (const item of reply.items) deliver(client, item);
+function createEngine(opened: OpenBatch): TextEngine {
+  const { info, batch } = opened;
+  const answers = new Map<number, EventQueue<TextEvent>>();
+  let newcomers: readonly Newcomer[] = [];
+  let cancelled: readonly number[] = [];
+  let lastId = 0;
+  let isClosing = false;
+  let wake: () => void = () => {};
+
+  const deliver = (item: StepItem) => {
+    const queue = answers.get(item.id);
+    if (queue === undefined) return;
+    if ("failure" in item) queue.fail(item.failure);
+    else for (const event of item.events) queue.push(event);
+    const isEnded = "failure" in item || item.events.some(({ type }) => type === "end");
+    if (!isEnded) return;
+    if (!("failure" in item)) queue.end();
+    answers.delete(item.id);
+  };
+  const dropCancelled = () => {
+    newcomers = newcomers.filter(({ id }) => !cancelled.includes(id));
+    for (const id of cancelled) batch.cancel(id);
+    cancelled = [];
+  };
+  /** Others take their turn, callers that hung up among them. */
+  const pause = async () => {
+    await nextTurn();
+    dropCancelled();
+  };
+  /** Newcomers whose grammars take long come in over several steps. */
+  const admit = async () => {
+    const endsAt = performance.now() + ADMISSION_MS;
+    dropCancelled();
+    while (performance.now() < endsAt || batch.isIdle) {
+      const [next, ...others] = newcomers;
+      if (next === undefined) return;
+      newcomers = others;
+      try {
+        batch.add(await opened.createGeneration(next.id, next.job));
+      } catch (thrown) {
+        deliver({ id: next.id, failure: toJobError(thrown) });
+      }
+    }
+  };
+  const serve = async () => {
+    while (!isClosing) {
+      await admit();
+      if (batch.isIdle) {
+        if (newcomers.length === 0 && !isClosing)
+          await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      for (const item of await batch.step(pause)) deliver(item);
+      await nextTurn();
+    }
+  };
+  const serving = serve().catch((thrown: unknown) => {
+    isClosing = true;
+    const failure = toJobError(thrown);
+    for (const id of answers.keys()) deliver({ id, failure });
   });
 
   async function* generate(job: TextJob, signal: AbortSignal): AsyncGenerator<TextEvent> {
     signal.throwIfAborted();
+    if (isClosing) throw new Error("the text engine has ended");
     const queue = new EventQueue<TextEvent>();
-    const id = client.ask(queue, (own) => ({ type: "generate", id: own, job }));
-    const abort = () => queue.fail(toError(signal.reason));
+    const id = ++lastId;
+    answers.set(id, queue);
+    newcomers = [...newcomers, { id, job }];
+    wake();
+    const abort = () => queue.fail(abortReason(signal));
     signal.addEventListener("abort", abort, { once: true });
     try {
       yield* queue;
     } finally {
       signal.removeEventListener("abort", abort);
-      if (client.forget(id)) client.post({ type: "cancel", id });
+      if (answers.delete(id)) cancelled = [...cancelled, id];
+      wake();
     }
   }
 
-  return { info, generate, close: () => client.close({ type: "close" }) };
+  return {
+    info,
+    generate,
+    async close() {
+      isClosing = true;
+      wake();
+      await serving;
+      await opened.close();
+    },
+  };
 }
 
-function deliver(client: Client, item: StepItem): void {
-  const queue = client.find(item.id);
-  if (queue === undefined) return;
-  if ("failure" in item) {
-    queue.fail(fromFailure(item.failure));
-    client.forget(item.id);
-    return;
-  }
-  for (const event of item.events) {
-    queue.push(event);
-    if (event.type !== "end") continue;
-    queue.end();
-    client.forget(item.id);
-  }
-}
-
-function toError(reason: unknown): Error {
+function abortReason({ reason }: AbortSignal): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+const DEFAULT_CACHE_BYTES = 4 * 2 ** 30;
+
+interface OpenBatch {
+  readonly info: TextModelInfo;
+  readonly batch: TextBatch;
+  createGeneration(id: number, job: TextJob): Promise<Generation>;
+  close(): Promise<void>;
+}
+
+/** Opens a package's decoder and tokenizer. */
+async function openTextBatch(
+  model: ModelPackage,
+  { threads, maxCacheBytes = DEFAULT_CACHE_BYTES, promptCacheBytes, onRun }: TextEngineOptions,
+): Promise<OpenBatch> {
+  const tokenizer = await loadModelTokenizer(model);
+  const config = await readDecoderConfig(model, tokenizer);
+  const setup = {
+    ...graphsSetup(model, [DECODER]),
+    threads: threadsFor(model, DECODER, threads),
+    plans: true,
+  };
+  // What follows a prompt is asked of its last token only, and most of the others' logits would be lost.
+  const trimmed = { ...setup, lastPositionOf: { [DECODER]: logitsName(config.names) } };
+  const opened = await openDecoder(trimmed, config, onRun).catch(() =>
+    openDecoder(setup, config, onRun),
+  );
+  const { decoder, abilities, vocabSize } = opened;
+  const { concurrency: maxRows } = model.execution;
+  const batch = new TextBatch({ decoder, abilities, maxRows, maxCacheBytes, promptCacheBytes });
+  const sampler = new TokenSampler(vocabSize);
+  const loadMasks = onceLoaded(tokenizer, vocabSize, config);
+  return {
+    info: {
+      vocabSize,
+      contextTokens: config.contextTokens,
+      alignment: abilities.alignment,
+      sharesBuffers: opened.isShared,
+      addedTokens: tokenizer.addedTokens,
+    },
+    batch,
+    createGeneration: (id, job) =>
+      createGeneration(id, job, { tokenizer, config, sampler, loadMasks }),
+    close: opened.close,
+  };
+}
+
+/** Opens the graph and tries how it takes rows, parts of prompts and memory. */
+async function openDecoder(
+  setup: GraphsSetup,
+  config: DecoderConfig,
+  onRun: TextEngineOptions["onRun"],
+) {
+  const graphs = await openGraphs(setup, onRun);
+  try {
+    const graph = graphs.info[DECODER];
+    if (graph === undefined) throw new Error(`the package has no ${DECODER}`);
+    const layout = readDecoderLayout(graph, config.names, config.headSize);
+    const { firstPosition } = config;
+    const separate = createDecoder({ graphs, layout, firstPosition });
+    const vocabSize = layout.vocabSize ?? (await measureVocabulary(separate));
+    const sharing = { ...layout, vocabSize, caches: layout.caches.map(shareBuffer) };
+    const shared = createDecoder({ graphs, layout: sharing, firstPosition });
+    const isShared = graphs.isOnHost && (await sharesBuffers(shared, separate, vocabSize));
+    const decoder = isShared ? shared : separate;
+    const abilities = await findBatchAbilities(decoder, vocabSize);
+    return { decoder, vocabSize, isShared, abilities, close: () => graphs.close() };
+  } catch (thrown) {
+    await graphs.close();
+    throw thrown;
+  }
+}
+
+/** States of one size are written anew with each token. */
+function shareBuffer(cache: CacheTensor): CacheTensor {
+  return { ...cache, sharesBuffer: cache.lengthAxis !== null };
+}
+
+/** Graphs may leave the vocabulary's dimension free: one token tells. */
+async function measureVocabulary(decoder: Decoder): Promise<number> {
+  const cache = openCache(decoder.layout.caches);
+  const input = { cache, tokens: [0], width: 1, alignment: "equal", wantsLogits: true } as const;
+  const { cache: grown, vocabSize } = await decoder.forward(input);
+  closeCache(grown);
+  return vocabSize;
+}
+
+/** Grammars are opened when a request first asks for one. */
+function onceLoaded(
+  tokenizer: TextTokenizer,
+  vocabSize: number,
+  config: DecoderConfig,
+): () => Promise<MaskFactory> {
+  let loading: Promise<MaskFactory> | undefined;
+  return () => {
+    loading ??= import("./grammar/index.js").then(({ createMaskFactory }) =>
+      createMaskFactory(tokenizer.json, vocabSize, config.stopTokenIds),
+    );
+    return loading;
+  };
 }

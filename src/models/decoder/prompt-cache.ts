@@ -1,4 +1,3 @@
-import type { Graphs } from "../../runtime/ort/graphs.js";
 import type { BatchAbilities } from "./batch-abilities.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Decoder } from "./decoder.js";
@@ -6,10 +5,9 @@ import {
   bytesOf,
   bytesPerToken,
   type CacheRow,
-  keptName,
   type KvCache,
   openCache,
-  putCache,
+  createCache,
   rowRuns,
 } from "./kv-cache.js";
 import type { Alignment } from "./request/request.js";
@@ -51,16 +49,13 @@ export class PromptCache {
 
   /** A cache of one row that remembers the longest known beginning; at least one token is left to read. */
   open(scope: string | undefined, tokens: readonly number[]): KvCache {
-    const { graphs, layout } = this.#setup.decoder;
+    const { layout } = this.#setup.decoder;
     const most = scope === undefined ? 0 : blocksOf(tokens.length - 1);
     const chain = this.#find(scope ?? "", tokens, most);
-    if (chain.length === 0) return openCache(graphs, layout.caches, 1);
+    if (chain.length === 0) return openCache(layout.caches, tokens.length);
     this.#touch(chain);
-    return joinBlocks(
-      graphs,
-      layout.caches,
-      chain.map(({ block }) => block),
-    );
+    const blocks = chain.map(({ block }) => block);
+    return joinBlocks(layout.caches, { blocks, room: tokens.length });
   }
 
   /** Keeps what a row remembers of these tokens, as far as it is not known and there is room. */
@@ -73,7 +68,7 @@ export class PromptCache {
       const { decoder, abilities } = this.#setup;
       const { alignment } = abilities;
       const range = { row, alignment, from, to };
-      const blocks = await copyBlocks(decoder.graphs, decoder.layout.caches, range);
+      const blocks = copyBlocks(decoder.layout.caches, range);
       for (const block of blocks) {
         this.#lastId += 1;
         const key = keyOf(chain.at(-1), scope, blockAt(tokens, chain.length));
@@ -133,15 +128,15 @@ interface BlockRange {
 }
 
 /** Copies blocks out of a row that has at least `to` of them. */
-async function copyBlocks(
-  graphs: Graphs,
+function copyBlocks(
   tensors: readonly CacheTensor[],
   { row: { cache, row }, alignment, from, to }: BlockRange,
-): Promise<KvBlock[]> {
+): KvBlock[] {
   const parts: Uint8Array[][] = Array.from({ length: to - from }, () => []);
   const length = cache.lengths[row] ?? 0;
-  for (const tensor of tensors) {
-    const source = await graphs.kept(keptName(cache, tensor));
+  for (const [layer, tensor] of tensors.entries()) {
+    const source = cache.layers[layer]?.past.read();
+    if (source === undefined) continue;
     const bytes = bytesOf(source);
     const runs = rowRuns(source, { tensor, row, alignment, length });
     const blockBytes = (runs.byteLength / length) * BLOCK_TOKENS;
@@ -156,14 +151,14 @@ async function copyBlocks(
 
 /** A cache of one row that remembers these blocks. */
 function joinBlocks(
-  graphs: Graphs,
   tensors: readonly CacheTensor[],
-  blocks: readonly KvBlock[],
+  { blocks, room }: { readonly blocks: readonly KvBlock[]; readonly room: number },
 ): KvCache {
   const length = blocks.length * BLOCK_TOKENS;
   let read = 0;
-  return putCache(graphs, tensors, {
+  return createCache(tensors, {
     lengths: [length],
+    room,
     fill(tensor, target) {
       const bytes = bytesOf(target);
       const runs = rowRuns(target, { tensor, row: 0, alignment: "equal", length });

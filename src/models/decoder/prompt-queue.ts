@@ -6,8 +6,12 @@ import type { Generation } from "./generation.js";
 import { bytesPerToken, closeCache, type KvCache } from "./kv-cache.js";
 import type { PromptCache } from "./prompt-cache.js";
 
-/** Prompt tokens read between two steps of the running answers: neither waits long for the other. */
-const PROMPT_TOKENS_PER_STEP = 512;
+/** Time that prompts are read for between two steps of running answers, and where there are none. */
+const BESIDE_ANSWERS_MS = 90;
+const ALONE_MS = 500;
+/** Tokens read at once, powers of two: the first of all tell how long they take. */
+const FIRST_TOKENS = 64;
+const [FEWEST_TOKENS, MOST_TOKENS] = [16, 2048];
 /** Tokens of an answer that room is kept for when it joins; most end before. */
 const EXPECTED_TOKENS = 256;
 
@@ -55,6 +59,8 @@ export class PromptQueue {
   readonly #bytesPerToken: number;
   readonly #waiting: Generation[] = [];
   readonly #reading: Reading[] = [];
+  /** Tokens a millisecond, as they were read last; undefined before. */
+  #pace: number | undefined;
 
   constructor(setup: PromptQueueSetup, known: PromptCache) {
     this.#setup = setup;
@@ -73,14 +79,14 @@ export class PromptQueue {
   cancel(id: number): void {
     remove(this.#waiting, (generation) => generation.id === id);
     const cancelled = remove(this.#reading, ({ generation }) => generation.id === id);
-    for (const { cache } of cancelled) if (cache) this.#close(cache);
+    for (const { cache } of cancelled) if (cache) closeCache(cache);
   }
 
   /** Reads one step's share of the prompts; returns and forgets what was read to its end. */
   async read(running: Running): Promise<(ReadPrompt | FailedPrompt)[]> {
     this.#admit(running);
     const results: (ReadPrompt | FailedPrompt)[] = [];
-    let budget = PROMPT_TOKENS_PER_STEP;
+    let budget = this.#budget(running.rows > 0 ? BESIDE_ANSWERS_MS : ALONE_MS);
     for (let turn = this.#reading.length; turn > 0 && budget > 0; turn -= 1) {
       const reading = this.#reading.shift();
       if (reading === undefined) break;
@@ -93,6 +99,13 @@ export class PromptQueue {
       else this.#reading.push(reading);
     }
     return results;
+  }
+
+  /** Tokens that are read in this time. */
+  #budget(timeMs: number): number {
+    const tokens = this.#pace === undefined ? FIRST_TOKENS : this.#pace * timeMs;
+    const power = 2 ** Math.floor(Math.log2(Math.max(1, tokens)));
+    return Math.min(MOST_TOKENS, Math.max(FEWEST_TOKENS, power));
   }
 
   /** As far as rows and memory go. */
@@ -133,6 +146,7 @@ export class PromptQueue {
     const done = doneOf(before);
     const end = done + width;
     const wantsLogits = end === generation.promptTokens.length;
+    const startedAt = performance.now();
     try {
       const { cache, logits } = await decoder.forward({
         cache: before,
@@ -141,18 +155,14 @@ export class PromptQueue {
         alignment: abilities.alignment,
         wantsLogits,
       });
+      if (width >= FEWEST_TOKENS) this.#pace = width / (performance.now() - startedAt);
       if (wantsLogits) return { generation, cache, logits };
       reading.cache = cache;
       return undefined;
     } catch (thrown) {
-      this.#close(before);
+      closeCache(before);
       return { generation, failure: toRunError(thrown) };
     }
-  }
-
-  #close(cache: KvCache): void {
-    const { decoder } = this.#setup;
-    closeCache(decoder.graphs, decoder.layout.caches, cache);
   }
 }
 

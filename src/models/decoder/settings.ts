@@ -13,6 +13,8 @@ export interface DecoderConfig {
   readonly firstPosition: 0 | 1;
   /** The graph's own names of tensors, where the configuration gives them. */
   readonly names: TensorNames;
+  /** Of the caches' last axis, where the configuration says it. */
+  readonly headSize?: number | undefined;
 }
 
 /** Names of inputs and outputs; cache names hold `%d` for the layer. */
@@ -52,6 +54,7 @@ const genaiConfig = z.object({
     context_length: z.number().optional(),
     eos_token_id: tokenIds,
     decoder: z.object({
+      head_size: z.int().positive().optional(),
       inputs: z.record(z.string(), z.string()).default({}),
       outputs: z.record(z.string(), z.string()).default({}),
     }),
@@ -84,6 +87,7 @@ export async function readDecoderConfig(
     repetitionPenalty: generation.repetition_penalty ?? config.repetitionPenalty ?? 1,
     firstPosition: COUNT_FROM_ONE.has(config.type) ? 1 : 0,
     names: config.names,
+    headSize: config.headSize,
   };
 }
 
@@ -94,6 +98,7 @@ function fromGenai({ model, search }: z.infer<typeof genaiConfig>) {
     contextTokens: model.context_length,
     repetitionPenalty: search.repetition_penalty,
     names: model.decoder,
+    headSize: model.decoder.head_size,
   };
 }
 
@@ -105,6 +110,7 @@ function fromTransformers(config: z.infer<typeof modelConfig>) {
     contextTokens: lengthOf(config) ?? (text && lengthOf(text)),
     repetitionPenalty: undefined,
     names: { inputs: {}, outputs: {} },
+    headSize: undefined,
   };
 }
 

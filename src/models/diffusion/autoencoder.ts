@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { findOutput, findPorts } from "./graph-ports.js";
 
@@ -63,7 +63,7 @@ const PICTURE_OUTPUTS = ["sample", "image", "images"];
 const LATENT_OUTPUTS = ["latent_parameters", "latent_sample", "latent", "latents"];
 
 /** The graphs vae-decoder and vae-encoder of an open thread. */
-export function createAutoencoder(sessions: SessionThread, scale: LatentScale): Autoencoder {
+export function createAutoencoder(sessions: Graphs, scale: LatentScale): Autoencoder {
   return {
     async decode(latents, size) {
       const raw = { ...latents, values: unscale(latents, scale) };
@@ -81,7 +81,7 @@ export function createAutoencoder(sessions: SessionThread, scale: LatentScale): 
   };
 }
 
-function findEnds(sessions: SessionThread, role: "vae-decoder" | "vae-encoder") {
+function findEnds(sessions: Graphs, role: "vae-decoder" | "vae-encoder") {
   const graph = sessions.info[role];
   if (graph === undefined) throw new Error(`the model has no ${role}`);
   const isDecoder = role === "vae-decoder";
@@ -92,7 +92,7 @@ function findEnds(sessions: SessionThread, role: "vae-decoder" | "vae-encoder") 
 }
 
 async function run(
-  sessions: SessionThread,
+  sessions: Graphs,
   role: "vae-decoder" | "vae-encoder",
   input: Planes,
   size?: PictureSize,

@@ -1,4 +1,4 @@
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf, int64, int64Of, type Tensor } from "../../runtime/tensors/tensor.js";
 import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
@@ -35,7 +35,7 @@ export interface PromptEncoders {
 
 interface PromptEncodersSetup {
   readonly model: ModelPackage;
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly promptTokens: number;
   readonly contextFeatures: number;
 }
@@ -70,7 +70,7 @@ export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<Pr
 }
 
 async function runEncoder<Output extends EncoderOutput>(
-  sessions: SessionThread,
+  sessions: Graphs,
   role: EncoderRole,
   { ids, outputs }: { readonly ids: readonly number[]; readonly outputs: readonly Output[] },
 ): Promise<Record<Output, Tensor>> {
@@ -95,7 +95,7 @@ async function runEncoder<Output extends EncoderOutput>(
 }
 
 /** Names of optimum's exports. `hidden_states.0` is the embedding, so the last but one is the penultimate. */
-function outputName(sessions: SessionThread, role: EncoderRole, output: EncoderOutput): string {
+function outputName(sessions: Graphs, role: EncoderRole, output: EncoderOutput): string {
   const graph = sessions.info[role] ?? { inputs: [], outputs: [] };
   if (output === "last") return findOutput(graph, ["last_hidden_state", "text_embeddings"]);
   if (output === "pooled") return findOutput(graph, ["text_embeds", "pooler_output"]);

@@ -5,9 +5,12 @@ import {
   createBatchRunner,
   type Sized,
 } from "../../runtime/batching/batch-runner.js";
-import { openSessionLanes } from "../../runtime/ort/session-lanes.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
-import { graphPaths, type ModelPackage, threadsFor } from "../../runtime/packages/model-package.js";
+import { openGraphsSoon, type Graphs } from "../../runtime/ort/graphs.js";
+import {
+  graphsSetup,
+  type ModelPackage,
+  threadsFor,
+} from "../../runtime/packages/model-package.js";
 import {
   elementCount,
   type GraphInfo,
@@ -56,12 +59,11 @@ export async function openEncoder(
   { threads, onRun }: EncoderSetup,
   chooseReader: (info: GraphInfo) => RowReader,
 ): Promise<OpenEncoder> {
-  const { providers } = model.execution;
   const each = threadsFor(model, ROLE, threads);
   const lanes = Math.floor(threads / each);
-  const setup = { graphs: graphPaths(model, [ROLE]), threads: each, providers, plans: true };
+  const setup = { ...graphsSetup(model, [ROLE]), threads: each, plans: true };
   // The graph opens in its threads while the tokenizer is read here.
-  const opening = openSessionLanes(setup, lanes, onRun);
+  const opening = openGraphsSoon(setup, onRun);
   opening.catch(() => {});
   const reading = Promise.all([readEncoderConfig(model), openSequenceTokenizer(model)]);
   reading.catch(() => {});
@@ -79,7 +81,7 @@ async function createEncoder(parts: {
   readonly model: ModelPackage;
   readonly config: EncoderConfig;
   readonly tokens: SequenceTokenizer;
-  readonly session: Pick<SessionThread, "info" | "run" | "close">;
+  readonly session: Pick<Graphs, "info" | "run" | "close">;
   readonly lanes: number;
   readonly chooseReader: (info: GraphInfo) => RowReader;
 }): Promise<OpenEncoder> {
@@ -119,7 +121,7 @@ interface GraphRunnerOptions<Item> extends Pick<BatchRunnerOptions<Item>, "limit
 
 /** Rows of one graph for the items of many jobs; `close` ends both. */
 export function createGraphRunner<Item extends Sized>(
-  session: Pick<SessionThread, "run" | "close">,
+  session: Pick<Graphs, "run" | "close">,
   { role, output, pack, ...options }: GraphRunnerOptions<Item>,
 ) {
   const runner = createBatchRunner<Item>({

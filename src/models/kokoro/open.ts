@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { PipelineSetup } from "../../core/modality.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import {
   graphPaths,
   type ModelPackage,
@@ -61,7 +61,7 @@ async function prepare(
 }
 
 async function synthesize(
-  session: SessionThread,
+  session: Graphs,
   styles: Styles,
   { ids }: Utterance,
   { voice, speed }: UtteranceSettings,

@@ -1,15 +1,10 @@
-import {
-  bytesOf,
-  castTensor,
-  float32,
-  floatsOf,
-  int64,
-  type Tensors,
-  uint8,
-} from "../../runtime/tensors/tensor.js";
+import { float32, floatsOf, int64, type Tensors, uint8 } from "../../runtime/tensors/tensor.js";
+import { frameByteLength } from "../../media/i420.js";
 import type { FrameWindow } from "../video/video-model.js";
 import { type Canvas, decodeCanvas, type FramePlan, layerShifts, type Scene } from "./canvas.js";
-import type { MotionModel } from "./model.js";
+import type { Values } from "../../runtime/ort/session.js";
+import { Value } from "../../runtime/ort/value.js";
+import { FRAME_DECODER, type MotionModel } from "./model.js";
 
 interface Span {
   readonly first: number;
@@ -56,8 +51,8 @@ export interface PaintedPlan extends FramePlan {
 }
 
 /**
- * Decodes windows on all decoding threads and yields them in order. One window a thread is in the
- * making while the caller takes the oldest, so that its pace bounds memory.
+ * Decodes windows side by side and yields them in order: some are in the making while the caller takes
+ * the oldest, so that its pace bounds memory. The memory of a window's frames is another's afterwards.
  */
 export async function* decodeWindows(
   model: MotionModel,
@@ -65,37 +60,69 @@ export async function* decodeWindows(
 ): AsyncGenerator<FrameWindow> {
   const { signal, onLaunched = () => {} } = plan;
   signal.throwIfAborted();
-  const spans = windowSpans(plan.frameCount, model.settings.shapes.windowFrames);
-  const pending = new Map<number, Promise<FrameWindow>>();
-  const still = keepStill(model, plan);
-  const launch = (index: number) => {
-    const span = spans[index];
-    const decoder = model.decoders[index % model.decoders.length];
-    if (span === undefined || decoder === undefined) return;
-    const moving = movingFeeds(plan, span, model.settings.shapes.frameRate);
-    const run = decoder.run("frame-decoder", { ...still.feeds, ...moving });
-    const { first: firstFrame, end } = span;
-    const window = run.then((outputs) => {
-      return { firstFrame, count: end - firstFrame, frames: bytesOf(outputs, "frames") };
+  const { windowsAtOnce, settings } = model;
+  const { windowFrames } = settings.shapes;
+  const spans = windowSpans(plan.frameCount, windowFrames);
+  const ahead = windowsAtOnce + 1;
+  const frameBytes = frameByteLength(plan.width, plan.height);
+  const memories = Array.from({ length: Math.min(ahead + 1, spans.length) }, () => {
+    return Buffer.allocUnsafeSlow(windowFrames * frameBytes);
+  });
+  const still = model.frames.place(FRAME_DECODER, stillFeeds(plan));
+  const windows: Promise<FrameWindow>[] = [];
+  const launch = (span: Span, index: number) => {
+    const before = windows[index - windowsAtOnce] ?? Promise.resolve();
+    const memory = memories[index % memories.length] ?? new Uint8Array();
+    const window = before.then(() => {
+      if (index === spans.length - 1) onLaunched();
+      return decodeWindow(model, plan, { span, still, memory });
     });
     // Only the oldest is awaited; a younger one that fails first is reported in its turn.
     window.catch(() => {});
-    pending.set(index, window);
-    if (index === spans.length - 1) onLaunched();
+    windows.push(window);
   };
-  const ahead = model.decoders.length + 1;
   try {
-    for (let index = 0; index < Math.min(ahead, spans.length); index++) launch(index);
+    spans.slice(0, ahead).forEach(launch);
     for (let index = 0; index < spans.length; index++) {
-      const window = await pending.get(index);
-      pending.delete(index);
+      const window = await windows[index];
       signal.throwIfAborted();
-      launch(index + ahead);
+      spans.slice(index + ahead, index + ahead + 1).forEach((span) => launch(span, index + ahead));
       if (window) yield window;
     }
   } finally {
-    still.drop();
+    // A window that was not taken may still be in the making.
+    void Promise.allSettled(windows).then(() => closeAll(still));
   }
+}
+
+interface WindowTask {
+  readonly span: Span;
+  /** What all windows share. */
+  readonly still: Values;
+  /** Where the frames go. */
+  readonly memory: Uint8Array;
+}
+
+async function decodeWindow(
+  { frames: graphs, settings }: MotionModel,
+  plan: PaintedPlan,
+  { span, still, memory }: WindowTask,
+): Promise<FrameWindow> {
+  const { width, height, signal } = plan;
+  const count = span.end - span.first;
+  const frames = memory.subarray(0, count * frameByteLength(width, height));
+  const into = { frames: Value.of(uint8(frames, [count, (3 * height) / 2, width])) };
+  const feeds = { ...still, ...movingFeeds(plan, span, settings.shapes.frameRate) };
+  try {
+    await graphs.step(FRAME_DECODER, feeds, { into, signal });
+    return { firstFrame: span.first, count, frames };
+  } finally {
+    closeAll(into);
+  }
+}
+
+function closeAll(values: Values): void {
+  for (const value of Object.values(values)) value.close();
 }
 
 function windowSpans(frameCount: number, windowFrames: number): Span[] {
@@ -106,28 +133,7 @@ function windowSpans(frameCount: number, windowFrames: number): Span[] {
   }));
 }
 
-let clips = 0;
-
-/** What all windows share is kept in every decoder: 5 to 15 MB that do not travel with each window. */
-function keepStill({ decoders }: MotionModel, plan: PaintedPlan) {
-  const clip = ++clips;
-  const feeds = stillFeeds(plan);
-  const keptAs = (name: string) => `${clip}/${name}`;
-  for (const decoder of decoders) {
-    const types = decoder.info["frame-decoder"]?.inputs ?? [];
-    const declared = types.flatMap(({ name, type }) => {
-      const tensor = feeds[name];
-      return tensor === undefined ? [] : [[keptAs(name), castTensor(tensor, type)]];
-    });
-    decoder.put(Object.fromEntries(declared));
-  }
-  const names = Object.keys(feeds);
-  return {
-    feeds: Object.fromEntries(names.map((name) => [name, { kept: keptAs(name) }])),
-    drop: () => decoders.forEach((decoder) => decoder.drop(names.map(keptAs))),
-  };
-}
-
+/** What all windows share, 5 to 15 MB. */
 function stillFeeds({ scene, canvas, width, height }: PaintedPlan): Tensors {
   return {
     ...canvasFeeds(canvas),

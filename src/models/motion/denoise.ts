@@ -37,12 +37,11 @@ export async function* denoise({
   ...input
 }: DenoiseInput): AsyncGenerator<DenoiseState, Float32Array> {
   const schedule = planSchedule(input);
-  const { graph, batch } = input.model.denoising;
-  const advance = graph === "denoiser" ? takeStep : takeSteps;
+  const { denoising } = input.model;
   let state = start ?? { step: 0, sample: schedule.noise };
   while (state.step < schedule.guidances.length) {
     signal.throwIfAborted();
-    state = await advance(batch, schedule, state);
+    state = await takeStep(denoising, schedule, state);
     yield state;
   }
   if (!state.sample.every(Number.isFinite)) {
@@ -88,56 +87,6 @@ function pullToPicture(
     const target = (1 - sigma) * value + sigma * (noise[at] ?? 0);
     sample[at] = (sample[at] ?? 0) * (1 - pull) + target * pull;
   }
-}
-
-/** Some steps at once, in a run of the sampler, which does their arithmetic too. */
-async function takeSteps(
-  batch: StepBatch,
-  schedule: DenoiseSchedule,
-  { step, sample }: DenoiseState,
-): Promise<DenoiseState> {
-  const [tokens, channels] = schedule.dims;
-  const clip = (data: Float32Array) => ({ data, dims: [1, tokens, channels] });
-  const row = (values: readonly number[]) => {
-    return { data: Float32Array.from(values), dims: [1, values.length] };
-  };
-  const { denoised, steps } = await batch.run({
-    latents: clip(sample),
-    ...statesOf(schedule),
-    sigmas: row(fromStep(schedule.sigmas, step)),
-    guidances: row(fromStep(schedule.guidances, step)),
-    left: { data: Float32Array.of(schedule.guidances.length - step), dims: [1] },
-    noise: clip(schedule.noise),
-    ...pullOf(schedule),
-  });
-  if (denoised === undefined) throw new TypeError("the sampler has no output denoised");
-  return { step: step + (steps?.data[0] ?? 0), sample: Float32Array.from(denoised.data) };
-}
-
-/** Of this length still, so that clips at different steps share runs. */
-function fromStep(values: readonly number[], step: number): number[] {
-  return values.map((_, at) => values[step + at] ?? 0);
-}
-
-function statesOf({ context }: DenoiseSchedule) {
-  const half = context.length / 2;
-  return {
-    states: { data: context.subarray(0, half), dims: [1, 8, 48] },
-    negative_states: { data: context.subarray(half), dims: [1, 8, 48] },
-  };
-}
-
-/** The picture's tokens among zeros, and by which share each token of the latents moves there. */
-function pullOf({ model, picture, noise, dims: [tokens, channels] }: DenoiseSchedule) {
-  const anchor = new Float32Array(noise.length);
-  anchor.set(picture ?? [], 0);
-  const { pull } = model.settings.shapes.imageConditioning;
-  const pulled = (picture?.length ?? 0) / channels;
-  const shares = Float32Array.from({ length: tokens }, (_, token) => (token < pulled ? pull : 0));
-  return {
-    anchor: { data: anchor, dims: [1, tokens, channels] },
-    pull: { data: shares, dims: [1, tokens, 1] },
-  };
 }
 
 /** What does not change from step to step of the denoising of one clip. */

@@ -1,5 +1,5 @@
 import { JobError } from "../../core/errors.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import type { Codes, PieceProgress, Sound } from "../music/music-model.js";
 import type { MusicgenSettings } from "./settings.js";
@@ -20,7 +20,7 @@ export interface DecodePlan {
  * faded from the chunk before into the chunk after.
  */
 export async function* decodeCodes(
-  sessions: SessionThread,
+  sessions: Graphs,
   plan: DecodePlan,
 ): AsyncGenerator<PieceProgress, Sound> {
   const { settings, codes, signal, chunkFrames = 500, contextFrames = 50 } = plan;
@@ -58,7 +58,7 @@ interface Piece {
 }
 
 /** Decodes frames `from` to `to` of one channel, whose codebooks are every `channels`-th row. */
-async function decodePiece(sessions: SessionThread, piece: Piece): Promise<Float32Array> {
+async function decodePiece(sessions: Graphs, piece: Piece): Promise<Float32Array> {
   const { settings, codes, channel, from, to } = piece;
   const { channels, codebooks, frameSamples } = settings;
   const rows = codebooks / channels;

@@ -1,6 +1,6 @@
 import { JobError } from "../../core/errors.js";
-import type { Feed, Feeds } from "../../runtime/ort/graphs.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import { type Graphs, KeptValues } from "../../runtime/ort/graphs.js";
+import type { Feeds } from "../../runtime/ort/session.js";
 import { bool, float32, floatsOf, int64, type Tensor } from "../../runtime/tensors/tensor.js";
 import type { Codes, PieceProgress } from "../music/music-model.js";
 import { randomStream } from "../sampling/noise.js";
@@ -28,76 +28,73 @@ interface ColumnLogits {
 interface ColumnDecoder {
   /** Reads `count` columns [codebooks, count] and says what comes next. */
   feed(columns: ArrayLike<number>, count: number): Promise<ColumnLogits>;
-  /** Frees the caches. */
+  /** Frees the caches, and what all runs share. */
   close(): void;
 }
 
 const PRESENT = "present.";
 const PAST = "past_key_values.";
-let lastRun = 0;
 
 /**
  * Serves a merged graph (both phases behind `use_cache_branch`) or a pair of them. Encoder caches are kept
  * from the first run only: the cached branch of a merged graph answers with empty ones.
  */
 export function createColumnDecoder(
-  sessions: SessionThread,
+  sessions: Graphs,
   text: TextStates,
   settings: MusicgenSettings,
 ): ColumnDecoder {
-  const prefix = `musicgen-${++lastRun}.`;
   const isMerged = "decoder-merged" in sessions.info;
   const firstRole = isMerged ? "decoder-merged" : "decoder";
   const nextRole = isMerged ? "decoder-merged" : "decoder-with-past";
-  const firstKeep = presentsOf(sessions, firstRole, prefix);
-  const nextKeep = Object.fromEntries(
-    Object.entries(firstKeep).filter(([name]) => name.includes(".decoder.")),
-  );
+  const firstKeep = presentsOf(sessions, firstRole);
+  const nextKeep = firstKeep.filter((name) => name.includes(".decoder."));
   const common = {
     encoder_hidden_states: text.states,
     encoder_attention_mask: text.mask,
   };
-  const firstFeeds = { ...common, ...emptyPasts(sessions, firstRole, { text, settings }) };
-  const nextFeeds = { ...common, ...keptPasts(firstKeep) };
+  const shared = new Map(
+    [...new Set([firstRole, nextRole])].map((role) => [role, sessions.place(role, common)]),
+  );
+  const noPasts = emptyPasts(sessions, firstRole, { text, settings });
+  const caches = new KeptValues();
   let isFirst = true;
 
   return {
     async feed(columns, count) {
       const isStart = isFirst;
       isFirst = false;
+      const role = isStart ? firstRole : nextRole;
       const feeds = {
-        ...(isStart ? firstFeeds : nextFeeds),
+        ...shared.get(role),
+        ...(isStart ? noPasts : caches.values),
         input_ids: repeatIds(columns, [text.batch, settings.codebooks, count]),
         use_cache_branch: bool([!isStart], [1]),
       };
-      const keep = isStart ? firstKeep : nextKeep;
-      const outputs = await sessions.run(isStart ? firstRole : nextRole, feeds, {
-        keep,
+      const { tensors, values } = await sessions.step(role, feeds, {
+        keep: isStart ? firstKeep : nextKeep,
         fetch: ["logits"],
       });
-      return readLogits(floatsOf(outputs, "logits"), outputs["logits"]?.dims ?? [], settings);
+      caches.put(values, (present) => PAST + present.slice(PRESENT.length));
+      return readLogits(floatsOf(tensors, "logits"), tensors["logits"]?.dims ?? [], settings);
     },
-    close: () => sessions.drop(Object.values(firstKeep)),
+    close() {
+      caches.close();
+      for (const values of shared.values())
+        for (const value of Object.values(values)) value.close();
+    },
   };
 }
 
-/** Cache outputs of a graph → the names they are kept under. */
-function presentsOf(sessions: SessionThread, role: string, prefix: string): Record<string, string> {
+/** Names of a graph's cache outputs. */
+function presentsOf(sessions: Graphs, role: string): string[] {
   const outputs = sessions.info[role]?.outputs ?? [];
-  const presents = outputs.map(({ name }) => name).filter((name) => name.startsWith(PRESENT));
-  return Object.fromEntries(presents.map((name) => [name, prefix + name.slice(PRESENT.length)]));
-}
-
-function keptPasts(kept: Readonly<Record<string, string>>): Feeds {
-  const feeds: Record<string, Feed> = {};
-  for (const [present, name] of Object.entries(kept))
-    feeds[PAST + present.slice(PRESENT.length)] = { kept: name };
-  return feeds;
+  return outputs.map(({ name }) => name).filter((name) => name.startsWith(PRESENT));
 }
 
 /** A merged graph wants its caches even where it has none yet: [batch, heads, 0, head size]. */
 function emptyPasts(
-  sessions: SessionThread,
+  sessions: Graphs,
   role: string,
   { text, settings }: { readonly text: TextStates; readonly settings: MusicgenSettings },
 ): Feeds {
@@ -202,7 +199,7 @@ interface CodesPlan {
 }
 
 interface WindowTask extends CodesPlan {
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly window: CodeWindow;
   /** Codes of the whole piece [codebooks, frames]; the window's own are written into it. */
   readonly codes: Codes;
@@ -210,7 +207,7 @@ interface WindowTask extends CodesPlan {
 
 /** Codes of a piece, column by column. */
 export async function* makeCodes(
-  sessions: SessionThread,
+  sessions: Graphs,
   plan: CodesPlan,
 ): AsyncGenerator<PieceProgress, Codes> {
   const { settings, frames } = plan;

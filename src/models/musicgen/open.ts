@@ -6,7 +6,7 @@ import {
   openModelGraphs,
   readModelJson,
 } from "../../runtime/packages/model-package.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { decodeCodes } from "./codec.js";
@@ -50,7 +50,7 @@ function graphRoles({ files }: ModelPackage): string[] {
 }
 
 interface Piece {
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly settings: MusicgenSettings;
   readonly tokenizer: TextTokenizer;
   readonly request: PieceRequest;

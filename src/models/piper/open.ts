@@ -6,7 +6,7 @@ import {
   openModelGraphs,
   readModelText,
 } from "../../runtime/packages/model-package.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { sayEnglish } from "../speech/english-text.js";
 import { cutPhonemes, espeakVoice, phonemizeText, settleMarks } from "../speech/phonemes.js";
@@ -109,7 +109,7 @@ export function utterancesOf(phonemes: string, config: PiperConfig): Utterance[]
 }
 
 async function synthesize(
-  session: SessionThread,
+  session: Graphs,
   { inference = {}, speaker_id_map: speakers }: PiperConfig,
   { ids }: Utterance,
   { voice, speed }: UtteranceSettings,

@@ -1,5 +1,5 @@
 import { JobError } from "../../core/errors.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import type { ScoreSettings } from "./settings.js";
 
@@ -14,7 +14,7 @@ const FADE_SECONDS = 1.5;
 const FADE_FRACTION = 0.2;
 
 export interface MasterTask {
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly settings: ScoreSettings;
   /** [2, length]. */
   readonly dry: Float32Array;

@@ -1,7 +1,7 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { type ModelPackage, openModelGraphs } from "../../runtime/packages/model-package.js";
 import type { MusicModel, PieceRequest, PieceEvent } from "../music/music-model.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { randomStream } from "../sampling/noise.js";
 import { master } from "./master.js";
 import { notesOf, playNotes } from "./play-notes.js";
@@ -28,7 +28,7 @@ export async function openScore(
 }
 
 interface Piece {
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly settings: ScoreSettings;
   readonly request: PieceRequest;
   readonly signal: AbortSignal;

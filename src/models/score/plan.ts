@@ -1,5 +1,5 @@
 import { JobError } from "../../core/errors.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf, int64, int64Of, type Tensors } from "../../runtime/tensors/tensor.js";
 import { hashNgrams } from "../tokenizer/hashed-ngrams.js";
 import type { DrawSettings, ScoreSettings } from "./settings.js";
@@ -31,7 +31,7 @@ const LAST_CHORD_SECONDS = 1.2;
 const SHORT_SECONDS = 4;
 
 export interface PlanTask {
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly settings: ScoreSettings;
   readonly chance: Chance;
   readonly signal: AbortSignal;
@@ -127,7 +127,7 @@ export interface Writing {
 
 /** Draws the next tokens of a network. Throws `invalid_output` where they are not what they should be. */
 export async function choose(
-  sessions: SessionThread,
+  sessions: Graphs,
   role: string,
   { reading, voices, draw, chance }: ChooseOptions,
 ): Promise<Writing> {
@@ -184,7 +184,7 @@ export function spellPrompt(prompt: string): string {
 
 /** Reads a prompt; draws what it leaves open. Throws `invalid_output` where logits are not numbers. */
 export async function readPrompt(
-  sessions: SessionThread,
+  sessions: Graphs,
   settings: ScoreSettings,
   { prompt, chance }: { readonly prompt: string; readonly chance: Chance },
 ): Promise<Intent> {

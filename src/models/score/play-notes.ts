@@ -1,5 +1,5 @@
 import { JobError } from "../../core/errors.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import type { Plan, Writing } from "./plan.js";
 import type { ScorePart, ScoreSettings } from "./settings.js";
@@ -8,7 +8,7 @@ import type { ScorePart, ScoreSettings } from "./settings.js";
 const MOST_NOTES = 48;
 
 interface PlayTask {
-  readonly sessions: SessionThread;
+  readonly sessions: Graphs;
   readonly settings: ScoreSettings;
   readonly notes: readonly Note[];
   /** Samples of each channel. */

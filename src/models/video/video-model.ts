@@ -4,7 +4,7 @@ import type { PipelineContext } from "../../core/modality.js";
 import type { ClipFormat } from "../../media/encoder.js";
 import type { CheckpointKind, DenoiseState } from "./checkpoint.js";
 
-/** Consecutive frames, I420 uint8 [count, height × 3/2, width]. */
+/** Consecutive frames, I420 uint8 [count, height × 3/2, width]; valid until the next window is asked for. */
 export interface FrameWindow {
   readonly firstFrame: number;
   readonly count: number;

@@ -7,7 +7,7 @@ import {
   openModelGraphs,
   readModelJson,
 } from "../../runtime/packages/model-package.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { cutPhonemes, espeakVoice, phonemizeText, settleMarks } from "../speech/phonemes.js";
 import {
@@ -101,7 +101,7 @@ function utterancesOf(text: string, encode: EncodeText): Utterance[] {
 }
 
 async function synthesize(
-  session: SessionThread,
+  session: Graphs,
   { ids }: Utterance,
   voice: string,
 ): Promise<Float32Array> {

@@ -1,7 +1,7 @@
 import { JobError } from "../../core/errors.js";
 import type { ClipFormat } from "../../media/encoder.js";
 import { i420OfRgb } from "../../media/i420.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { findOutput, findPorts } from "../diffusion/graph-ports.js";
 import type { FrameWindow } from "../video/video-model.js";
@@ -34,10 +34,7 @@ const PROBED_SIDE = 2;
  * The graph vae-decoder. An exported decoder is a loop over latent frames that was unrolled: whatever
  * its declared dimensions say, it reads so many and leaves out the rest, so it is tried once.
  */
-export async function openDecoder(
-  sessions: SessionThread,
-  settings: WanSettings,
-): Promise<WanDecoder> {
+export async function openDecoder(sessions: Graphs, settings: WanSettings): Promise<WanDecoder> {
   const { shapes, channels, mean, std } = settings;
   const graph = sessions.info["vae-decoder"] ?? { inputs: [], outputs: [] };
   const { latents: port } = findPorts(graph, ROLES);
@@ -49,10 +46,10 @@ export async function openDecoder(
   const run = async (
     values: Float32Array,
     dims: LatentDims,
-    quiet = false,
+    isQuiet = false,
   ): Promise<DecodedFrames> => {
     const feeds = { [port.name]: float32(values, [1, ...dims]) };
-    const outputs = await sessions.run("vae-decoder", feeds, { fetch: [output], quiet });
+    const outputs = await sessions.run("vae-decoder", feeds, { fetch: [output], isQuiet });
     const [, , frameCount = 0, height = 0, width = 0] = outputs[output]?.dims ?? [];
     return { values: floatsOf(outputs, output), frameCount, height, width };
   };

@@ -1,5 +1,5 @@
 import { createStepBatch, type Rows } from "../../runtime/batching/step-batch.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import {
   concatFloats,
   float32,
@@ -36,10 +36,7 @@ const OUTPUTS = ["sample", "out_sample", "out_hidden_states", "latent", "noise_p
  * A denoiser's graph. Prompts, and clips of one shape, share its runs where it leaves the batch free;
  * else each row has its own.
  */
-export function createDenoiser(
-  sessions: Pick<SessionThread, "info" | "run">,
-  role: string,
-): Denoiser {
+export function createDenoiser(sessions: Pick<Graphs, "info" | "run">, role: string): Denoiser {
   const graph = sessions.info[role] ?? { inputs: [], outputs: [] };
   const { sample, timestep, context } = findPorts(graph, VIDEO_DENOISER_INPUTS);
   if (!sample || !timestep || !context) {
@@ -101,7 +98,7 @@ export interface PromptStates {
 
 /** UMT5 as Wan was trained with it: the padding is masked, and nothing is left of it in the states. */
 export function createPromptEncoder(
-  sessions: SessionThread,
+  sessions: Graphs,
   tokenizer: TextTokenizer,
   tokens: number,
 ): EncodePrompt {

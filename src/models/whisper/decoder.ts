@@ -1,4 +1,5 @@
-import type { Feed } from "../../runtime/ort/graphs.js";
+import { KeptValues } from "../../runtime/ort/graphs.js";
+import type { Feed, Feeds } from "../../runtime/ort/session.js";
 import {
   bool,
   float32,
@@ -41,61 +42,56 @@ export interface WhisperDecoder {
   close(): void;
 }
 
-let lastKey = 0;
-
 const PAST = "past_key_values.";
 const PRESENT = "present.";
 
 export function createWhisperDecoder(model: WhisperModel): WhisperDecoder {
   const { thread, promptRole, stepRole, settings } = model;
-  const key = `whisper-${++lastKey}`;
-  const states = `${key}.states`;
-  const started = (cache: string) => `${key}.start.${cache}`;
-  const stepped = (cache: string) => `${key}.past.${cache}`;
   // `0.decoder.key` and so on: what the step graph wants of the past.
   const caches = pastInputs(thread.info[stepRole]).map(({ name }) => name.slice(PAST.length));
   const own = caches.filter((cache) => !cache.includes(".encoder."));
   const emptyPasts = emptyPastsOf(model);
-  let hasStepped = false;
-  const feedsOf = (ids: readonly number[], isStep: boolean): Record<string, Feed> => ({
+  const states = new KeptValues();
+  /** After the prompt, and after the tokens that were read since. */
+  const [started, stepped] = [new KeptValues(), new KeptValues()];
+  const feedsOf = (ids: readonly number[], isStep: boolean): Feeds => ({
+    ...states.values,
     input_ids: int64Of(ids, [1, ids.length]),
-    encoder_hidden_states: { kept: states },
     use_cache_branch: bool([isStep], [1]),
   });
+  const pastOf = (present: string) => PAST + present.slice(PRESENT.length);
+  const keepOf = (names: readonly string[]) => names.map((cache) => PRESENT + cache);
   return {
     async hear(features) {
       const input = float32(features, [1, settings.melBins, features.length / settings.melBins]);
-      const output = thread.info["encoder"]?.outputs[0]?.name ?? "last_hidden_state";
-      const keep = { [output]: states };
-      await thread.run("encoder", { input_features: input }, { keep, fetch: [] });
+      const keep = [thread.info["encoder"]?.outputs[0]?.name ?? "last_hidden_state"];
+      const { values } = await thread.step("encoder", { input_features: input }, { keep });
+      states.put(values, () => "encoder_hidden_states");
     },
     async start(prompt, mark) {
-      hasStepped = false;
-      const keep = renamed(caches, (cache) => [PRESENT + cache, started(cache)]);
+      stepped.close();
       const feeds = { ...emptyPasts, ...feedsOf(prompt, false) };
-      const outputs = await thread.run(promptRole, feeds, { keep, fetch: ["logits"] });
-      return promptLogits(floatsOf(outputs, "logits"), prompt.length, mark);
+      const targets = { keep: keepOf(caches), fetch: ["logits"] };
+      const { tensors, values } = await thread.step(promptRole, feeds, targets);
+      started.put(values, pastOf);
+      return promptLogits(floatsOf(tensors, "logits"), prompt.length, mark);
     },
-    rewind() {
-      hasStepped = false;
-    },
+    rewind: () => stepped.close(),
     async step(token) {
-      const kept = hasStepped ? new Set(own) : new Set<string>();
-      const pasts = caches.map((cache): [string, Feed] => {
-        return [PAST + cache, { kept: kept.has(cache) ? stepped(cache) : started(cache) }];
-      });
-      const feeds = { ...Object.fromEntries(pasts), ...feedsOf([token], true) };
-      const keep = renamed(own, (cache) => [PRESENT + cache, stepped(cache)]);
-      const outputs = await thread.run(stepRole, feeds, { keep, fetch: ["logits"] });
-      hasStepped = true;
-      return floatsOf(outputs, "logits");
+      const feeds = { ...started.values, ...stepped.values, ...feedsOf([token], true) };
+      const targets = { keep: keepOf(own), fetch: ["logits"] };
+      const { tensors, values } = await thread.step(stepRole, feeds, targets);
+      stepped.put(values, pastOf);
+      return floatsOf(tensors, "logits");
     },
     async attend(ids) {
       const fetch = [...model.crossAttentions];
       const feeds = { ...emptyPasts, ...feedsOf(ids, false) };
       return readAttentions(await thread.run(promptRole, feeds, { fetch }), fetch);
     },
-    close: () => thread.drop([states, ...caches.map(started), ...own.map(stepped)]),
+    close() {
+      for (const kept of [states, started, stepped]) kept.close();
+    },
   };
 }
 
@@ -120,13 +116,6 @@ function emptyPastsOf({ thread, promptRole, settings }: WhisperModel): Record<st
 
 function pastInputs(graph: GraphInfo | undefined): TensorInfo[] {
   return (graph?.inputs ?? []).filter(({ name }) => name.startsWith(PAST));
-}
-
-function renamed(
-  caches: readonly string[],
-  pair: (cache: string) => [string, string],
-): Record<string, string> {
-  return Object.fromEntries(caches.map(pair));
 }
 
 /** A cache of no tokens [1, heads, 0, headSize]. */

@@ -1,5 +1,5 @@
 import { type ModelPackage, openModelGraphs } from "../../runtime/packages/model-package.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { readWhisperSettings, type WhisperSettings } from "./settings.js";
@@ -8,7 +8,7 @@ import { readWhisperSettings, type WhisperSettings } from "./settings.js";
 export interface WhisperModel {
   readonly settings: WhisperSettings;
   readonly tokenizer: TextTokenizer;
-  readonly thread: SessionThread;
+  readonly thread: Graphs;
   /** Role of the graph that reads a prompt, and of the one that reads one token more. */
   readonly promptRole: string;
   readonly stepRole: string;

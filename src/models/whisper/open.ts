@@ -1,7 +1,7 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { uniformSource } from "../sampling/noise.js";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
-import { openSessions, type SessionThread } from "../../runtime/ort/session.js";
+import { openGraphs, type Graphs } from "../../runtime/ort/graphs.js";
 import { createWhisperDecoder } from "./decoder.js";
 import { openWhisperModel, type WhisperModel } from "./model.js";
 import { createLogMel, type LogMel } from "../../media/mel.js";
@@ -21,7 +21,7 @@ const NO_CROSS_ATTENTIONS =
 
 interface Whisper {
   readonly model: WhisperModel;
-  readonly voice: SessionThread | undefined;
+  readonly voice: Graphs | undefined;
   readonly logMel: LogMel;
 }
 
@@ -32,7 +32,7 @@ export async function openWhisper(
 ): Promise<TranscriptionModel> {
   const opened = await openWhisperModel(model, setup);
   const voice = model.files[VOICE_ROLE]
-    ? await openSessions(
+    ? await openGraphs(
         { graphs: graphPaths(model, [VOICE_ROLE]), threads: 1, providers: ["cpu"] },
         setup.onRun,
       )

@@ -1,7 +1,6 @@
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm.js";
-import type { Feed } from "../../runtime/ort/graphs.js";
-import type { SessionThread } from "../../runtime/ort/session.js";
+import { type Graphs, KeptValues } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import {
   createSpanFinder,
@@ -19,7 +18,7 @@ export const VOICE_ROLE = "vad";
 const JOINING = { longestSamples: WINDOW_SAMPLES, gapSamples: 2 * SPEECH_RATE_HZ };
 
 interface VoiceRegions {
-  readonly thread: SessionThread;
+  readonly thread: Graphs;
   readonly detection: VoiceDetection;
   readonly signal: AbortSignal;
 }
@@ -72,29 +71,26 @@ function spanRules({
   };
 }
 
-let lastKey = 0;
-
 /**
  * Silero's voice activity detector over one recording, window after window.
  * Reads both published forms: `state` [2, 1, 128] with 64 samples of context, and the older `h` and `c`
- * [2, 1, 64] without. The state stays in the session thread.
+ * [2, 1, 64] without. The state stays where the graph runs.
  */
-export function createVoiceDetector(thread: SessionThread, role: string) {
+export function createVoiceDetector(thread: Graphs, role: string) {
   const inputs = thread.info[role]?.inputs ?? [];
   const isOld = inputs.some(({ name }) => name === "h");
   const states: Record<string, string> = isOld ? { h: "hn", c: "cn" } : { state: "stateN" };
   const width = isOld ? 64 : 128;
   const context = isOld ? 0 : CONTEXT;
-  const key = `voice-${++lastKey}`;
-  const names = Object.keys(states).map((name) => `${key}.${name}`);
   const probability = thread.info[role]?.outputs[0]?.name ?? "output";
-  const keep = Object.fromEntries(
-    Object.entries(states).map(([input, output]) => [output, `${key}.${input}`]),
+  const inputOf = Object.fromEntries(
+    Object.entries(states).map(([input, output]) => [output, input]),
   );
   const frame = new Float32Array(context + VOICE_WINDOW);
-  let hasState = false;
-  const stateOf = (name: string): Feed =>
-    hasState ? { kept: `${key}.${name}` } : float32(new Float32Array(2 * width), [2, 1, width]);
+  const silence = Object.fromEntries(
+    Object.keys(states).map((name) => [name, float32(new Float32Array(2 * width), [2, 1, width])]),
+  );
+  const state = new KeptValues();
   return {
     /** Probability that the next 512 samples at 16 kHz hold speech. */
     async judge(samples: Float32Array): Promise<number> {
@@ -102,16 +98,16 @@ export function createVoiceDetector(thread: SessionThread, role: string) {
       frame.fill(0, context);
       frame.set(samples.subarray(0, VOICE_WINDOW), context);
       const feeds = {
-        ...Object.fromEntries(Object.keys(states).map((name) => [name, stateOf(name)])),
+        ...silence,
+        ...state.values,
         input: float32(frame.slice(), [1, frame.length]),
         sr: SAMPLE_RATE,
       };
-      const outputs = await thread.run(role, feeds, { keep, fetch: [probability] });
-      hasState = true;
-      return floatsOf(outputs, probability)[0] ?? 0;
+      const targets = { keep: Object.keys(inputOf), fetch: [probability] };
+      const { tensors, values } = await thread.step(role, feeds, targets);
+      state.put(values, (output) => inputOf[output] ?? output);
+      return floatsOf(tensors, probability)[0] ?? 0;
     },
-    close() {
-      if (hasState) thread.drop(names);
-    },
+    close: () => state.close(),
   };
 }

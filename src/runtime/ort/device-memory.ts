@@ -15,24 +15,25 @@ const QUERY_MS = 3_000;
 const CARDS = "/sys/class/drm";
 
 /**
- * Memory of the first GPU, of all its users; undefined where the models run on the processor alone or no
- * driver tells. What nvidia-smi says of an NVIDIA GPU, what amdgpu says of an AMD one.
+ * Memory of the numbered GPUs, of all their users; undefined where the models run on the processor alone or no
+ * driver tells. What nvidia-smi says of NVIDIA GPUs, what amdgpu says of the first AMD one.
  */
 export async function readDeviceMemory(
   providers: readonly string[],
+  devices: readonly number[] = [0],
 ): Promise<DeviceMemory | undefined> {
   if (providers.every((provider) => provider === "cpu")) return undefined;
-  return (await askNvidia()) ?? (await readAmd());
+  return (await askNvidia(devices)) ?? (await readAmd());
 }
 
-async function askNvidia(): Promise<DeviceMemory | undefined> {
+async function askNvidia(devices: readonly number[]): Promise<DeviceMemory | undefined> {
   const asked = await promisify(execFile)("nvidia-smi", QUERY, { timeout: QUERY_MS }).catch(
     () => undefined,
   );
-  const numbers = /^(\d+), (\d+)$/m.exec(asked?.stdout ?? "");
-  if (numbers === null) return undefined;
-  const [, used, total] = numbers.map(Number);
-  return toMemory(Number(used) * MEBIBYTE, Number(total) * MEBIBYTE);
+  const rows = [...(asked?.stdout ?? "").matchAll(/^(\d+), (\d+)$/gm)];
+  const chosen = devices.flatMap((device) => (rows[device] ? [rows[device].map(Number)] : []));
+  const sum = (column: number) => chosen.reduce((total, row) => total + (row[column] ?? 0), 0);
+  return toMemory(sum(1) * MEBIBYTE, sum(2) * MEBIBYTE);
 }
 
 async function readAmd(): Promise<DeviceMemory | undefined> {

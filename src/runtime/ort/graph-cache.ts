@@ -1,15 +1,19 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { chmod, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { threadId } from "node:worker_threads";
-import { env } from "onnxruntime-node";
-import { graphCacheFolder } from "./graph-cache-folder.js";
 import { readOnnxOutline } from "../onnx/onnx-outline.js";
+import { ort } from "./api.js";
 
-/** A graph that is opened from its file, and whose optimised form may be kept. */
-export interface CacheableGraph {
+/** A graph in a file, or what was made of it. */
+export interface GraphSource {
   readonly path: string;
+  /** What is opened in place of the file. */
+  readonly content?: Buffer | undefined;
+}
+
+/** A graph whose optimised form may be kept. */
+export interface CacheableGraph extends GraphSource {
   readonly providers: readonly string[];
 }
 
@@ -21,6 +25,13 @@ const STALE_DRAFT_MS = 3_600_000;
 const DRAFT = ".draft.onnx";
 /** The level of optimisation that `graphs.ts` asks for. */
 const LEVEL = "all";
+
+let cacheFolder: string | undefined;
+
+/** Keeps optimised graphs in this folder from now on; undefined = nowhere. */
+export function useGraphCache(folder: string | undefined): void {
+  cacheFolder = folder;
+}
 
 /** A graph's optimised form on disk. */
 export interface KeptGraph {
@@ -37,13 +48,13 @@ export interface KeptGraph {
  * weights lie beside it and are mapped.
  */
 export async function findKeptGraph(graph: CacheableGraph): Promise<KeptGraph | undefined> {
-  const folder = graphCacheFolder();
+  const folder = cacheFolder;
   if (folder === undefined || graph.providers.some((name) => name !== "cpu")) return undefined;
   const { size } = await stat(graph.path);
   if (size > MAX_GRAPH_BYTES || readOnnxOutline(graph.path).externalTensors.length > 0)
     return undefined;
-  const key = keyOf(await readFile(graph.path));
-  const draftPath = join(folder, `${key}.${process.pid}-${threadId}${DRAFT}`);
+  const key = keyOf(graph.content ?? (await readFile(graph.path)));
+  const draftPath = join(folder, `${key}.${randomUUID()}${DRAFT}`);
   return {
     path: await findWhole(folder, key),
     draftPath,
@@ -60,7 +71,7 @@ export async function findKeptGraph(graph: CacheableGraph): Promise<KeptGraph | 
 function keyOf(graph: Uint8Array): string {
   const [first] = cpus();
   const hash = createHash("sha256").update(graph);
-  hash.update(JSON.stringify([env.versions.node, process.arch, first?.model, LEVEL]));
+  hash.update(JSON.stringify([ort().version, process.arch, first?.model, LEVEL]));
   return hash.digest("hex");
 }
 

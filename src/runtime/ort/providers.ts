@@ -1,84 +1,234 @@
-import { InferenceSession, listSupportedBackends, Tensor } from "onnxruntime-node";
+import koffi from "koffi";
 import { messageOf } from "../../core/errors.js";
+import type { ProviderOptions } from "../../core/modality.js";
+import { check, create, cStrings, ort, type Pointer } from "./api.js";
+
+const SUFFIX = "ExecutionProvider";
 
 /** Execution providers that this build of ONNX Runtime carries, e.g. `cpu`, `webgpu`. */
 export function listExecutionProviders(): string[] {
-  return listSupportedBackends().map(({ name }) => name);
+  const { api } = ort();
+  const count = new Int32Array(1);
+  const list = create((slot) => api.GetAvailableProviders(slot, count));
+  const [length = 0] = count;
+  const pointers = new BigUint64Array(koffi.view(list, 8 * length));
+  const names = Array.from(pointers, (pointer) => koffi.decode.string(pointer));
+  check(api.ReleaseAvailableProviders(list, length));
+  return names.map((name) => name.replace(SUFFIX, "").toLowerCase());
 }
 
-/** What `auto` tries, fastest first. TensorRT compiles each graph for minutes: it wants to be asked for. */
-const PREFERENCE = ["cuda", "webgpu"] as const;
-
-/** softmax(x · w), float32 [rows, 4] with w[4, 4] = cos(0, 1, 2 …): ONNX, made with onnx.helper. */
-const CANARY = Buffer.from(
-  "CAgSADq3AQoXCgF4CgF3Egdwcm9kdWN0IgZNYXRNdWwKFQoHcHJvZHVjdBIBeSIHU29mdG1heBIGY2FuYXJ5KksIBAgEEAFC" +
-    "AXdKQAAAgD9AUQo/MhHVviZwfb8wVSe/KzyRPrjNdT+9/0A/9v0UvtU/ab9kzVa/cgWRO9AGWD9vTmg/2AQMPuh6Qr9aFwoB" +
-    "eBISChAIARIMCgYSBHJvd3MKAggEYhcKAXkSEgoQCAESDAoGEgRyb3dzCgIIBEIECgAQEQ==",
-  "base64",
-);
-const WIDTH = 4;
-/** TensorFloat-32 keeps ten bits. */
-const TOLERANCE = 2e-3;
+/** What providers are called where they are appended by name. */
+const NAMES: Readonly<Record<string, string>> = {
+  webgpu: "WebGPU",
+  coreml: "CoreML",
+  dml: "DML",
+  openvino: "OpenVINO",
+  qnn: "QNN",
+  xnnpack: "XNNPACK",
+};
 
 /**
- * Runs a tiny graph on the provider alone and checks its numbers. Throws the sentence that says why the
- * provider is of no use here.
+ * Options that nobody has to ask for. An exhaustive search costs a first run seconds and gigabytes, for
+ * every shape anew (onnxruntime#19838); an arena that doubles takes memory that others want.
  */
-export async function probeProvider(name: string): Promise<void> {
-  const session = await InferenceSession.create(CANARY, {
-    executionProviders: [name],
-    logSeverityLevel: 4,
-    // Without it ONNX Runtime runs on the CPU what the provider does not take, and says nothing.
-    ...(name !== "cpu" && { extra: { session: { disable_cpu_ep_fallback: "1" } } }),
-  });
-  try {
-    const x = Float32Array.from({ length: 2 * WIDTH }, (_, index) => Math.sin(index));
-    const { y } = await session.run({ x: new Tensor("float32", x, [2, WIDTH]) });
-    const found = y?.data instanceof Float32Array ? y.data : new Float32Array();
-    const off = Math.max(...expected(x).map((value, at) => Math.abs(value - (found[at] ?? NaN))));
-    if (!(off <= TOLERANCE)) throw new Error(`its numbers are off by ${off}`);
-  } finally {
-    await session.release();
-  }
+const DEFAULTS: ProviderOptions = {
+  cuda: { cudnn_conv_algo_search: "HEURISTIC", arena_extend_strategy: "kSameAsRequested" },
+};
+
+/** Of 1.30.0; this provider passes over what it does not know. */
+const WEBGPU_OPTIONS = new Set([
+  "dawnBackendType",
+  "dawnProcTable",
+  "defaultBufferCacheMode",
+  "deviceId",
+  "enableGraphCapture",
+  "enableInt64",
+  "enablePIXCapture",
+  "enableRobustness",
+  "forceCpuNodeNames",
+  "kvCacheQuantizationBits",
+  "maxNumPendingDispatches",
+  "maxStorageBufferBindingSize",
+  "multiRotaryCacheConcatOffset",
+  "powerPreference",
+  "preferredLayout",
+  "preserveDevice",
+  "queryResolveBufferCacheMode",
+  "sessionBufferPoolGenerations",
+  "storageBufferCacheMode",
+  "uniformBufferCacheMode",
+  "validationMode",
+  "webgpuDevice",
+  "webgpuInstance",
+]);
+
+/** Throws a sentence that names the first provider there that is none. */
+export function checkProviderNames(options: ProviderOptions): void {
+  const known = ["cpu", "cuda", "tensorrt", ...Object.keys(NAMES)];
+  const other = Object.keys(options).find((name) => !known.includes(name));
+  if (other !== undefined)
+    throw new Error(`${other} is no execution provider: there are ${known.join(", ")}`);
 }
 
-function expected(x: Float32Array): number[] {
-  const rows = Array.from({ length: x.length / WIDTH }, (_, row) =>
-    x.subarray(row * WIDTH, (row + 1) * WIDTH),
-  );
-  return rows.flatMap((row) => {
-    const exps = Array.from({ length: WIDTH }, (_, column) =>
-      Math.exp(row.reduce((sum, value, at) => sum + value * Math.cos(at * WIDTH + column), 0)),
+/** Of two, option by option; the later one's stand. */
+export function mergeOptions(...all: readonly (ProviderOptions | undefined)[]): ProviderOptions {
+  const merged: Record<string, Readonly<Record<string, string>>> = {};
+  for (const [name, options] of all.flatMap((given) => Object.entries(given ?? {})))
+    merged[name] = { ...merged[name], ...options };
+  return merged;
+}
+
+/**
+ * Adds a provider to a session's settings, after those that were added before. Throws a sentence where the
+ * build does not carry it, its library does not load, or it does not take an option.
+ */
+export function appendProvider(settings: Pointer, name: string, given: ProviderOptions = {}): void {
+  // The CPU comes by itself, at the end.
+  if (name === "cpu") return;
+  const options = mergeOptions(DEFAULTS, given)[name] ?? {};
+  if (name === "cuda" || name === "tensorrt") return appendNvidia(settings, name, options);
+  const called = NAMES[name];
+  if (called === undefined) throw new Error(`unknown execution provider ${name}`);
+  const unknown = Object.keys(options).find((key) => !WEBGPU_OPTIONS.has(key));
+  if (name === "webgpu" && unknown !== undefined)
+    throw new Error(
+      `${name} has no option ${unknown}: there are ${[...WEBGPU_OPTIONS].join(", ")}`,
     );
-    const total = exps.reduce((sum, value) => sum + value, 0);
-    return exps.map((value) => value / total);
+  const { api } = ort();
+  withPairs(options, (...pairs) => {
+    const append = api.SessionOptionsAppendExecutionProvider;
+    refuse(name, options, () => check(append(settings, called, ...pairs)));
   });
 }
 
+function appendNvidia(
+  settings: Pointer,
+  name: "cuda" | "tensorrt",
+  options: Readonly<Record<string, string>>,
+): void {
+  const { api } = ort();
+  const isCuda = name === "cuda";
+  const own = create((slot) =>
+    isCuda ? api.CreateCUDAProviderOptions(slot) : api.CreateTensorRTProviderOptions(slot),
+  );
+  const update = isCuda ? api.UpdateCUDAProviderOptions : api.UpdateTensorRTProviderOptions;
+  const append = isCuda
+    ? api.SessionOptionsAppendExecutionProvider_CUDA_V2
+    : api.SessionOptionsAppendExecutionProvider_TensorRT_V2;
+  try {
+    // Loads the provider's library: what fails here is no option's fault.
+    withPairs({}, (...none) => refuse(name, {}, () => check(update(own, ...none))));
+    for (const [key, value] of Object.entries(options))
+      withPairs({ [key]: value }, (...pair) =>
+        refuse(name, { [key]: value }, () => check(update(own, ...pair))),
+      );
+    withPairs(options, (...pairs) => check(update(own, ...pairs)));
+    refuse(name, {}, () => check(append(settings, own)));
+  } finally {
+    if (isCuda) api.ReleaseCUDAProviderOptions(own);
+    else api.ReleaseTensorRTProviderOptions(own);
+  }
+}
+
+/** Names and values as the library takes them, for the length of a call. */
+function withPairs(
+  options: Readonly<Record<string, string>>,
+  call: (keys: BigUint64Array, values: BigUint64Array, count: number) => void,
+): void {
+  const keys = cStrings(Object.keys(options));
+  const values = cStrings(Object.values(options));
+  call(keys.addresses, values.addresses, keys.addresses.length);
+}
+
+function refuse(name: string, options: Readonly<Record<string, string>>, call: () => void): void {
+  try {
+    call();
+  } catch (cause) {
+    const given = Object.entries(options).map(([key, value]) => `${key}=${value}`);
+    const asked = given.length === 0 ? name : `${name} with ${given.join(", ")}`;
+    throw new Error(`${asked}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** Devices whose arena all sessions share, or have refused to. */
+const arenas = new Map<string, boolean>();
+
 /**
- * Providers in order of preference, the CPU last for what the others do not take. `auto` is the first
- * that proves itself; those that are named must all do so. Throws where one does not.
+ * One arena of CUDA memory for all sessions on a device: with one each, sessions that take turns hold what
+ * any of them has ever needed (onnxruntime#29351). Whether there is one. Only once the provider was
+ * appended: without its library the call ends the process.
  */
-export async function chooseProviders(wanted: readonly string[]): Promise<readonly string[]> {
-  if (wanted.length === 1 && wanted[0] === "auto") {
-    for (const name of PREFERENCE) if ((await faultOf(name)) === undefined) return [name, "cpu"];
-    return ["cpu"];
+export function sharesArena([first = "cpu"]: readonly string[], given?: ProviderOptions): boolean {
+  if (first !== "cuda") return false;
+  const options = mergeOptions(DEFAULTS, given)["cuda"] ?? {};
+  // A replayed run writes where its recording had its memory, whoever has been given that since.
+  if (options["enable_cuda_graph"] === "1") return false;
+  const device = options["device_id"] ?? "0";
+  const known = arenas.get(device);
+  if (known !== undefined) return known;
+  try {
+    createArena(Number(device), options);
+    arenas.set(device, true);
+  } catch (thrown) {
+    arenas.set(device, false);
+    process.emitWarning(`sessions on device ${device} have an arena each: ${messageOf(thrown)}`);
   }
-  for (const name of wanted) {
-    const fault = await faultOf(name);
-    if (fault !== undefined)
-      throw new Error(`PROVIDERS asks for ${name}, which does not run here: ${fault}`);
-  }
-  return wanted.includes("cpu") ? wanted : [...wanted, "cpu"];
+  return arenas.get(device) ?? false;
 }
 
-/** Why a provider is of no use here; undefined where it proves itself. */
-export async function faultOf(name: string): Promise<string | undefined> {
-  return await probeProvider(name).then(() => undefined, reasonOf);
+function createArena(device: number, options: Readonly<Record<string, string>>): void {
+  const { api, env } = ort();
+  const isDoubling = options["arena_extend_strategy"] === "kNextPowerOfTwo";
+  const keys = cStrings(["max_mem", "arena_extend_strategy"]);
+  const values = BigUint64Array.of(
+    BigInt(options["gpu_mem_limit"] ?? 0),
+    isDoubling ? NEXT_POWER_OF_TWO : SAME_AS_REQUESTED,
+  );
+  const settings = create((slot) => api.CreateArenaCfgV2(keys.addresses, values, 2, slot));
+  try {
+    const memory = create((slot) =>
+      api.CreateMemoryInfo("Cuda", ARENA_ALLOCATOR, device, DEFAULT_MEMORY, slot),
+    );
+    withPairs(options, (...pairs) =>
+      check(
+        api.CreateAndRegisterAllocatorV2(env, "CUDAExecutionProvider", memory, settings, ...pairs),
+      ),
+    );
+  } finally {
+    api.ReleaseArenaCfg(settings);
+  }
 }
 
-/** Its first sentence: stack traces of C++ follow. */
-function reasonOf(thrown: unknown): string {
-  const text = messageOf(thrown);
-  return (text.split("\n")[0] ?? "").slice(0, 300);
+/** onnxruntime_c_api.h: ArenaExtendStrategy, OrtArenaAllocator. */
+const [NEXT_POWER_OF_TWO, SAME_AS_REQUESTED] = [0n, 1n];
+const ARENA_ALLOCATOR = 1;
+const DEVICE_ALLOCATOR = 0;
+const DEFAULT_MEMORY = 0;
+
+/** Names of devices' memory; what other providers make lies in this process's memory. */
+const MEMORY: Readonly<Record<string, string>> = {
+  cuda: "Cuda",
+  tensorrt: "Cuda",
+  webgpu: "WebGPU_Buffer",
+};
+
+const memories = new Map<string, Pointer>();
+
+/** The memory that the first provider computes in. */
+export function deviceMemory(
+  [first = "cpu"]: readonly string[],
+  options: ProviderOptions = {},
+): Pointer {
+  const { api, hostMemory } = ort();
+  const deviceId = Number(options[first]?.["device_id"] ?? 0);
+  const name = MEMORY[first];
+  if (name === undefined) return hostMemory;
+  const key = `${name} ${deviceId}`;
+  const known = memories.get(key);
+  if (known !== undefined) return known;
+  const made = create((slot) =>
+    api.CreateMemoryInfo(name, DEVICE_ALLOCATOR, deviceId, DEFAULT_MEMORY, slot),
+  );
+  memories.set(key, made);
+  return made;
 }

@@ -7,10 +7,11 @@ const DEVICE = /\b(CUDA|CUDNN|CUBLAS|HIP|MIOPEN|DXGI)\b|device (was |is )?(lost|
  * Allocation failures are told apart, since another attempt on a freer device may succeed, and device
  * faults, since they poison the process.
  */
-export function toRunError(thrown: unknown): JobError {
+export function toRunError(thrown: unknown, role?: string): JobError {
   if (thrown instanceof JobError) return thrown;
   const message = messageOf(thrown);
-  return new JobError(codeOf(message), message, { cause: thrown });
+  const where = role === undefined ? "" : `the graph ${role}: `;
+  return new JobError(codeOf(message), `${where}${message}`, { cause: thrown });
 }
 
 function codeOf(message: string): "out_of_memory" | "device_lost" | "inference_crashed" {

@@ -2,7 +2,8 @@ import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { ModelInfo, PipelineSetup } from "../../core/modality.js";
-import { type KeepingThread, openSessions } from "../ort/session.js";
+import { openGraphs, type Graphs, type GraphsSetup } from "../ort/graphs.js";
+import { mergeOptions } from "../ort/providers.js";
 import { createFileChecker, type FileChecker, type StatedFile } from "./checked-files.js";
 import { parseJson, parseSettings } from "./parse-settings.js";
 
@@ -44,6 +45,44 @@ const file = z.object({
   byteLength: z.int().positive(),
 });
 
+/**
+ * What a package may ask of providers: how its graphs are computed. Files, libraries, devices and memory are
+ * the operator's.
+ */
+const PACKAGE_OPTIONS = new Set([
+  "cudnn_conv1d_pad_to_nc1d",
+  "cudnn_conv_algo_search",
+  "cudnn_conv_use_max_workspace",
+  "enable_cuda_graph",
+  "enable_skip_layer_norm_strict_mode",
+  "fuse_conv_bias",
+  "prefer_nhwc",
+  "sdpa_kernel",
+  "use_tf32",
+  "trt_bf16_enable",
+  "trt_builder_optimization_level",
+  "trt_cuda_graph_enable",
+  "trt_fp16_enable",
+  "trt_int8_enable",
+  "trt_layer_norm_fp32_fallback",
+  "trt_profile_max_shapes",
+  "trt_profile_min_shapes",
+  "trt_profile_opt_shapes",
+  "enableInt64",
+  "preferredLayout",
+]);
+
+/** Provider → its options, by the names that ONNX Runtime documents. */
+const providerOptions = z
+  .record(z.string(), z.record(z.string(), z.string()))
+  .superRefine((given, context) => {
+    for (const name of Object.values(given).flatMap((options) => Object.keys(options))) {
+      const message = `a package may not set ${name}: see PROVIDER_OPTIONS`;
+      if (!PACKAGE_OPTIONS.has(name)) context.addIssue({ code: "custom", message });
+    }
+  })
+  .optional();
+
 /** model.json: what a model is, where its graphs are and what its pipeline must know. */
 const manifest = z.object({
   id: z.string().regex(/^[\w.-]+$/),
@@ -54,6 +93,7 @@ const manifest = z.object({
   execution: z
     .object({
       providers: z.array(z.string()).min(1),
+      providerOptions,
       /** Jobs the pipeline runs at once: 1, or as many as it batches. */
       concurrency: z.int().positive().default(1),
       /** Jobs taken beside each of those, whose first stages go along with its last ones. */
@@ -80,24 +120,32 @@ const manifest = z.object({
 
 export type ModelManifest = z.infer<typeof manifest>;
 
+/** How graphs are run here, where that is not left to the package. */
+export type Execution = Pick<PipelineSetup, "providers" | "providerOptions" | "onOpen">;
+
 export interface ModelPackage extends ModelManifest {
+  readonly execution: ModelManifest["execution"] & Pick<Execution, "onOpen">;
   /** The folder. */
   readonly path: string;
 }
 
 /**
- * Reads model.json of a folder; `providers` replace those that it names. Throws an error that names
- * the file and the field.
+ * Reads model.json of a folder; `providers` replace those that it names, options stand over its own.
+ * Throws an error that names the file and the field.
  */
 export async function loadModelPackage(
   path: string,
-  providers?: readonly string[],
+  { providers, providerOptions: options, onOpen }: Execution = {},
 ): Promise<ModelPackage> {
   const manifestPath = join(path, "model.json");
   const stated = parseJson(manifest, await readFile(manifestPath, "utf8"), manifestPath);
   const { execution } = stated;
-  const chosen = providers === undefined ? execution.providers : [...providers];
-  return { ...stated, execution: { ...execution, providers: chosen }, path };
+  const chosen = {
+    providers: providers === undefined ? execution.providers : [...providers],
+    providerOptions: mergeOptions(execution.providerOptions, options),
+    onOpen,
+  };
+  return { ...stated, execution: { ...execution, ...chosen }, path };
 }
 
 /** The packages of every folder that has a model.json. */
@@ -162,6 +210,17 @@ export function graphPaths(model: ModelPackage, roles: readonly string[]): Recor
   );
 }
 
+/** The graphs with these roles, and how they are run here. Throws where the package lacks one. */
+export function graphsSetup(
+  model: ModelPackage,
+  roles: readonly string[],
+): Omit<GraphsSetup, "threads"> {
+  const { providers, providerOptions: options, onOpen } = model.execution;
+  const execution = { providers, providerOptions: options, onOpen };
+  const repeats = roles.filter((role) => role.startsWith("denoiser"));
+  return { graphs: graphPaths(model, roles), ...execution, repeats };
+}
+
 const bounds = z.object({
   sizes: z.array(z.tuple([z.int(), z.int()])).optional(),
   voices: z.array(z.string()).optional(),
@@ -222,7 +281,6 @@ export function openModelGraphs(
   model: ModelPackage,
   roles: readonly string[],
   { threads, onRun }: Pick<PipelineSetup, "threads" | "onRun">,
-): Promise<KeepingThread> {
-  const { providers } = model.execution;
-  return openSessions({ graphs: graphPaths(model, roles), threads, providers }, onRun);
+): Promise<Graphs> {
+  return openGraphs({ ...graphsSetup(model, roles), threads }, onRun);
 }

@@ -5,16 +5,15 @@ import { parseForm } from "../onnx/graph-forms.js";
 import {
   checkExternalData,
   checkTensors,
-  explainOpenFailure,
   externalFiles,
   type NamedGraph,
 } from "../onnx/onnx-check.js";
 import { readOnnxOutline } from "../onnx/onnx-outline.js";
 import { requiredTensors } from "../onnx/required-tensors.js";
-import { openSessions } from "../ort/session.js";
+import { openGraphs } from "../ort/graphs.js";
 import type { Recognised } from "./layout.js";
 import type { ModelFolder } from "./model-folder.js";
-import type { ModelPackage } from "./model-package.js";
+import { graphsSetup, type ModelPackage } from "./model-package.js";
 
 /** Role and path of every graph. */
 function graphsOf({ files }: ModelPackage): (readonly [role: string, path: string])[] {
@@ -48,17 +47,15 @@ export async function openEachGraph(
   signal?: AbortSignal,
 ): Promise<number> {
   const graphs = graphsOf(model);
-  const { providers } = model.execution;
   for (const [role, path] of graphs) {
     signal?.throwIfAborted();
     const full = join(model.path, path);
     try {
-      const session = await openSessions({ graphs: { [role]: full }, threads, providers });
+      const session = await openGraphs({ ...graphsSetup(model, [role]), threads });
       await session.close();
     } catch (cause) {
-      const reason = messageOf(cause);
-      const short = reason.replaceAll(full, path);
-      throw new Error(explainOpenFailure(`${role} (${path})`, short), { cause });
+      // The package that is being made has no place of its own yet.
+      throw new Error(messageOf(cause).replaceAll(full, path), { cause });
     }
   }
   return graphs.length;

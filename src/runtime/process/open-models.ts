@@ -3,17 +3,29 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inParallel } from "../../core/async/in-parallel.js";
-import type { Modality, ModelInfo, Pipeline, PipelineSetup } from "../../core/modality.js";
-import { useGraphCache } from "../ort/graph-cache-folder.js";
+import type {
+  GraphPlacement,
+  Modality,
+  ModelInfo,
+  Pipeline,
+  PipelineSetup,
+  ProviderOptions,
+} from "../../core/modality.js";
+import { setThreads } from "../ort/api.js";
+import { chooseProviders, describeTimes } from "../ort/choose-providers.js";
+import { useGraphCache } from "../ort/graph-cache.js";
+import { describePlacement, hostShare } from "../ort/placement.js";
+import { checkProviderNames, mergeOptions } from "../ort/providers.js";
 import { createFileChecker, type FileChecker, openCacheFolder } from "../packages/checked-files.js";
 import {
+  type Execution,
   loadModelPackage,
   modelInfo,
   type ModelPackage,
   statedFiles,
   workingBytes,
 } from "../packages/model-package.js";
-import type { InferenceReply, InferenceSetup } from "./protocol.js";
+import type { InferenceReply, InferenceSetup, ModelPlacement, Opens } from "./protocol.js";
 import {
   createResidentModels,
   type ResidentModel,
@@ -27,8 +39,8 @@ type AnyPipeline = Pipeline<unknown, unknown>;
 
 interface OpenModelsOptions {
   readonly setup: InferenceSetup;
-  /** Whether each model must make its modality's example, whatever the setup says. */
-  readonly proves: boolean;
+  /** Which models are loaded now, and whether they must make their modality's example. */
+  readonly opens: Opens;
   readonly findModality: FindModality;
   readonly send: (reply: InferenceReply) => void;
 }
@@ -38,55 +50,136 @@ export interface OpenModels {
   readonly models: ResidentModels<AnyPipeline>;
   /** Execution providers that the models run on. */
   readonly providers: readonly string[];
+  /** Why those, where they were chosen by their times; else empty. */
+  readonly choice: string;
+  readonly placements: readonly ModelPlacement[];
 }
 
 /**
  * Checks every package's files and loads those that fit, in their order; where models are to prove
- * themselves, each makes its example. Throws the sentence that says what is wrong.
+ * themselves, each makes its example. A process that takes the place of one that did so checks and loads
+ * each as it is used. Throws the sentence that says what is wrong.
  */
 export async function openModels(options: OpenModelsOptions): Promise<OpenModels> {
   const { setup, findModality } = options;
-  const { cacheDir, modelMemoryBytes: budgetBytes = Number.POSITIVE_INFINITY } = setup;
-  const providers = setup.providers && (await choose(setup.providers));
+  const { cacheDir, modelIdleMs = 0 } = setup;
+  const { modelMemoryBytes: budgetBytes = Number.POSITIVE_INFINITY } = setup;
+  setThreads(setup.threads);
+  const providerOptions = optionsOf(setup);
+  const chosen = setup.providers && (await chooseProviders(setup.providers, providerOptions));
+  const execution = { providers: chosen?.providers, providerOptions };
   if (cacheDir !== undefined) await openCacheFolder(cacheDir);
   useGraphCache(cacheDir);
   const checker = await createFileChecker(cacheDir);
   const packages = await Promise.all(
     setup.modelPaths.map(async (path) => {
-      const model = await loadModelPackage(path, providers);
-      return { model, modality: modalityOf(model, findModality) };
+      const model = await loadModelPackage(path, execution);
+      return { model, modality: modalityOf(model, findModality), watch: createGraphWatch() };
     }),
   );
+  const used = [
+    ...new Set(chosen?.providers ?? packages.flatMap(({ model }) => model.execution.providers)),
+  ];
+  refuseDevice(setup, used);
   const placed = packages.map((found) =>
-    residentModel(found, { ...options, providers, checker, budgetBytes }),
+    residentModel(found, { ...options, execution, checker, budgetBytes }),
   );
-  const models = createResidentModels(placed, budgetBytes);
+  const onEmpty = () => options.send({ type: "idle" });
+  const models = createResidentModels(placed, budgetBytes, { idleMs: modelIdleMs, onEmpty });
   const fitting = fitted(placed, budgetBytes);
-  await inParallel(packages, undefined, async ({ model, modality }) => {
-    const { id } = model;
-    if (mustProve(model, options)) {
-      await models.use(id, (pipeline) => runExample(model, modality, pipeline));
-    } else if (fitting.has(id)) await models.use(id, () => Promise.resolve());
-    else for (const file of statedFiles(model)) await checker.check(file);
-  });
-  await checker.save();
-  const used = packages.flatMap(({ model }) => model.execution.providers);
+  const placements: ModelPlacement[] = [];
+  if (options.opens === "on-use") {
+    for (const { watch } of packages) await watch.end();
+  } else {
+    await inParallel(packages, undefined, async ({ model, modality, watch }) => {
+      const { id } = model;
+      const isProven = mustProve(model, options);
+      if (isProven) {
+        await models.use(id, (pipeline) => runExample(model, modality, pipeline));
+        const placement = { model: id, graphs: await watch.end() };
+        refuseHostShare(placement, setup.maxHostShare);
+        if (placement.graphs.length > 0) placements.push(placement);
+      }
+      if (isProven || fitting.has(id)) await models.prove(id);
+      else for (const file of statedFiles(model)) await checker.check(file);
+    });
+    await checker.save();
+  }
   return {
     packages: packages.map(({ model }) => model),
     models,
-    providers: [...new Set(providers ?? used)],
+    providers: used,
+    choice: chosen === undefined ? "" : describeTimes(chosen),
+    placements,
   };
-}
-
-/** ONNX Runtime is loaded here for this alone: it is the threads' that open graphs, which load it meanwhile. */
-async function choose(names: readonly string[]): Promise<readonly string[]> {
-  const { chooseProviders } = await import("../ort/providers.js");
-  return await chooseProviders(names);
 }
 
 interface Served {
   readonly model: ModelPackage;
   readonly modality: Modality;
+  readonly watch: GraphWatch;
+}
+
+/** Graphs of which it is noted where their nodes run, until the model has made its example. */
+interface GraphWatch {
+  readonly onOpen: PipelineSetup["onOpen"];
+  end(): Promise<readonly GraphPlacement[]>;
+}
+
+function createGraphWatch(): GraphWatch {
+  const readers: (() => Promise<GraphPlacement>)[] = [];
+  let hasEnded = false;
+  return {
+    get onOpen() {
+      return hasEnded
+        ? undefined
+        : (read: () => Promise<GraphPlacement>) => void readers.push(read);
+    },
+    async end() {
+      hasEnded = true;
+      return await Promise.all(readers.map((read) => read()));
+    },
+  };
+}
+
+/** Throws a sentence that names the graph, the share and what the CPU ran of it. */
+function refuseHostShare({ model, graphs }: ModelPlacement, most = 1): void {
+  const worst = graphs.find((graph) => hostShare(graph) > most);
+  if (worst === undefined) return;
+  const percent = (100 * hostShare(worst)).toFixed(1);
+  throw new Error(
+    `${model}: ${percent} % of a graph's nodes run on the CPU, MAX_HOST_SHARE allows ${100 * most} %: ${describePlacement(worst)}`,
+  );
+}
+
+/** Where engines that TensorRT compiles are kept from start to start. */
+function engineCache(folder: string): ProviderOptions {
+  return {
+    tensorrt: {
+      trt_engine_cache_enable: "1",
+      trt_engine_cache_path: folder,
+      trt_timing_cache_enable: "1",
+      trt_timing_cache_path: folder,
+    },
+  };
+}
+
+/** Those of the configuration, over what follows from it. */
+function optionsOf({ providerOptions = {}, cacheDir, device }: InferenceSetup): ProviderOptions {
+  checkProviderNames(providerOptions);
+  const number = device === undefined ? undefined : { device_id: String(device) };
+  return mergeOptions(
+    cacheDir === undefined ? {} : engineCache(join(cacheDir, "tensorrt")),
+    providerOptions,
+    number && { cuda: number, tensorrt: number },
+  );
+}
+
+function refuseDevice({ device }: InferenceSetup, used: readonly string[]): void {
+  if (device === undefined || used.some((name) => name === "cuda" || name === "tensorrt")) return;
+  throw new Error(
+    `DEVICES numbers GPUs of cuda and tensorrt, the models run on ${used.join(", ")}`,
+  );
 }
 
 function modalityOf(model: ModelPackage, findModality: FindModality): Modality {
@@ -96,10 +189,11 @@ function modalityOf(model: ModelPackage, findModality: FindModality): Modality {
 }
 
 /** On the CPU what loads runs; on another device its first run compiles kernels, and may fail. */
-function mustProve({ execution }: ModelPackage, { setup, proves }: OpenModelsOptions): boolean {
-  const { warmUp = "auto" } = setup;
-  if (proves || warmUp === "always") return true;
-  return warmUp === "auto" && execution.providers.some((name) => name !== "cpu");
+function mustProve({ execution }: ModelPackage, { setup, opens }: OpenModelsOptions): boolean {
+  const { warmUp = "auto", maxHostShare = 1 } = setup;
+  if (opens === "proven" || warmUp === "always") return true;
+  const isWanted = warmUp === "auto" || maxHostShare < 1;
+  return isWanted && execution.providers.some((name) => name !== "cpu");
 }
 
 /** Ids of the first models that fit into the budget together. */
@@ -117,18 +211,18 @@ function fitted(
 }
 
 interface LoadOptions extends OpenModelsOptions {
-  readonly providers: readonly string[] | undefined;
+  readonly execution: Execution;
   readonly checker: FileChecker;
   readonly budgetBytes: number;
 }
 
 function residentModel(
-  { model, modality }: Served,
+  { model, modality, watch }: Served,
   options: LoadOptions,
 ): ResidentModel<AnyPipeline> {
   const { id } = model;
   const { byteLength, isMeasured } = workingBytes(model);
-  const { setup, providers, checker, budgetBytes, send } = options;
+  const { setup, execution, checker, budgetBytes, send } = options;
   const { threads, promptCacheBytes, ffmpegPath, ffprobePath, espeakPath } = setup;
   const programs = { ffmpegPath, ffprobePath, espeakPath };
   return {
@@ -141,7 +235,8 @@ function residentModel(
       const pipelineSetup: PipelineSetup = {
         modelPath: model.path,
         threads,
-        providers,
+        ...execution,
+        onOpen: watch.onOpen,
         promptCacheBytes,
         ...programs,
       };

@@ -8,12 +8,15 @@ import { EventQueue } from "../../core/async/event-queue.js";
 import { JobError, toJobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import { fromFailure, toFailure } from "../../core/job.js";
+import { describePlacement } from "../ort/placement.js";
 import type {
   InferenceHost,
   InferenceJob,
   InferenceReply,
   InferenceRequest,
   InferenceSetup,
+  ModelPlacement,
+  Opens,
 } from "./protocol.js";
 
 /** Pause before a new process, so that one that dies at once does not spin. */
@@ -45,10 +48,10 @@ interface LiveProcess {
   readonly child: ChildProcess;
   readonly ready: Promise<void>;
   readonly tasks: Map<string, RunningTask>;
-  /** Empty until it is ready. */
-  readonly device: string;
-  /** Execution providers of its models, once they are loaded. */
-  providers?: readonly string[];
+  readonly opens: Opens;
+  /** Models in its memory. */
+  readonly loaded: Set<string>;
+  readonly isReady: boolean;
   /** Told to die: takes no more jobs, though its exit was not seen yet. */
   killed: boolean;
 }
@@ -61,22 +64,44 @@ interface RunningTask {
 /** Inference in a child process of its own group: a crash ends the process, never the worker. */
 export function createInferenceProcess(options: InferenceProcessOptions): InferenceHost {
   let closed = false;
+  /** It has no models loaded, and is started when there is a job. */
+  let isAsleep = false;
   let restart: NodeJS.Timeout | undefined;
   const faults = createFaultCount(options.onBroken);
-  let live: LiveProcess | undefined = start();
+  /** What the last process said of itself. */
+  let device = "";
+  let providers: readonly string[] | undefined;
+  let placements: readonly ModelPlacement[] | undefined;
+  let live: LiveProcess | undefined = start("at-start");
   // Where this process ends without closing, and setpriv is not there to see to it.
   const killLive = () => live !== undefined && killGroup(live.child);
   process.once("exit", killLive);
 
-  function start(): LiveProcess {
-    const started = startProcess(options, faults);
+  function start(opens: Opens): LiveProcess {
+    const started = startProcess(options, faults, opens);
     started.child.once("exit", () => {
+      if (live !== started) return;
       live = undefined;
-      if (!closed) restart = setTimeout(() => (live = start()), RESTART_DELAY_MS);
+      // What serves models on their use has none to load anew.
+      if (!closed) restart = setTimeout(() => (live = start(opens)), RESTART_DELAY_MS);
+    });
+    started.child.on("message", (reply: InferenceReply) => {
+      if (reply.type === "ready") {
+        ({ device, providers } = reply);
+        // What opens its models later has seen none of them.
+        if (started.opens !== "on-use") placements = reply.placements;
+      }
+      // A job that came meanwhile has the process load its model again.
+      if (reply.type !== "idle" || started.tasks.size > 0 || live !== started) return;
+      live = undefined;
+      isAsleep = true;
+      started.child.disconnect();
     });
     return started;
   }
   const present = async (): Promise<LiveProcess> => {
+    if (isAsleep && !closed) live = start("on-use");
+    isAsleep = false;
     while ((live === undefined || live.killed) && !closed) await sleep(RESTART_DELAY_MS / 2);
     const found = live;
     if (found === undefined) throw new JobError("inference_crashed", "inference is closed");
@@ -90,17 +115,23 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
   };
   return {
     async ready() {
-      await present();
+      if (!isAsleep) await present();
     },
     get processId() {
       return live?.child.pid;
     },
     get device() {
-      return live?.device ?? "";
+      return device;
     },
-    memoryBytes: async () => await residentBytes(live?.child.pid ?? 0),
+    memoryBytes: async () => (live === undefined ? 0 : await residentBytes(live.child.pid ?? 0)),
     get providers() {
-      return live?.providers;
+      return providers;
+    },
+    get placements() {
+      return placements;
+    },
+    get loadedModels() {
+      return [...(live?.loaded ?? [])];
     },
     allowanceBytes: options.allowance ?? memoryAllowance(),
     async *run(task, signal) {
@@ -113,7 +144,7 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
       if (child?.pid === undefined || child.exitCode !== null) return;
       const exited = once(child, "exit");
       // One that still loads has nothing to finish, and would not hear of it for seconds.
-      if (live?.device === "") killGroup(child);
+      if (live?.isReady === false) killGroup(child);
       else if (child.connected) child.disconnect();
       const timer = setTimeout(() => killGroup(child), options.cancelMs);
       await exited;
@@ -148,41 +179,61 @@ function createFaultCount(onBroken: (() => void) | undefined): Faults {
   };
 }
 
-function startProcess(options: InferenceProcessOptions, faults: Faults): LiveProcess {
+/** Threads of libuv for files and names, besides those that a run of a graph holds until it ends. */
+const OTHER_THREADS = 8;
+
+/**
+ * What is read before any code of the new process. CUDA numbers GPUs as nvidia-smi does. Huge pages, where
+ * the kernel gives them on request (glibc from 2.35): a clip faults four times less, and a fork for ffmpeg
+ * has less to copy.
+ */
+function childEnvironment({ threads }: InferenceSetup): NodeJS.ProcessEnv {
+  return {
+    UV_THREADPOOL_SIZE: String(threads + OTHER_THREADS),
+    CUDA_DEVICE_ORDER: "PCI_BUS_ID",
+    GLIBC_TUNABLES: "glibc.malloc.hugetlb=1",
+    // oxlint-disable-next-line node/no-process-env
+    ...process.env,
+  };
+}
+
+function startProcess(options: InferenceProcessOptions, faults: Faults, asked: Opens): LiveProcess {
   const { entryPath, prefix = [], setup, log, allowance = memoryAllowance() } = options;
   const [execPath, ...words] = [...prefix, process.execPath];
   const child = fork(entryPath, {
     execPath,
+    env: childEnvironment(setup),
     execArgv: [...words, ...process.execArgv],
     detached: true,
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  const proves = faults.isSuspect;
+  const opens = faults.isSuspect ? "proven" : asked;
   const tasks = new Map<string, RunningTask>();
-  let device = "";
-  const ready = awaitReady(child, log).then((name) => void (device = name));
+  let isReady = false;
+  const ready = awaitReady(child, opens, log).then(() => void (isReady = true));
   // Whoever waits for readiness sees the rejection; a process nobody waits for is not an accident.
   ready.catch(() => {});
   const live: LiveProcess = {
     child,
+    opens,
+    loaded: new Set(),
     ready,
     tasks,
     killed: false,
-    get device() {
-      return device;
+    get isReady() {
+      return isReady;
     },
   };
   child.on("message", (reply: InferenceReply) => {
-    if (reply.type === "ready") live.providers = reply.providers;
     if (reply.type === "job-error" && reply.failure.code === "device_lost") {
       live.killed = true;
       faults.note();
-    } else if (reply.type === "setup-failed" && proves) {
+    } else if (reply.type === "setup-failed" && opens === "proven") {
       faults.note();
       kill(live);
     }
-    noteModels(child, reply, log);
+    noteModels(live, reply, log);
     deliver(child, tasks, reply);
   });
   const endWatch = watchMemory({
@@ -205,33 +256,42 @@ function startProcess(options: InferenceProcessOptions, faults: Faults): LivePro
     for (const { events } of tasks.values()) events.fail(error);
   });
   const { modelMemoryBytes = MODELS_SHARE * allowance } = setup;
-  post(child, { type: "setup", setup: { ...setup, modelMemoryBytes }, proves });
+  post(child, { type: "setup", setup: { ...setup, modelMemoryBytes }, opens });
   return live;
 }
 
 function noteModels(
-  { pid: processId }: ChildProcess,
+  { child, loaded }: LiveProcess,
   reply: InferenceReply,
   log: InferenceProcessOptions["log"],
 ): void {
   if (reply.type !== "model-loaded" && reply.type !== "model-unloaded") return;
   const { type, model, processBytes } = reply;
-  const fields = { processId, model, processBytes };
+  const fields = { processId: child.pid, model, processBytes };
+  if (type === "model-loaded") loaded.add(model);
+  else loaded.delete(model);
   if (type === "model-unloaded") log.info(fields, "model unloaded");
   else log.info({ ...fields, loadMs: Math.round(reply.loadMs) }, "model loaded");
 }
 
-/** Resolves to the name of what it computes on. */
-function awaitReady(child: ChildProcess, log: InferenceProcessOptions["log"]): Promise<string> {
+function awaitReady(
+  child: ChildProcess,
+  opens: Opens,
+  log: InferenceProcessOptions["log"],
+): Promise<void> {
   return new Promise((resolve, reject) => {
     child.on("message", (reply: InferenceReply) => {
       if (reply.type === "ready") {
-        const { loadMs, providers, device } = reply;
+        const { loadMs, providers, device, choice, placements } = reply;
+        const { pid: processId } = child;
+        const chosen = choice === "" ? {} : { choice };
         log.info(
-          { processId: child.pid, loadMs: Math.round(loadMs), providers, device },
-          "models are loaded",
+          { processId, loadMs: Math.round(loadMs), providers, device, ...chosen },
+          opens === "on-use" ? "inference is ready" : "models are loaded",
         );
-        resolve(device);
+        for (const { model, graphs } of placements)
+          log.info({ processId, model, graphs: graphs.map(describePlacement) }, "placement");
+        resolve();
       } else if (reply.type === "setup-failed") {
         log.error({ reason: reply.message }, "models do not load");
         reject(new Error(reply.message));
@@ -355,7 +415,7 @@ const INTERVAL_MS = 1_000;
 const PAGE_BYTES = 4_096;
 
 /** Bytes that this process and its inference process may hold together. */
-function memoryAllowance(): number {
+export function memoryAllowance(): number {
   const limit = process.constrainedMemory();
   return SHARE * (limit > 0 && limit < totalmem() ? limit : totalmem());
 }

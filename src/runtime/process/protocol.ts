@@ -1,7 +1,14 @@
 import type { Artifact } from "../../core/artifact.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Job, JobFailure } from "../../core/job.js";
+import type { GraphPlacement, ProviderOptions } from "../../core/modality.js";
 import type { TraceSettings } from "../../core/tracing.js";
+
+/** Where the graphs of a model ran while it made its example. */
+export interface ModelPlacement {
+  readonly model: string;
+  readonly graphs: readonly GraphPlacement[];
+}
 
 /** Every message between the worker and its inference process. Nothing else crosses. */
 
@@ -14,6 +21,12 @@ export interface InferenceSetup {
   readonly slots?: number;
   /** Execution providers for every model, or `auto`; what each package says by default. */
   readonly providers?: readonly string[] | undefined;
+  /** Provider → its options, over each package's own. */
+  readonly providerOptions?: ProviderOptions | undefined;
+  /** Number of the GPU that it computes on, for CUDA and TensorRT; the first by default. */
+  readonly device?: number;
+  /** Largest share of a graph's nodes that the CPU may run for another provider; 1 by default. */
+  readonly maxHostShare?: number;
   /** Most bytes of prompts that each chat model remembers; none by default. */
   readonly promptCacheBytes?: number | undefined;
   readonly ffmpegPath: string;
@@ -23,19 +36,26 @@ export interface InferenceSetup {
   readonly modelMemoryBytes?: number;
   /** Which models make their example before the process is ready; `auto` by default: those off the CPU. */
   readonly warmUp?: "auto" | "always" | "never";
+  /** Milliseconds without work after which a model is unloaded, and the process without models ends; 0 = never, the default. */
+  readonly modelIdleMs?: number;
   /** Folder of optimised graphs and of notes on checked files; none by default. */
   readonly cacheDir?: string | undefined;
   /** Where spans go; nowhere by default. */
   readonly traces?: TraceSettings;
 }
 
+/**
+ * Models that are loaded before a process is ready: those that fit into its memory, `proven` if each makes
+ * its modality's example; or each when it is used.
+ */
+export type Opens = "at-start" | "proven" | "on-use";
+
 /** Worker → inference process. */
 export type InferenceRequest =
   | {
       readonly type: "setup";
       readonly setup: InferenceSetup;
-      /** Whether each model must make its modality's example before the process is ready. */
-      readonly proves: boolean;
+      readonly opens: Opens;
     }
   | {
       readonly type: "job-start";
@@ -56,6 +76,10 @@ export type InferenceReply =
       readonly providers: readonly string[];
       /** Name of what they compute on. */
       readonly device: string;
+      /** Why those providers, where they were chosen by their times; else empty. */
+      readonly choice: string;
+      /** Of the models that made their example on another provider than the CPU. */
+      readonly placements: readonly ModelPlacement[];
     }
   | { readonly type: "setup-failed"; readonly message: string }
   | {
@@ -66,6 +90,8 @@ export type InferenceReply =
       readonly processBytes: number;
     }
   | { readonly type: "model-unloaded"; readonly model: string; readonly processBytes: number }
+  /** No model is loaded any more. */
+  | { readonly type: "idle" }
   | { readonly type: "input-wanted"; readonly jobId: string; readonly artifact: Artifact }
   | { readonly type: "event"; readonly jobId: string; readonly event: PipelineEvent }
   | { readonly type: "job-end"; readonly jobId: string }
@@ -84,7 +110,7 @@ export interface InferenceJob {
 
 /** Runs jobs where inference lives. */
 export interface InferenceHost {
-  /** Resolves when every model is loaded; rejects with the sentence that says why not. */
+  /** Resolves once every model could be loaded; rejects with the sentence that says why not. */
   ready(): Promise<void>;
   /**
    * Streams the job's events. Ends in `JobError`: `inference_crashed` when the process died,
@@ -95,10 +121,16 @@ export interface InferenceHost {
   readonly processId: number | undefined;
   /** Name of the GPU or processor it computes on; empty until it is ready. */
   readonly device: string;
+  /** Numbers of its GPUs, where the operator named any. */
+  readonly devices?: readonly number[];
+  /** Models that are in memory now. */
+  readonly loadedModels?: readonly string[];
   /** Resident bytes of the inference process; 0 where the system does not say. */
   memoryBytes(): Promise<number>;
   /** Execution providers of the loaded models, e.g. `cuda`, `cpu`; absent until they are loaded. */
   readonly providers?: readonly string[] | undefined;
+  /** Once it is ready: of the models that made their example on another provider than the CPU. */
+  readonly placements?: readonly ModelPlacement[] | undefined;
   /** Bytes that the caller and the inference process may hold together. */
   readonly allowanceBytes?: number;
   close(): Promise<void>;

@@ -16,9 +16,21 @@ export interface ResidentModels<Loaded> {
    * the signal's reason where that aborts before there is room.
    */
   use<T>(id: string, work: (loaded: Loaded) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Loads the model; nobody asked for it yet. Rejects with what loading throws. */
+  prove(id: string): Promise<void>;
   /** Models that are loaded or being loaded. */
   readonly loaded: readonly string[];
 }
+
+export interface IdleOptions {
+  /** Milliseconds without work after which a model is unloaded; 0 = it stays. */
+  readonly idleMs: number;
+  /** Called when the last model was unloaded. */
+  readonly onEmpty: () => void;
+}
+
+/** A model that was only loaded to see that it can be leaves after this time without work, in milliseconds. */
+const UNUSED_MS = 10_000;
 
 /** A model that must go keeps taking work at least this long after another asked for its room, in milliseconds. */
 const LEAST_PATIENCE_MS = 1_000;
@@ -35,6 +47,9 @@ interface Entry<Loaded> {
   lastUse: number;
   /** Duration of its last loading. */
   loadMs: number;
+  /** Works, or has worked since it was loaded. */
+  hasWorked: boolean;
+  leaving: NodeJS.Timeout | undefined;
 }
 
 interface Waiter<Loaded> {
@@ -48,24 +63,35 @@ interface Waiter<Loaded> {
 export function createResidentModels<Loaded>(
   models: readonly ResidentModel<Loaded>[],
   budgetBytes: number,
+  idle: IdleOptions = { idleMs: 0, onEmpty: () => {} },
 ): ResidentModels<Loaded> {
   const tooLarge = models.find(({ byteLength }) => byteLength > budgetBytes);
   if (tooLarge !== undefined)
     throw new Error(
       `${tooLarge.id} needs ${Math.ceil(tooLarge.byteLength)} bytes, MODEL_MEMORY_BYTES allows ${Math.floor(budgetBytes)}`,
     );
-  return new Residents(models, budgetBytes);
+  return new Residents(models, budgetBytes, idle);
 }
 
 class Residents<Loaded> implements ResidentModels<Loaded> {
   private readonly budgetBytes: number;
   private readonly entries: ReadonlyMap<string, Entry<Loaded>>;
+  private readonly idle: IdleOptions;
   private waiters: readonly Waiter<Loaded>[] = [];
   private uses = 0;
 
-  constructor(models: readonly ResidentModel<Loaded>[], budgetBytes: number) {
+  constructor(models: readonly ResidentModel<Loaded>[], budgetBytes: number, idle: IdleOptions) {
     this.budgetBytes = budgetBytes;
-    const absent = { state: "absent", loaded: undefined, users: 0, lastUse: 0, loadMs: 0 } as const;
+    this.idle = idle;
+    const absent = {
+      state: "absent",
+      loaded: undefined,
+      users: 0,
+      lastUse: 0,
+      loadMs: 0,
+      hasWorked: false,
+      leaving: undefined,
+    } as const;
     this.entries = new Map(models.map((model) => [model.id, { model, ...absent }]));
   }
 
@@ -85,8 +111,31 @@ class Residents<Loaded> implements ResidentModels<Loaded> {
     } finally {
       entry.users -= 1;
       entry.lastUse = this.uses += 1;
+      entry.hasWorked = true;
       this.place();
+      this.leaveLater(entry);
     }
+  }
+
+  async prove(id: string): Promise<void> {
+    await this.use(id, () => Promise.resolve());
+    const entry = this.entries.get(id);
+    if (entry === undefined) return;
+    entry.hasWorked = false;
+    this.leaveLater(entry);
+  }
+
+  private leaveLater(entry: Entry<Loaded>): void {
+    clearTimeout(entry.leaving);
+    const { idleMs, onEmpty } = this.idle;
+    if (idleMs === 0) return;
+    const leave = async () => {
+      if (entry.state !== "loaded" || entry.users > 0 || this.isWanted(entry)) return;
+      await this.unload(entry);
+      if (this.loaded.length === 0 && this.waiters.length === 0) onEmpty();
+    };
+    const waitMs = entry.hasWorked ? idleMs : Math.min(idleMs, UNUSED_MS);
+    entry.leaving = setTimeout(() => void leave(), waitMs).unref();
   }
 
   private async acquire(entry: Entry<Loaded>, signal?: AbortSignal): Promise<Loaded> {

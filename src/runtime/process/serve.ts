@@ -12,7 +12,7 @@ import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../../c
 import { createDevicePlaces, type DevicePlaces } from "../ort/device-places.js";
 import { type FindModality, openModels, type OpenModels } from "./open-models.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
-import { endSpareThread, threadsStarted } from "../ort/session.js";
+import { callsEnded } from "../ort/api.js";
 import { takePlace } from "../ort/take-place.js";
 import { createStageWatch } from "../../core/stages.js";
 
@@ -96,7 +96,7 @@ export async function serveInference(
   });
   await once(process, "disconnect");
   for (const { abort } of running.values()) abort.abort();
-  await Promise.all([tracing?.close(), threadsStarted()]);
+  await Promise.all([tracing?.close(), callsEnded()]);
 }
 
 type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
@@ -104,14 +104,14 @@ type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
 async function setUp(request: Setup, findModality: FindModality): Promise<Served | undefined> {
   const startedAt = performance.now();
   try {
-    const { setup, proves } = request;
-    const opened = await openModels({ setup, proves, findModality, send });
-    const { models, providers, packages } = opened;
+    const { setup, opens } = request;
+    const opened = await openModels({ setup, opens, findModality, send });
+    const { models, providers, packages, choice, placements } = opened;
     const single = packages.filter(({ execution }) => execution.concurrency === 1);
     const takesPlace = new Set(single.map(({ id }) => id));
     const loadMs = performance.now() - startedAt;
-    send({ type: "ready", loadMs, providers, device: await deviceName(providers) });
-    void endLoading();
+    const device = await deviceName(providers, setup.device);
+    send({ type: "ready", loadMs, providers, device, choice, placements });
     return { models, places: createDevicePlaces(setup.slots ?? 1), takesPlace, findModality };
   } catch (thrown) {
     send({
@@ -120,13 +120,6 @@ async function setUp(request: Setup, findModality: FindModality): Promise<Served
     });
     return undefined;
   }
-}
-
-/** What can wait until the models serve. Never rejects. */
-async function endLoading(): Promise<void> {
-  endSpareThread();
-  // Loaded here, too, ONNX Runtime stays: with the last thread that has it, Node would unload the library.
-  await import("onnxruntime-node").catch(() => {});
 }
 
 interface JobRun {
@@ -222,16 +215,18 @@ function traceRun(tracer: Tracer, { id, model, modality, traceparent }: Job): Ru
 
 const NVIDIA = "/proc/driver/nvidia/gpus";
 
-/** What providers compute on, for people: the name of the first GPU, or of the processor. */
-async function deviceName(providers: readonly string[]): Promise<string> {
+/** What providers compute on, for people: the name of the GPU, or of the processor. */
+async function deviceName(providers: readonly string[], device = 0): Promise<string> {
   const [first = "cpu"] = providers;
   if (first === "cpu") return cpus()[0]?.model.trim() ?? "cpu";
-  return (await nvidiaName()) ?? first;
+  return (await nvidiaName(device)) ?? first;
 }
 
 /** `Model:` of /proc/driver/nvidia/gpus/<address>/information. */
-async function nvidiaName(): Promise<string | undefined> {
-  const [address] = await readdir(NVIDIA).catch(() => []);
+async function nvidiaName(device: number): Promise<string | undefined> {
+  // In the order of their addresses, which CUDA is told to follow.
+  const addresses = await readdir(NVIDIA).catch(() => []);
+  const address = addresses.toSorted((a, b) => a.localeCompare(b))[device];
   if (address === undefined) return undefined;
   const text = await readFile(join(NVIDIA, address, "information"), "utf8").catch(() => "");
   return /^Model:\s*(.+)$/m.exec(text)?.[1]?.trim();

@@ -1,12 +1,17 @@
-/** Element types of graphs' inputs and outputs. Float16 travels as its bits in a `Uint16Array`. */
+/** Element types of graphs' inputs and outputs. Halves travel as their bits in a `Uint16Array`. */
 export type TensorType =
   | "float32"
   | "float16"
   | "float64"
   | "int64"
   | "int32"
+  | "int16"
   | "int8"
+  | "uint64"
+  | "uint32"
+  | "uint16"
   | "uint8"
+  | "bfloat16"
   | "bool";
 
 export type TensorData =
@@ -14,9 +19,29 @@ export type TensorData =
   | Float64Array
   | Uint16Array
   | BigInt64Array
+  | BigUint64Array
   | Int32Array
+  | Uint32Array
+  | Int16Array
   | Int8Array
   | Uint8Array;
+
+/** The array that holds elements of each type. */
+export const DATA = {
+  float32: Float32Array,
+  float16: Uint16Array,
+  float64: Float64Array,
+  int64: BigInt64Array,
+  int32: Int32Array,
+  int16: Int16Array,
+  int8: Int8Array,
+  uint64: BigUint64Array,
+  uint32: Uint32Array,
+  uint16: Uint16Array,
+  uint8: Uint8Array,
+  bfloat16: Uint16Array,
+  bool: Uint8Array,
+} as const satisfies Record<TensorType, object>;
 
 /** A dense row-major array. `dims` multiply to `data.length`; `[]` is a scalar. */
 export interface Tensor {
@@ -112,7 +137,8 @@ function castData(tensor: Tensor, type: TensorType): TensorData {
 
 function numbersOf({ type, data }: Tensor): ArrayLike<number> {
   if (type === "float16" && data instanceof Uint16Array) return fromHalves(data);
-  if (data instanceof BigInt64Array) return Float64Array.from(data, Number);
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
+    return Float64Array.from(data, Number);
   return data;
 }
 

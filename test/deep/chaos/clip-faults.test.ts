@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import { openEncoder } from "#framemill/media/encoder.js";
 import { frameByteLength } from "#framemill/media/i420.js";
-import { verifyClip } from "#framemill/media/probe.js";
+import { verifyClip } from "#framemill/media/verify-clip.js";
 import type { Worker } from "#framemill/worker/worker.js";
 import { startScriptedWorker } from "../../support/front-workers.js";
 import { BODY, call, createJob, type Harness, startHarness } from "../../support/front-harness.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openPeerEmbedder } from "#framemill/bench/peers/peers.js";
+import { openPeerEmbedder } from "#framemill/bench/text/transformers-js.js";
 import { createSequenceTokenizer } from "#framemill/models/tokenizer/sequence-tokenizer.js";
 import { loadTextTokenizer } from "#framemill/models/tokenizer/text-tokenizer.js";
 import { embeddings } from "#framemill/modalities/embeddings/index.js";

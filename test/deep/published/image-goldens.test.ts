@@ -10,7 +10,7 @@ import {
 } from "#framemill/models/diffusion/autoencoder.js";
 import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
 import type { NoiseSource } from "#framemill/models/sampling/noise.js";
-import { openSessions, type SessionThread } from "#framemill/runtime/ort/session.js";
+import { openGraphs, type Graphs } from "#framemill/runtime/ort/graphs.js";
 import { coverRgb, encodePicture, rgbOfPlanes } from "#framemill/media/image.js";
 import { diffuse, type DiffuseInput, packSquares } from "#framemill/modalities/image/diffuse.js";
 import { type ImageModel, openImageModel } from "#framemill/models/image-model.js";
@@ -175,14 +175,14 @@ describeWithModels("Flux schnell as the reference runs it", () => {
 });
 
 describeWithModels("a trained autoencoder", () => {
-  let sessions: SessionThread;
+  let sessions: Graphs;
 
   beforeAll(async () => {
     const graphs = {
       "vae-encoder": publishedModel("image-taef2/vae_encoder/model.onnx"),
       "vae-decoder": publishedModel("image-taef2/vae_decoder/model.onnx"),
     };
-    sessions = await openSessions({ graphs, threads: 2, providers: ["cpu"] });
+    sessions = await openGraphs({ graphs, threads: 2, providers: ["cpu"] });
   });
   afterAll(() => sessions?.close());
 

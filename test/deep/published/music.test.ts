@@ -11,7 +11,7 @@ import {
 } from "#framemill/models/musicgen/make-codes.js";
 import { openMusicgen } from "#framemill/models/musicgen/open.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
-import { openSessions, type SessionThread } from "#framemill/runtime/ort/session.js";
+import { openGraphs, type Graphs } from "#framemill/runtime/ort/graphs.js";
 import { float32, floatsOf, int64Of } from "#framemill/runtime/tensors/tensor.js";
 import { loadTextTokenizer } from "#framemill/models/tokenizer/text-tokenizer.js";
 import { addedModel } from "../../support/added-model.js";
@@ -69,7 +69,7 @@ describeWithModels("the MusicGen loop on a published export", () => {
     ["decoder-with-past", "decoder_with_past_model"],
   );
 
-  async function encodeGoldenText(sessions: SessionThread): Promise<TextStates> {
+  async function encodeGoldenText(sessions: Graphs): Promise<TextStates> {
     const ids = await readNpy(file("golden", "input_ids.npy"));
     const ones = ids.map(() => 1);
     const encoded = await sessions.run("text-encoder", {
@@ -88,9 +88,9 @@ describeWithModels("the MusicGen loop on a published export", () => {
 
   async function withSessions<Result>(
     graphs: Record<string, string>,
-    use: (sessions: SessionThread) => Promise<Result>,
+    use: (sessions: Graphs) => Promise<Result>,
   ): Promise<Result> {
-    const sessions = await openSessions({ graphs, threads: 1, providers: ["cpu"] });
+    const sessions = await openGraphs({ graphs, threads: 1, providers: ["cpu"] });
     try {
       return await use(sessions);
     } finally {

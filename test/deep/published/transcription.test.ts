@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openSessions } from "#framemill/runtime/ort/session.js";
+import { openGraphs } from "#framemill/runtime/ort/graphs.js";
 import { voiceRegions } from "#framemill/models/whisper/voice-detection.js";
 import { addedModel } from "../../support/added-model.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
@@ -19,7 +19,7 @@ describeWithModels("a published voice detector", () => {
       padded.writeUInt32LE(padded.length - 44, 40);
       const pcm = await openSound(padded);
       const graphs = { vad: publishedModel("silero-vad", name) };
-      const thread = await openSessions({ graphs, threads: 1, providers: ["cpu"] });
+      const thread = await openGraphs({ graphs, threads: 1, providers: ["cpu"] });
       const { signal } = new AbortController();
       const found = await collect(voiceRegions(pcm, { thread, detection: {}, signal }));
       await thread.close();

@@ -48,7 +48,7 @@ describe("replied jobs across replicas", () => {
     await expect
       .poll(async () => {
         await sql`INSERT INTO outbox (job_id) VALUES (${id})
-            ON CONFLICT (job_id) DO NOTHING`.execute(harness.database);
+            ON CONFLICT (job_id) DO UPDATE SET locked_until = now()`.execute(harness.database);
         return seen.get(id);
       }, SOON)
       .toBe(`127.0.0.1:${harness.front.grpcPort}`);

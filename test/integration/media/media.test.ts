@@ -8,7 +8,8 @@ import { chooseVideoEncoder, type EncoderOptions, openEncoder } from "#framemill
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { frameByteLength } from "#framemill/media/i420.js";
 import { measureLoudness } from "#framemill/bench/evaluation/loudness.js";
-import { probeMedia, verifyClip } from "#framemill/media/probe.js";
+import { probeMedia } from "#framemill/media/probe.js";
+import { verifyClip } from "#framemill/media/verify-clip.js";
 import { writeWav } from "#framemill/media/pcm.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../../support/queue-harness.js";
@@ -214,6 +215,16 @@ describe("verifying a clip", () => {
     await file.truncate(Math.floor((await file.stat()).size / 2));
     await file.close();
     await expect(verifyClip(path, expectation)).rejects.toMatchObject({ code: "encoder_failed" });
+  });
+
+  it("catches a frame that is no whole units of H.264", async () => {
+    await encode({ frameCount: 24 });
+    const bytes = await readFile(path);
+    bytes.fill(0xff, bytes.indexOf("mdat") + 4, bytes.indexOf("mdat") + 8);
+    await writeFile(path, bytes);
+    await expect(verifyClip(path, { frameCount: 24, width, height, sound: false })).rejects.toThrow(
+      "clip is no whole MP4: frame 0 is broken",
+    );
   });
 
   it("sees sound where none was ordered", async () => {

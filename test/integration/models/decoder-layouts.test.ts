@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openGraphs } from "#framemill/runtime/ort/graphs.js";
+import { int64Of } from "#framemill/runtime/tensors/tensor.js";
 import type { ModelPackage } from "#framemill/runtime/packages/model-package.js";
 import type { TextEngine } from "#framemill/models/decoder/open.js";
 import { groupedAttentionLogits } from "../../support/grouped-attention-graph.js";
@@ -137,10 +140,13 @@ describe("a decoder of grouped attention", () => {
   let engine: TextEngine;
   beforeAll(async () => void (engine = await engines.open(await engines.add(GROUPED))));
 
-  test("wants short rows at the start, and writes what the formula of attention says", async () => {
-    expect(engine.info.alignment).toBe("start");
+  test("wants short rows at the start, keeps its caches in place, and writes what the formula of attention says", async () => {
+    expect(engine.info).toMatchObject({ alignment: "start", sharesBuffers: true });
     const promptTokens = [5, 7, 11, 300];
-    const { ids, logprobs } = await writeText(engine, { promptTokens, maxTokens: 24, logprobs: 1 });
+    // More than the caches have room for at first.
+    const settings = { promptTokens, maxTokens: 150, logprobs: 1 };
+    const { ids, logprobs } = await writeText(engine, settings);
+    expect(ids).toHaveLength(150);
     const known = [...promptTokens];
     for (const [step, id] of ids.entries()) {
       const logits = groupedAttentionLogits(known);
@@ -151,6 +157,32 @@ describe("a decoder of grouped attention", () => {
       expect(logprobs[step]?.logprob).toBeCloseTo(most - Math.log(total), 4);
       known.push(id);
     }
+  });
+
+  test("computes the logits of a prompt's last token and of no other", async () => {
+    const { path } = await engines.add(GROUPED);
+    const setup = {
+      graphs: { decoder: join(path, "onnx/model.onnx") },
+      providers: ["cpu"],
+      threads: 1,
+    };
+    const [whole, trimmed] = await Promise.all([
+      openGraphs(setup),
+      openGraphs({ ...setup, lastPositionOf: { decoder: "logits" } }),
+    ]);
+    onTestFinished(async () => void (await Promise.all([whole.close(), trimmed.close()])));
+    const past = { type: "float32", data: new Float32Array(0), dims: [1, 1, 0, 16] } as const;
+    const feeds = {
+      input_ids: int64Of([5, 7, 300], [1, 3]),
+      attention_mask: int64Of([1, 1, 1], [1, 3]),
+      "past_key_values.0.key": past,
+      "past_key_values.0.value": past,
+    };
+    const [all, last] = await Promise.all(
+      [whole, trimmed].map((graphs) => graphs.run("decoder", feeds, { fetch: ["logits"] })),
+    );
+    expect(last?.["logits"]?.dims).toEqual([1, 1, 512]);
+    expect(last?.["logits"]?.data).toEqual(all?.["logits"]?.data.slice(2 * 512));
   });
 
   test("writes in a batch what it writes alone, joining and leaving", async () => {

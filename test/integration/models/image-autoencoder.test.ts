@@ -5,7 +5,7 @@ import {
   parseLatentScale,
   type Planes,
 } from "#framemill/models/diffusion/autoencoder.js";
-import { openSessions } from "#framemill/runtime/ort/session.js";
+import { openGraphs } from "#framemill/runtime/ort/graphs.js";
 import { createModelFolders } from "../../support/model-folders.js";
 import { deviation } from "../../support/npy.js";
 import {
@@ -96,7 +96,7 @@ describe("an autoencoder", () => {
     const graphs = { "vae-encoder": path("encoder"), "vae-decoder": path("decoder") };
     encoderOfPictures(channels, output).write(graphs["vae-encoder"]);
     decoderOfPictures(channels).write(graphs["vae-decoder"]);
-    const sessions = await openSessions({ graphs, threads: 1, providers: ["cpu"] });
+    const sessions = await openGraphs({ graphs, threads: 1, providers: ["cpu"] });
     try {
       const autoencoder = createAutoencoder(sessions, parseLatentScale(config));
       const latents = await autoencoder.encode(picture);

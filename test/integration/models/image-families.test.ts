@@ -32,7 +32,9 @@ async function added(model: ImageModel, body: object): Promise<Float32Array> {
   const plan = await planPicture(model, body);
   const { channels, height, width } = plan.grid;
   const sample = gaussianNoise(3, channels * height * width);
-  const said = await createDenoiser(plan)(sample, TIMESTEP);
+  const { denoise, close } = createDenoiser(plan);
+  const said = await denoise(sample, TIMESTEP);
+  close();
   return said.map((value, at) => value - (sample[at] ?? Number.NaN));
 }
 

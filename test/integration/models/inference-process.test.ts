@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Artifact } from "#framemill/core/artifact.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import { isProcessAlive } from "#framemill/core/processes.js";
@@ -38,6 +38,8 @@ interface Oddity {
   readonly limits?: ModelManifest["limits"];
 }
 
+const SETUP = { threads: 1, ffmpegPath: "", ffprobePath: "", espeakPath: "" };
+
 interface Running {
   readonly on?: InferenceHost;
   readonly signal?: AbortSignal;
@@ -59,13 +61,7 @@ describe("the inference process", () => {
   const open = (modelPath: string, more: Partial<InferenceProcessOptions> = {}) =>
     createInferenceProcess({
       entryPath,
-      setup: {
-        modelPaths: [modelPath],
-        threads: 1,
-        ffmpegPath: "",
-        ffprobePath: "",
-        espeakPath: "",
-      },
+      setup: { ...SETUP, modelPaths: [modelPath] },
       // Only a test of a job that hangs is in a hurry.
       stallMs: 60_000,
       cancelMs: 60_000,
@@ -124,6 +120,22 @@ describe("the inference process", () => {
     await expect(run({ does: "crash" })).rejects.toMatchObject({ code: "inference_crashed" });
     expect(await run({ does: "finish" })).toHaveLength(2);
     expect(host.processId).not.toBe(before);
+  });
+
+  test("leaves when its models have had no work, and is there again for the next job", async () => {
+    const setup = { ...SETUP, modelPaths: [folder], modelIdleMs: 100 };
+    const idle = open(folder, { setup });
+    try {
+      await idle.ready();
+      for (let round = 0; round < 2; round += 1) {
+        await vi.waitUntil(() => idle.processId === undefined, 30_000);
+        expect(await idle.memoryBytes()).toBe(0);
+        expect(await run({ does: "finish" }, { on: idle })).toHaveLength(2);
+        expect(idle.processId).toBeGreaterThan(0);
+      }
+    } finally {
+      await idle.close();
+    }
   });
 
   test("stops a cancelled job and keeps its models", async () => {

@@ -16,7 +16,7 @@ import { createColumnDecoder } from "#framemill/models/musicgen/make-codes.js";
 import { openMusicgen } from "#framemill/models/musicgen/open.js";
 import type { Sound } from "#framemill/models/music/music-model.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
-import { openSessions } from "#framemill/runtime/ort/session.js";
+import { openGraphs } from "#framemill/runtime/ort/graphs.js";
 import { float32, int64Of } from "#framemill/runtime/tensors/tensor.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { music } from "#framemill/modalities/music/index.js";
@@ -78,7 +78,7 @@ describe("a MusicGen of one layout", () => {
     const roles = Object.keys(model.files).filter((role) =>
       /^decoder(-merged|-with-past)?$/.test(role),
     );
-    const thread = await openSessions({
+    const thread = await openGraphs({
       graphs: graphPaths(model, roles),
       threads: 1,
       providers: ["cpu"],

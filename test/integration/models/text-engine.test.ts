@@ -144,6 +144,6 @@ describe("the text engine", () => {
   test("names what is wrong with a package", async () => {
     const files = { ...model.files, decoder: { path: "config.json", sha256: "", byteLength: 1 } };
     const broken = openTextEngine({ ...model, files }, { threads: 1 });
-    await expect(broken).rejects.toThrow(/config\.json does not open/);
+    await expect(broken).rejects.toThrow(/config\.json\) does not open/);
   });
 });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
-import { openSessions } from "#framemill/runtime/ort/session.js";
+import { openGraphs } from "#framemill/runtime/ort/graphs.js";
 import { createVoiceDetector, voiceRegions } from "#framemill/models/whisper/voice-detection.js";
 import { melody, tone, wavOf } from "../../support/melody.js";
 import { createRandom } from "../../support/onnx.js";
@@ -27,7 +27,7 @@ describe.each([
   async function openDetector() {
     const path = join(ownFolder(), "silero_vad.onnx");
     write(path);
-    return openSessions({ graphs: { vad: path }, threads: 1, providers: ["cpu"] });
+    return openGraphs({ graphs: { vad: path }, threads: 1, providers: ["cpu"] });
   }
 
   test("carries its state from window to window", async () => {

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { traceBroker } from "#framemill/queue/traced-broker.js";
 import { openTracing } from "#framemill/tracing/index.js";
@@ -55,6 +56,8 @@ describe("the trace of a clip whose first attempt died", () => {
     const video = await client.videos.create(body as never, { headers: { traceparent } });
     const isTaken = async () => (await client.videos.retrieve(video.id)).status === "in_progress";
     await until(isTaken, 60_000);
+    // A claim is told of before the process has the work: a process that dies in between is replaced unnoticed.
+    await sleep(2_000);
     process.kill(inferencePid, "SIGKILL");
     clip = await finishClip(client, video);
     // What has ended is exported before a process leaves.

@@ -26,6 +26,7 @@ describe("a verdict", () => {
   test("says how far apart two runs of the same thing were, where that is more than a twentieth", () => {
     expect(verdictOf({ ...row, noise: 0.12 })).toBe("meets (A/A 12 %)");
     expect(verdictOf({ ...row, ratio: 9, noise: 0.12 })).toBe("misses (A/A 12 %)");
+    expect(verdictOf({ ...row, againstNoise: 0.2 })).toBe("meets (A/A 20 %)");
   });
 
   test("is not given without a target, nor of a ratio that is no number", () => {

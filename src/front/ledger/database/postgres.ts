@@ -21,7 +21,7 @@ const SESSION_SECONDS = 600;
  * A plan outlives the size that its tables had: each statement has its index, and must not read a whole
  * table because that was short once.
  */
-const SESSION_OPTIONS = "-c enable_seqscan=off -c jit=off";
+const SESSION_OPTIONS = "-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan";
 const INT8 = 20;
 
 /** A ledger on a server, shared by replicas. */
@@ -78,7 +78,7 @@ function outliveResets(pool: Pool): void {
 }
 
 /** Counts and micro-dollars stay far below 2^53, so 64-bit integers are read as numbers. */
-function parserOf(type: number): (text: string) => unknown {
+export function parserOf(type: number): (text: string) => unknown {
   return type === INT8 ? Number : types.getTypeParser(type);
 }
 
@@ -95,7 +95,7 @@ type NameOf = (text: string, values: readonly unknown[]) => string | undefined;
  * Names of statements, by which the server parses and plans each once a session: the claim's takes longer
  * to plan than to run.
  */
-function createNames(): NameOf {
+export function createNames(): NameOf {
   const names = new Map<string, string | undefined>();
   return (text, { length }) => {
     if (length === 0) return undefined;

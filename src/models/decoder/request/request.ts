@@ -1,10 +1,7 @@
-import type { JobFailure } from "../../../core/job.js";
-import type { GraphRun } from "../../../core/modality.js";
-import type { OpenReply } from "../../../runtime/ort/thread-client.js";
-import type { ModelPackage } from "../../../runtime/packages/model-package.js";
+import type { JobError } from "../../../core/errors.js";
 import type { AddedToken } from "../../tokenizer/text-tokenizer.js";
 
-/** What to write and how to choose its tokens. Plain data: crosses to the engine's thread. */
+/** What to write and how to choose its tokens. */
 export interface TextJob {
   /** Ready prompt ids, in place of `prompt`. */
   readonly promptTokens?: readonly number[];
@@ -86,32 +83,10 @@ export type TextEvent =
     }
   | { readonly type: "end"; readonly usage: TextUsage };
 
-/** What the engine's thread is started with. */
-export interface EngineSetup {
-  readonly model: ModelPackage;
-  readonly threads: number;
-  readonly maxCacheBytes?: number;
-  readonly promptCacheBytes?: number | undefined;
-}
-
-/** To the engine's thread. */
-export type EngineRequest =
-  | { readonly type: "generate"; readonly id: number; readonly job: TextJob }
-  | { readonly type: "cancel"; readonly id: number }
-  | { readonly type: "close" };
-
-/** From the engine's thread: all that one step made goes in one message. */
-export type EngineReply =
-  | OpenReply<TextModelInfo>
-  | {
-      readonly type: "step";
-      readonly items: readonly StepItem[];
-      readonly runs: readonly GraphRun[];
-    };
-
+/** What a step made of one request. */
 export type StepItem =
   | { readonly id: number; readonly events: readonly TextEvent[] }
-  | { readonly id: number; readonly failure: JobFailure };
+  | { readonly id: number; readonly failure: JobError };
 
 /**
  * On which side a row that is shorter than the batch has its tokens. `end`: rows end together and the
@@ -125,10 +100,12 @@ export interface TextModelInfo {
   readonly contextTokens: number;
   /** How rows of different lengths share a run, as the graph was found to take them. */
   readonly alignment: Alignment;
+  /** Whether each token is written into the memory of those before it, as grouped attention does. */
+  readonly sharesBuffers: boolean;
   readonly addedTokens: readonly AddedToken[];
 }
 
-/** What a constrained answer must be. Plain data: crosses to the engine's thread. */
+/** What a constrained answer must be. */
 export type MaskSpec =
   | { readonly kind: "json-object" }
   | { readonly kind: "json-schema"; readonly schema: unknown }
@@ -158,7 +135,7 @@ export interface CallableFunction {
   readonly parameters: unknown;
 }
 
-/** An answer that must be calls and nothing else. Plain data: crosses to the engine's thread. */
+/** An answer that must be calls and nothing else. */
 export interface ToolCallSpec {
   readonly format: ToolCallFormat;
   readonly functions: readonly CallableFunction[];

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { JobError } from "#framemill/core/errors.js";
 import type { Pipeline, PipelineSetup } from "#framemill/core/modality.js";
 import { graphPaths, loadModelPackage } from "#framemill/runtime/packages/model-package.js";
-import { openSessions } from "#framemill/runtime/ort/session.js";
+import { openGraphs } from "#framemill/runtime/ort/graphs.js";
 import { float32, floatsOf } from "#framemill/runtime/tensors/tensor.js";
 import type { WorkloadOutput, WorkloadRequest } from "./index.js";
 
@@ -23,7 +23,7 @@ export async function createWorkloadPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<WorkloadRequest, WorkloadOutput>> {
   const model = await loadModelPackage(setup.modelPath);
-  const sessions = await openSessions({
+  const sessions = await openGraphs({
     graphs: graphPaths(model, ["negate"]),
     threads: 1,
     providers: ["cpu"],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { every } from "#framemill/core/async/every.js";
 
 /** Only a broken test waits this long. */
@@ -22,6 +22,24 @@ describe("every", () => {
     await expect.poll(() => running, SOON).toBe(0);
     await repeating.stop();
     expect([most, runs]).toEqual([1, 2]);
+  });
+
+  it("rests longer and longer while there is nothing to do, until it is stirred", async () => {
+    vi.useFakeTimers();
+    const times: number[] = [];
+    const run = async () => {
+      times.push(Date.now());
+      return "idle" as const;
+    };
+    const repeating = every({ intervalMs: 1_000, restMs: 5_000, run, onError: () => undefined });
+    await vi.advanceTimersByTimeAsync(17_500);
+    repeating.stir();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await repeating.stop();
+    vi.useRealTimers();
+    expect(times.map((time) => time - (times[0] ?? 0))).toEqual([
+      0, 2_000, 6_000, 11_000, 16_000, 18_500,
+    ]);
   });
 
   it("continues after a failed run", async () => {

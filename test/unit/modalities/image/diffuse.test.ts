@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DENOISER_INPUTS, findPorts } from "#framemill/models/diffusion/graph-ports.js";
 import { parseSchedulerConfig } from "#framemill/models/diffusion/schedulers/config.js";
-import type { SessionThread } from "#framemill/runtime/ort/session.js";
+import { stubGraphs } from "../../../support/stub-graphs.js";
 import { float32, type GraphInfo } from "#framemill/runtime/tensors/tensor.js";
 import { diffuse, type DiffuseInput } from "#framemill/modalities/image/diffuse.js";
 import { stableDiffusion } from "#framemill/models/stable-diffusion/unet.js";
@@ -19,18 +19,12 @@ const denoiser: GraphInfo = {
 
 /** A model whose denoiser says the same value everywhere. */
 function modelThatSays(value: number, runs: string[]): ImageModel {
-  const sessions: SessionThread = {
-    info: { denoiser },
-    run: async (role, feeds) => {
-      runs.push(role);
-      const sample = feeds["sample"];
-      const dims = sample && "dims" in sample ? sample.dims : [];
-      const length = dims.reduce((product, size) => product * size, 1);
-      return { out_sample: float32(new Float32Array(length).fill(value), dims) };
-    },
-    drop: () => {},
-    close: async () => {},
-  };
+  const sessions = stubGraphs({ denoiser }, async (role, feeds) => {
+    runs.push(role);
+    const dims = feeds["sample"]?.dims ?? [];
+    const length = dims.reduce((product, size) => product * size, 1);
+    return { out_sample: float32(new Float32Array(length).fill(value), dims) };
+  });
   const scheduler = parseSchedulerConfig({ _class_name: "DDIMScheduler" });
   const ports = findPorts(denoiser, DENOISER_INPUTS);
   const traits = stableDiffusion.traits({

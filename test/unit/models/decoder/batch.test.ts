@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { openValues } from "#framemill/runtime/ort/value.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { TextJob } from "#framemill/models/decoder/request/request.js";
 import { createFakeBatch, createReader, POISON } from "./fake-decoder.js";
 
@@ -24,6 +25,7 @@ describe("continuous batching", () => {
   test.each(["end", "start", "equal"] as const)(
     "writes what each request alone would, with short rows at the %s",
     async (alignment) => {
+      const before = openValues();
       const fake = createFakeBatch(alignment);
       const reader = createReader();
       for (const [id, job] of JOBS.entries()) {
@@ -34,7 +36,7 @@ describe("continuous batching", () => {
       await finish(fake, reader);
       for (const [id, job] of JOBS.entries())
         expect(reader.tokens[`${id}.0`]).toEqual(await writeAlone(job));
-      expect(fake.kept.size).toBe(0);
+      expect(openValues() - before).toBe(0);
       const most = Math.max(...fake.runs.map(({ rows }) => rows));
       expect(most).toBeGreaterThan(alignment === "equal" ? 0 : 3);
     },
@@ -60,6 +62,7 @@ describe("continuous batching", () => {
   });
 
   test("frees the rows of a cancelled request within one step", async () => {
+    const before = openValues();
     const fake = createFakeBatch("end");
     await fake.add(1, { promptTokens: [3, 4], n: 2, maxTokens: 100 });
     await fake.add(2, { promptTokens: [5], maxTokens: 100 });
@@ -72,7 +75,7 @@ describe("continuous batching", () => {
     expect(items.map(({ id }) => id)).toEqual([2]);
     fake.batch.cancel(2);
     await fake.batch.step();
-    expect([fake.batch.isIdle, fake.kept.size]).toEqual([true, 0]);
+    expect([fake.batch.isIdle, openValues() - before]).toEqual([true, 0]);
   });
 
   test("keeps writing while a long prompt is read, and reads it all the same", async () => {
@@ -88,6 +91,24 @@ describe("continuous batching", () => {
       expect(reader.tokens["1.0"]?.length).toBe(before + 1);
     }
     expect(reader.tokens["2.0"]?.[0]).toBe((await writeAlone({ promptTokens: long }))[0]);
+  });
+
+  test("holds running answers for a tenth of a second at most while prompts are read", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const fake = createFakeBatch("end", {}, (width) => vi.advanceTimersByTime(width));
+    await fake.add(1, { promptTokens: Array.from({ length: 100 }, () => 3), maxTokens: 100 });
+    await fake.batch.step();
+    await fake.batch.step();
+    for (const id of [2, 3])
+      await fake.add(id, { promptTokens: Array.from({ length: 700 }, () => id) });
+    const reader = createReader();
+    for (let step = 1; reader.tokens["3.0"] === undefined; step += 1) {
+      const startedAt = performance.now();
+      reader.read(await fake.batch.step());
+      expect(performance.now() - startedAt).toBeLessThan(100);
+      expect(reader.tokens["1.0"]).toHaveLength(step);
+    }
   });
 
   test("lets a request wait while rows or memory are taken, in the order of arrival", async () => {
@@ -131,6 +152,7 @@ describe("the prompt cache", () => {
   test.each(["end", "start", "equal"] as const)(
     "reads of a later turn only what is new, with short rows at the %s",
     async (alignment) => {
+      const before = openValues();
       const fake = createFakeBatch(alignment, ROOM);
       const reader = createReader();
       await fake.add(1, TURN);
@@ -150,7 +172,7 @@ describe("the prompt cache", () => {
       );
       expect(fake.runs[0]).toEqual({ rows: 1, width: later.length - 128 });
       expect(reader.tokens["3.0"]).toEqual(await writeAlone({ ...TURN, promptTokens: later }));
-      expect(fake.kept.size).toBe(0);
+      expect(openValues() - before).toBe(0);
     },
   );
 

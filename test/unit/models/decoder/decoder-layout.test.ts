@@ -62,6 +62,16 @@ describe("a decoder graph", () => {
     expect(cache).toMatchObject({ batchAxis, lengthAxis });
   });
 
+  test("takes a head's size from the configuration where GenAI's builder leaves it free", () => {
+    const dims = ["batch_size", 3, "past_sequence_length", "kv_cache_dim"];
+    const past = tensor("past_key_values.0.key", dims);
+    const graph = { inputs: [IDS, past], outputs: [LOGITS, tensor("present.0.key", dims)] };
+    expect(readDecoderLayout(graph, NAMES, 64).caches).toMatchObject([
+      { dims: ["batch", 3, "length", 64], batchAxis: 0, lengthAxis: 2 },
+    ]);
+    expect(() => readDecoderLayout(graph, NAMES)).toThrow(/kv_cache_dim/);
+  });
+
   test("refuses an input that it cannot fill, by name", () => {
     const inputs = [
       IDS,

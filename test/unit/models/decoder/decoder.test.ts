@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { Feeds, Graphs } from "#framemill/runtime/ort/graphs.js";
 import { createDecoder } from "#framemill/models/decoder/decoder.js";
 import { readDecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
-import type { KvCache } from "#framemill/models/decoder/kv-cache.js";
-import type { GraphRun } from "#framemill/core/modality.js";
+import { createCache } from "#framemill/models/decoder/kv-cache.js";
 import type { Alignment } from "#framemill/models/decoder/request/request.js";
-import { float32, type TensorInfo, type TensorType } from "#framemill/runtime/tensors/tensor.js";
-import { createKeptTensors } from "./fake-decoder.js";
+import {
+  float32,
+  type TensorInfo,
+  type Tensors,
+  type TensorType,
+} from "#framemill/runtime/tensors/tensor.js";
+import { stubGraphs } from "../../../support/stub-graphs.js";
 
 const PAST = ["b", 2, "p", 8];
 
@@ -16,47 +19,48 @@ function input(name: string, dims: readonly (number | string)[], type: TensorTyp
 
 /** A decoder whose graph notes its feeds and answers with the numbers 0, 1, 2 … as logits. */
 function createNotedDecoder(inputs: readonly TensorInfo[], logitDims: readonly number[]) {
-  const noted: Feeds[] = [];
-  const runs: GraphRun[] = [];
+  const noted: Tensors[] = [];
   const size = logitDims.reduce((product, dim) => product * dim, 1);
-  const graphs: Graphs = {
-    ...createKeptTensors(),
-    async run(_role, feeds, options = {}) {
-      // The index arrays are reused by the next run.
-      noted.push(structuredClone(feeds));
-      const logits = float32(
-        Float32Array.from({ length: size }, (_, index) => index),
-        logitDims,
-      );
-      return options.fetch?.includes("logits") ? { logits } : {};
-    },
-  };
+  const graphs = stubGraphs({}, async (_role, feeds, options) => {
+    // The index arrays are reused by the next run.
+    noted.push(structuredClone(feeds));
+    const logits = float32(
+      Float32Array.from({ length: size }, (_, index) => index),
+      logitDims,
+    );
+    return options.fetch?.includes("logits") ? { logits } : {};
+  });
   const past = input("past_key_values.0.key", PAST, "float32");
   const present = { ...past, name: "present.0.key" };
   const logits = input("logits", ["b", "s", 4], "float32");
   const info = { inputs: [...inputs, past], outputs: [logits, present] };
   const layout = readDecoderLayout(info, { inputs: {}, outputs: {} });
-  const decoder = createDecoder({
-    graphs,
-    layout,
-    firstPosition: 0,
-    onRun: (run) => runs.push(run),
-  });
-  return { decoder, noted, runs };
+  return { decoder: createDecoder({ graphs, layout, firstPosition: 0 }), noted };
 }
 
-function read(feeds: Feeds | undefined, name: string) {
+function read(feeds: Tensors | undefined, name: string) {
   const feed = feeds?.[name];
-  if (feed === undefined || "kept" in feed) return feed;
+  if (feed === undefined) return feed;
   return { dims: feed.dims, values: Array.from(feed.data, Number), type: feed.type };
 }
 
 const IDS = input("input_ids", ["b", "s"]);
 const MASK = input("attention_mask", ["b", "t"]);
-const CACHE: KvCache = { id: "c", lengths: [1, 3], span: 3 };
+
+const PAST_LAYER = {
+  past: "past_key_values.0.key",
+  present: "present.0.key",
+  type: "float32",
+  dims: ["batch", 2, "length", 8],
+  batchAxis: 0,
+  lengthAxis: 2,
+  sharesBuffer: false,
+} as const;
+
+const open = (...lengths: readonly number[]) => createCache([PAST_LAYER], { lengths });
 
 const step = (alignment: Alignment) =>
-  ({ cache: CACHE, tokens: [8, 9], width: 1, alignment, wantsLogits: true }) as const;
+  ({ cache: open(1, 3), tokens: [8, 9], width: 1, alignment, wantsLogits: true }) as const;
 
 describe("one run of a decoder", () => {
   test.each([
@@ -69,8 +73,9 @@ describe("one run of a decoder", () => {
     expect(read(noted[0], "input_ids")).toMatchObject({ dims: [2, 1], values: [8, 9] });
     expect(read(noted[0], "attention_mask")).toMatchObject({ dims: [2, 4], values: mask });
     expect(read(noted[0], "position_ids")).toMatchObject({ dims: [2, 1], values: [1, 3] });
-    expect(read(noted[0], "past_key_values.0.key")).toEqual({ kept: "c:past_key_values.0.key" });
-    expect(cache).toEqual({ id: "c", lengths: [2, 4], span: 4 });
+    expect(read(noted[0], "past_key_values.0.key")).toMatchObject({ dims: [2, 2, 3, 8] });
+    expect(cache).toMatchObject({ lengths: [2, 4], span: 4 });
+    expect(cache.layers[0]?.past.dims).toEqual([2, 2, 4, 8]);
     expect(logits).toHaveLength(8);
   });
 
@@ -85,7 +90,7 @@ describe("one run of a decoder", () => {
       ],
       [1, 1, 4],
     );
-    const cache = { id: "c", lengths: [0], span: 0 };
+    const cache = open(0);
     const prompt = {
       cache,
       tokens: [5, 6],
@@ -107,13 +112,12 @@ describe("one run of a decoder", () => {
   });
 
   test("takes the last position's logits of each row, and none of a prompt's first parts", async () => {
-    const { decoder, runs } = createNotedDecoder([IDS], [2, 3, 4]);
-    const cache = { id: "c", lengths: [0, 0], span: 0 };
-    const whole = { cache, tokens: [1, 2, 3, 4, 5, 6], width: 3, alignment: "equal" } as const;
-    const { logits } = await decoder.forward({ ...whole, wantsLogits: true });
+    const { decoder, noted } = createNotedDecoder([IDS], [2, 3, 4]);
+    const whole = { tokens: [1, 2, 3, 4, 5, 6], width: 3, alignment: "equal" } as const;
+    const { logits } = await decoder.forward({ ...whole, cache: open(0, 0), wantsLogits: true });
     expect([...logits]).toEqual([8, 9, 10, 11, 20, 21, 22, 23]);
-    const part = await decoder.forward({ ...whole, wantsLogits: false });
+    const part = await decoder.forward({ ...whole, cache: open(0, 0), wantsLogits: false });
     expect(part.logits).toHaveLength(0);
-    expect(runs).toHaveLength(2);
+    expect(noted).toHaveLength(2);
   });
 });

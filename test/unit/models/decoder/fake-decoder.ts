@@ -1,9 +1,8 @@
-import type { Graphs } from "#framemill/runtime/ort/graphs.js";
+import { Value } from "#framemill/runtime/ort/value.js";
 import { TextBatch } from "#framemill/models/decoder/batch.js";
 import type { Decoder, DecoderInput } from "#framemill/models/decoder/decoder.js";
 import type { CacheTensor, DecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
 import { createGeneration } from "#framemill/models/decoder/generation.js";
-import { keptName } from "#framemill/models/decoder/kv-cache.js";
 import type { PromptQueueSetup } from "#framemill/models/decoder/prompt-queue.js";
 import type { Alignment, StepItem, TextJob } from "#framemill/models/decoder/request/request.js";
 import { TokenSampler } from "#framemill/models/sampling/token-sampler.js";
@@ -31,6 +30,7 @@ const CACHE: CacheTensor = {
   dims: ["batch", 2, "length", 1],
   batchAxis: 0,
   lengthAxis: 2,
+  sharesBuffer: false,
 };
 
 const LAYOUT: DecoderLayout = {
@@ -40,7 +40,7 @@ const LAYOUT: DecoderLayout = {
   tokenTypes: undefined,
   logitsToKeep: undefined,
   useCacheBranch: undefined,
-  logits: "logits",
+  logits: { name: "logits", type: "float32", rank: 2 },
   vocabSize: VOCABULARY,
   caches: [CACHE],
 };
@@ -48,38 +48,19 @@ const LAYOUT: DecoderLayout = {
 /** Token whose reading makes the logits NaN. */
 export const POISON = 255;
 
-/** Kept tensors of a decoder without graphs. */
-export function createKeptTensors(): Graphs & { readonly names: ReadonlyMap<string, Tensor> } {
-  const names = new Map<string, Tensor>();
-  const drop = (list: Iterable<string>) => {
-    for (const name of list) names.delete(name);
-  };
-  return {
-    names,
-    info: {},
-    run: () => Promise.reject(new Error("there is no graph")),
-    async kept(name) {
-      const tensor = names.get(name);
-      if (tensor === undefined) throw new Error(`nothing is kept as ${name}`);
-      return tensor;
-    },
-    put: (name, tensor) => void names.set(name, tensor),
-    drop,
-    free: drop,
-    close: () => Promise.resolve(),
-  };
-}
-
 /** A decoder whose next token depends on every token in its memory and on their order. */
-function createFakeDecoder() {
-  const graphs = createKeptTensors();
+function createFakeDecoder(onRun: (width: number) => void) {
   const runs: { readonly rows: number; readonly width: number }[] = [];
   const forward: Decoder["forward"] = async (input) => {
-    const rows = input.cache.lengths.length;
-    runs.push({ rows, width: input.width });
-    const { data } = await graphs.kept(keptName(input.cache, CACHE));
-    const histories = input.cache.lengths.map((_, row) => readHistory(data, input, row));
-    writeHistories(graphs, input, histories);
+    const { cache, width } = input;
+    const rows = cache.lengths.length;
+    runs.push({ rows, width });
+    onRun(width);
+    const [layer] = cache.layers;
+    if (layer === undefined) throw new Error("the cache has no layer");
+    const { data } = layer.past.read();
+    const histories = cache.lengths.map((_, row) => readHistory(data, input, row));
+    layer.past.close();
     const logits = new Float32Array(rows * VOCABULARY);
     for (const [row, history] of histories.entries()) {
       const next = history.reduce((hash, token) => (hash * 31 + token + 7) % 251, 1);
@@ -87,20 +68,16 @@ function createFakeDecoder() {
       if (history.includes(POISON))
         logits.fill(Number.NaN, row * VOCABULARY).fill(0, (row + 1) * VOCABULARY);
     }
-    const { id, lengths, span } = input.cache;
-    const cache = {
-      id,
-      lengths: lengths.map((one) => one + input.width),
-      span: span + input.width,
-    };
+    const lengths = cache.lengths.map((one) => one + width);
+    const layers = [{ past: Value.of(writeHistories(input, histories)) }];
     return {
-      cache,
+      cache: { lengths, span: cache.span + width, layers },
       logits: input.wantsLogits ? logits : new Float32Array(0),
       vocabSize: VOCABULARY,
     };
   };
-  const decoder: Decoder = { graphs, layout: LAYOUT, forward };
-  return { decoder, runs, kept: graphs.names };
+  const decoder: Decoder = { layout: LAYOUT, forward };
+  return { decoder, runs };
 }
 
 /** What a row has in memory, then what is fed to it. */
@@ -116,7 +93,7 @@ function readHistory(data: TensorData, input: DecoderInput, row: number): number
   ];
 }
 
-function writeHistories(graphs: Graphs, input: DecoderInput, histories: readonly number[][]) {
+function writeHistories(input: DecoderInput, histories: readonly number[][]): Tensor {
   const span = input.cache.span + input.width;
   const data = new Float32Array(histories.length * 2 * span).fill(-1);
   for (const [row, history] of histories.entries()) {
@@ -128,13 +105,17 @@ function writeHistories(graphs: Graphs, input: DecoderInput, histories: readonly
       );
   }
   const dims = [histories.length, 2, span, 1];
-  graphs.put(keptName(input.cache, CACHE), { type: "float32", data, dims });
+  return { type: "float32", data, dims };
 }
 
 const JOB: TextJob = { ...GREEDY_JOB, addSpecialTokens: false, maxTokens: 8, seed: 1 };
 
-export function createFakeBatch(alignment: Alignment, setup: Partial<PromptQueueSetup> = {}) {
-  const { decoder, runs, kept } = createFakeDecoder();
+export function createFakeBatch(
+  alignment: Alignment,
+  setup: Partial<PromptQueueSetup> = {},
+  onRun: (width: number) => void = () => {},
+) {
+  const { decoder, runs } = createFakeDecoder(onRun);
   const batch = new TextBatch({
     decoder,
     abilities: { alignment, readsInParts: true },
@@ -154,7 +135,6 @@ export function createFakeBatch(alignment: Alignment, setup: Partial<PromptQueue
   return {
     batch,
     runs,
-    kept,
     async add(id: number, job: Partial<TextJob>) {
       const tools = { tokenizer, config, sampler, loadMasks };
       batch.add(await createGeneration(id, { ...JOB, ...job }, tools));

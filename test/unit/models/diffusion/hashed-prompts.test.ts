@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Feeds } from "#framemill/runtime/ort/graphs.js";
-import type { SessionThread } from "#framemill/runtime/ort/session.js";
-import { float32, type Tensor } from "#framemill/runtime/tensors/tensor.js";
+import { stubGraphs } from "../../../support/stub-graphs.js";
+import { float32, type Tensor, type Tensors } from "#framemill/runtime/tensors/tensor.js";
 import { findArchitecture } from "#framemill/models/image-model.js";
 import { openHashedPrompts } from "#framemill/models/diffusion/prompt-encoders.js";
 import { modelManifest } from "../../../support/model-manifest.js";
@@ -9,16 +8,11 @@ import { modelManifest } from "../../../support/model-manifest.js";
 const tokenizer = { kind: "hashed-ngram", buckets: 8192, words: 4, idsPerWord: 10, gram: 4 };
 
 function open(settings: unknown) {
-  const fed: Feeds[] = [];
-  const sessions: SessionThread = {
-    info: {},
-    run: async (_role, feeds) => {
-      fed.push(feeds);
-      return { last_hidden_state: float32(new Float32Array(6), [1, 2, 3]) };
-    },
-    drop() {},
-    close: async () => {},
-  };
+  const fed: Tensors[] = [];
+  const sessions = stubGraphs({}, async (_role, feeds) => {
+    fed.push(feeds);
+    return { last_hidden_state: float32(new Float32Array(6), [1, 2, 3]) };
+  });
   const manifest = { id: "scenes", modality: "image", pipeline: "diffusion-image" };
   const model = { ...modelManifest({ ...manifest, tokenizer: settings }), path: "/models/scenes" };
   return {

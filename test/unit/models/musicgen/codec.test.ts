@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { decodeCodes } from "#framemill/models/musicgen/codec.js";
 import type { PieceProgress, Sound } from "#framemill/models/music/music-model.js";
 import { parseMusicgenSettings } from "#framemill/models/musicgen/settings.js";
-import type { SessionThread } from "#framemill/runtime/ort/session.js";
+import type { Graphs } from "#framemill/runtime/ort/graphs.js";
+import { stubGraphs } from "../../../support/stub-graphs.js";
 import { float32 } from "#framemill/runtime/tensors/tensor.js";
 
 const FRAME_SAMPLES = 4;
@@ -24,22 +25,17 @@ function settingsOf(codebooks: number, channels: number) {
 }
 
 /** A codec whose samples are the codes of its first codebook; it remembers how long its inputs were. */
-function stubCodec(lengths: number[]): SessionThread {
-  return {
-    info: {},
-    async run(_role, feeds) {
-      const codes = feeds["audio_codes"];
-      if (codes === undefined || "kept" in codes) throw new Error("audio_codes must be given");
-      const [, , , frames = 0] = codes.dims;
-      lengths.push(frames);
-      const samples = Float32Array.from({ length: frames * FRAME_SAMPLES }, (_, index) =>
-        Number(codes.data[Math.floor(index / FRAME_SAMPLES)]),
-      );
-      return { audio_values: float32(samples, [1, 1, samples.length]) };
-    },
-    drop: () => {},
-    close: async () => {},
-  };
+function stubCodec(lengths: number[]): Graphs {
+  return stubGraphs({}, async (_role, feeds) => {
+    const codes = feeds["audio_codes"];
+    if (codes === undefined) throw new Error("audio_codes must be given");
+    const [, , , frames = 0] = codes.dims;
+    lengths.push(frames);
+    const samples = Float32Array.from({ length: frames * FRAME_SAMPLES }, (_, index) =>
+      Number(codes.data[Math.floor(index / FRAME_SAMPLES)]),
+    );
+    return { audio_values: float32(samples, [1, 1, samples.length]) };
+  });
 }
 
 async function finish(work: AsyncGenerator<PieceProgress, Sound>) {
@@ -80,7 +76,7 @@ test("a stereo model's codebooks alternate between left and right", async () => 
 });
 
 test("sound that is not numbers never leaves", async () => {
-  const broken: SessionThread = {
+  const broken: Graphs = {
     ...stubCodec([]),
     run: async () => ({ audio_values: float32(new Float32Array(12).fill(Number.NaN), [1, 1, 12]) }),
   };

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createResidentModels } from "#framemill/runtime/process/resident-models.js";
 
 /** Models of 4 bytes each, and what happened to them, in order. */
-function createShelf(ids: string, budgetBytes: number) {
+function createShelf(ids: string, budgetBytes: number, idleMs = 0) {
   const log: string[] = [];
   const gates = new Map<string, Promise<void>>();
   const models = ids.split("").map((id) => ({
@@ -17,7 +17,8 @@ function createShelf(ids: string, budgetBytes: number) {
       log.push(`-${id}`);
     },
   }));
-  return { log, gates, shelf: createResidentModels(models, budgetBytes) };
+  const idle = { idleMs, onEmpty: () => void log.push("empty") };
+  return { log, gates, shelf: createResidentModels(models, budgetBytes, idle) };
 }
 
 const done = () => Promise.resolve();
@@ -102,4 +103,19 @@ test("a job that is cancelled while it waits loads no model", async () => {
 
 test("says which model is larger than the budget", () => {
   expect(() => createShelf("a", 3)).toThrow("a needs 4 bytes, MODEL_MEMORY_BYTES allows 3");
+});
+
+test("unloads what has had no work for the idle time, and sooner what nobody has asked for yet", async () => {
+  vi.useFakeTimers();
+  const { shelf, log } = createShelf("ab", 8, 60_000);
+  await shelf.prove("a");
+  await shelf.prove("b");
+  await shelf.use("a", done);
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(shelf.loaded).toEqual(["a"]);
+  await shelf.use("a", done);
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(log).toEqual(["+a", "+b", "-b"]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(log).toEqual(["+a", "+b", "-b", "-a", "empty"]);
 });
