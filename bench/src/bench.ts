@@ -134,12 +134,18 @@ export interface SuiteOptions {
   readonly prompts?: string;
   /** Folders of published models that transformers.js opens as well. */
   readonly peerModels?: readonly string[];
+  /** Folder of the programs that peers holds Framemill against. */
+  readonly peers?: string;
+  /** Groups of rows that peers measures; all where absent. */
+  readonly only?: readonly string[];
+  /** A built checkout that runtime holds this one against. */
+  readonly against?: string;
 }
 
 type Suite = (config: Config, rounds: number, options: SuiteOptions) => Promise<BenchResult>;
 
 /** Suites that `all` leaves out: they need what this repository does not bring. */
-const ON_REQUEST: ReadonlySet<string> = new Set(["mlperf-video"]);
+const ON_REQUEST: ReadonlySet<string> = new Set(["mlperf-video", "peers", "runtime"]);
 
 /** Name → how it is measured; loaded with what it measures when it runs. */
 const SUITES: Readonly<Record<string, Suite>> = {
@@ -152,6 +158,8 @@ const SUITES: Readonly<Record<string, Suite>> = {
   cold: lazy(async () => (await import("./suites/cold.js")).runCold),
   image: lazy(async () => (await import("./suites/image.js")).runImage),
   audio: lazy(async () => (await import("./suites/audio.js")).runAudio),
+  peers: lazy(async () => (await import("./peers/index.js")).runPeers),
+  runtime: lazy(async () => (await import("./suites/runtime.js")).runRuntime),
   soak: lazy(async () => (await import("./suites/soak.js")).runSoak),
 };
 

@@ -13,7 +13,7 @@ export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, conf
     .command("bench")
     .argument(
       "[suites...]",
-      "all, or some of media, video, image, audio, queue, load, cold, soak, text, mlperf-video; all when left out",
+      "all, or some of media, video, image, audio, queue, load, cold, soak, text, peers, runtime, mlperf-video; all when left out",
     )
     .description("measures; prints ratios and verdicts; writes JSON, SVG and summary.md")
     .option("--out <folder>", "where the files go", "bench-results")
@@ -34,6 +34,9 @@ export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, conf
       "--peer-models <folders...>",
       "published models for text that transformers.js opens too",
     )
+    .option("--peers <folder>", "peers: where what it compares with is installed")
+    .option("--only <rows...>", "peers: some of tokens, clips, embeddings, jobs, idle")
+    .option("--against <folder>", "runtime: a built checkout of another version")
     .action(async (suites: string[], options) =>
       (await import("./bench.js")).bench(suites, options, config()),
     );

@@ -17,15 +17,16 @@ from subjects import Subject
 class NodeContender:
     """`framemill bench-graph --paced`: each run is asked for by a line."""
 
-    def __init__(self, kit: Kit, subject: Subject, provider: str, log: pathlib.Path) -> None:
-        self.name = f"onnxruntime-node, {provider}"
+    def __init__(self, kit: Kit, subject: Subject, provider: str, log: pathlib.Path, option: str = "") -> None:
+        self.name = f"framemill, {provider}{', recorded' if option else ''}"
+        self.provider = provider
         self.lines: queue.Queue[str | None] = queue.Queue()
         self.log = log
         command = [*kit.framemill, "bench-graph", str(subject.graph), "--paced", "--provider", provider]
         with log.open("w") as errors:
             self.process = subprocess.Popen(
                 [*command, "--feeds", str(subject.feeds)],
-                env=kit.environment,
+                env={**kit.environment, "PROVIDER_OPTIONS": option},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -20,7 +20,7 @@ TOOLS = {
     "@ffprobe-installer/linux-x64@5.2.0": "ffprobe",
 }
 """Static builds inside the packages, as scripts/ffmpeg.mjs uses them."""
-MODEL = "service-motion-1"
+MODELS = ("service-motion-1", "service-embed-1", "service-rerank-1")
 WHEEL_PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64")
 
 
@@ -46,7 +46,7 @@ def pack(options: argparse.Namespace, root: pathlib.Path) -> int:
     return 0
 
 
-def pack_app(root: pathlib.Path, app: pathlib.Path, with_model: bool) -> None:
+def pack_app(root: pathlib.Path, app: pathlib.Path, with_models: bool) -> None:
     """What runs in production, for Linux on x86-64."""
     if not (root / "dist/bin/framemill.js").is_file():
         raise SystemExit("there is no compiled program: run `npm run build` first")
@@ -54,10 +54,10 @@ def pack_app(root: pathlib.Path, app: pathlib.Path, with_model: bool) -> None:
         copy(root / name, app / name)
     call(["npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"], app)
     (app / "models").mkdir()
-    if with_model:
-        for file in (root / "models" / MODEL).iterdir():
+    if with_models:
+        for file in (file for model in MODELS for file in (root / "models" / model).iterdir()):
             if file.suffix in (".onnx", ".json"):
-                copy(file, app / "models" / MODEL / file.name)
+                copy(file, app / "models" / file.parent.name / file.name)
     for useless in [*app.glob("dist/**/*.map"), *app.glob("dist/**/*.d.ts"), *app.glob("bench/dist/**/*.map")]:
         useless.unlink()
     binding = app / BINDING

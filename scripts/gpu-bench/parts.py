@@ -65,7 +65,7 @@ def machine(setup: Setup) -> None:
 
 def providers(setup: Setup) -> None:
     """Each proves itself in a process of its own, by the product's canary graph: a native abort ends only that one."""
-    module = (setup.kit.app / "dist/runtime/ort/providers.js").as_uri()
+    module = (setup.kit.app / "dist/runtime/ort/choose-providers.js").as_uri()
     for name in setup.providers:
         script = f"const {{ probeProvider }} = await import({module!r}); await probeProvider({name!r});"
         command = [setup.kit.node, "--input-type=module", "-e", script]
@@ -132,6 +132,72 @@ def contest(setup: Setup, name: str, element: str) -> None:
         # Compiling takes long, and may take too long: what does not need it is on paper before.
         measure(setup, f"{label}, before compiling", [*eager, *agreed], 3)
         measure(setup, label, [*eager, *opened(setup, label, torches[1:]), *agreed], ROUNDS)
+        if name == "denoiser":
+            residence(setup, label, subject, agreed)
+
+
+def residence(setup: Setup, label: str, subject: Subject, nodes: list[NodeContender]) -> None:
+    """What a step costs that leaves latents on the device, that returns them, and that is replayed from a recording."""
+    with contextlib.ExitStack() as stack:
+        ways: list[Way] = []
+        for node in nodes:
+            ways += [Way(node, "placed"), Way(node, "returned")]
+            option = RECORDING.get(node.provider)
+            if option is None:
+                continue
+            log = log_of(setup, subject, f"{node.provider}-recorded")
+            recorded = NodeContender(setup.kit, subject, node.provider, log, option)
+            stack.callback(recorded.close)
+            ways += [Way(it, "returned") for it in opened(setup, label, [recorded])]
+        measure(setup, f"{label}, where latents are", ways, ROUNDS)
+
+
+RECORDING = {"cuda": "cuda.enable_cuda_graph=1", "webgpu": "webgpu.enableGraphCapture=1"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A contender that is always asked for one kind of run."""
+
+    node: NodeContender
+    how: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.node.name}, {self.how}"
+
+    def run(self, limit_s: float) -> float:
+        return self.node.run(limit_s, self.how)
+
+
+TURNS = 5_000
+
+
+def alternation(setup: Setup) -> None:
+    """An embedder and a reranker in turns in one process: what a turn takes, and whether the GPU's memory grows."""
+    turns = 50 if setup.tiny else TURNS
+    for provider in setup.providers:
+        what = f"embedder and reranker in turns, {provider}"
+        script = pathlib.Path(__file__).parent / "alternate.mjs"
+        command = [setup.kit.node, str(script), str(setup.kit.app), provider, str(turns)]
+        try:
+            limit_s = max(5.0, min(setup.left_s - 5, 60.0))
+            done = subprocess.run(
+                command, env=setup.kit.environment, capture_output=True, text=True, timeout=limit_s
+            )
+        except subprocess.TimeoutExpired:
+            setup.findings.missing(what, f"{turns} turns did not end in their time")
+            continue
+        if done.returncode != 0:
+            setup.findings.missing(what, first_words(done.stderr))
+            continue
+        tenths = [json.loads(line) for line in done.stdout.splitlines()]
+        setup.findings.row(f"{what}: a turn", [it["ms"] for it in tenths], "ms")
+        used = [it["mebibytes"] for it in tenths if it["mebibytes"] is not None]
+        if used:
+            setup.findings.fact(f"{what}: MiB used after each tenth of {turns} turns", used)
+        else:
+            setup.findings.missing(f"{what}: memory of the GPU", "nvidia-smi does not tell")
 
 
 def measure(setup: Setup, label: str, contenders: list, rounds: int) -> None:
@@ -255,6 +321,7 @@ PARTS: dict[str, Part] = {
     "decoder": Part(decoder, 120),
     "transfer": Part(transfer, 60),
     "encoding": Part(encoding, 60),
+    "alternation": Part(alternation, 120),
     "whole-job": Part(whole_job, 90),
     "denoiser-bfloat16": Part(denoiser_bfloat16, 120),
     "all-quick": Part(all_quick, 120),

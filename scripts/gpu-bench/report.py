@@ -29,7 +29,7 @@ def judge(results: dict[str, Any]) -> list[dict[str, Any]]:
     denoiser, decoder = f"denoiser, {element}: ", f"decoder, {element}: "
     names = [what.removeprefix(denoiser) for what in figures if what.startswith(denoiser)]
     found = []
-    for name in [name for name in names if name.startswith("onnxruntime-node")] or ["onnxruntime-node, cuda"]:
+    for name in [name for name in names if name.startswith("framemill")] or ["framemill, cuda"]:
         ours, theirs = figures.get(denoiser + name), figures.get(f"{denoiser}torch.compile")
         ratio = ours / theirs if ours and theirs else None
         share = share_of(results["tiny"], figures, (ours, figures.get(decoder + name), name))

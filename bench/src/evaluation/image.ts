@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { SessionThread } from "../../../src/runtime/ort/session.js";
+import type { Graphs } from "../../../src/runtime/ort/graphs.js";
 import { float32, floatsOf } from "../../../src/runtime/tensors/tensor.js";
 import { fitPicture } from "../../../src/media/image.js";
 import {
@@ -71,7 +71,7 @@ export const evaluateImage: Evaluate = async (context) => {
 
 interface Judging {
   readonly context: EvaluationContext;
-  readonly probe: SessionThread;
+  readonly probe: Graphs;
   readonly known: Attributes;
 }
 

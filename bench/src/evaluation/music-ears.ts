@@ -1,5 +1,5 @@
 import { createPowerSpectrum } from "../../../src/media/power-spectrum.js";
-import { openSessions, type SessionThread } from "../../../src/runtime/ort/session.js";
+import { openGraphs, type Graphs } from "../../../src/runtime/ort/graphs.js";
 import { float32, floatsOf } from "../../../src/runtime/tensors/tensor.js";
 
 export interface Frames {
@@ -256,7 +256,7 @@ export interface InstrumentProbe {
 }
 
 export async function openInstrumentProbe(path: string): Promise<InstrumentProbe> {
-  const sessions = await openSessions({ graphs: { probe: path }, threads: 1, providers: ["cpu"] });
+  const sessions = await openGraphs({ graphs: { probe: path }, threads: 1, providers: ["cpu"] });
   return {
     hear: (samples) => hear(sessions, samples),
     close: () => sessions.close(),
@@ -264,7 +264,7 @@ export async function openInstrumentProbe(path: string): Promise<InstrumentProbe
 }
 
 /** The highest score of any stretch: an instrument may rest. */
-async function hear(sessions: SessionThread, samples: Float32Array): Promise<readonly number[]> {
+async function hear(sessions: Graphs, samples: Float32Array): Promise<readonly number[]> {
   const levels = bandLevels(samples);
   const starts = [0];
   while ((starts.at(-1) ?? 0) + WINDOW * 1.5 <= levels.length)

@@ -1,15 +1,15 @@
 import { join } from "node:path";
-import { openSessions, type SessionThread } from "../../../src/runtime/ort/session.js";
+import { openGraphs, type Graphs } from "../../../src/runtime/ort/graphs.js";
 import { type EvaluationContext, mean, rounded } from "./evaluator.js";
 
 /** Looks at what is made of each case, one after the other, with the package's own probe at hand. */
 export async function probeEach<Case, Seen>(
   context: EvaluationContext,
   cases: readonly Case[],
-  see: (one: Case, probe: SessionThread) => Promise<Seen>,
+  see: (one: Case, probe: Graphs) => Promise<Seen>,
 ): Promise<Seen[]> {
   const graphs = { probe: join(context.folder, "probe.onnx") };
-  const probe = await openSessions({ graphs, threads: 1, providers: ["cpu"] });
+  const probe = await openGraphs({ graphs, threads: 1, providers: ["cpu"] });
   try {
     const seen: Seen[] = [];
     for (const one of cases) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { runFfmpeg } from "../../../src/media/ffmpeg.js";
 import { createPowerSpectrum } from "../../../src/media/power-spectrum.js";
-import type { SessionThread } from "../../../src/runtime/ort/session.js";
+import type { Graphs } from "../../../src/runtime/ort/graphs.js";
 import { float32, floatsOf } from "../../../src/runtime/tensors/tensor.js";
 import {
   type Evaluate,
@@ -81,7 +81,7 @@ export const evaluateVideo: Evaluate = async (context) => {
 
 interface Judging {
   readonly context: EvaluationContext;
-  readonly probe: SessionThread;
+  readonly probe: Graphs;
   readonly known: Judges;
 }
 

@@ -2,16 +2,18 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { printTable } from "../../../src/bin/commands/table.js";
-import type { Config } from "../../../src/config.js";
+import { type Config, parseProviderOptions } from "../../../src/config.js";
+import type { ProviderOptions } from "../../../src/core/modality.js";
 import { gaussianNoise } from "../../../src/models/sampling/noise.js";
-import { type Feeds, type Graphs, openGraphs } from "../../../src/runtime/ort/graphs.js";
-import { chooseProviders } from "../../../src/runtime/ort/providers.js";
+import { openGraphs, type Graphs } from "../../../src/runtime/ort/graphs.js";
+import type { Feeds } from "../../../src/runtime/ort/session.js";
+import { chooseProviders } from "../../../src/runtime/ort/choose-providers.js";
 import {
   castTensor,
+  DATA,
   float32,
   type GraphInfo,
   type Tensor,
-  type TensorData,
   type TensorInfo,
   type Tensors,
   type TensorType,
@@ -35,10 +37,12 @@ export interface BenchGraphOptions {
 export async function benchOneGraph(
   path: string,
   options: BenchGraphOptions,
-  { threads }: Config,
+  config: Config,
 ): Promise<void> {
   const { provider, dims, feeds, seed, rounds, out, paced = false } = options;
-  const setup = { path, provider, threads, dims, seed };
+  const { threads } = config;
+  const providerOptions = parseProviderOptions(config);
+  const setup = { path, provider, providerOptions, threads, dims, seed };
   const graph = feeds === undefined ? setup : { ...setup, feedsPath: feeds };
   if (paced) return await serveRuns(graph);
   const result = await benchGraph(graph, rounds);
@@ -53,7 +57,7 @@ export async function benchOneGraph(
 }
 
 /**
- * For runs that take turns with another program's: a line `kept` or `returned` makes one run and is
+ * For runs that take turns with another program's: a line `placed`, `kept` or `returned` makes one run and is
  * answered with its milliseconds, `save FOLDER` with the outputs written there; all answers are JSON.
  */
 async function serveRuns(options: GraphBenchOptions): Promise<void> {
@@ -69,10 +73,12 @@ async function serveRuns(options: GraphBenchOptions): Promise<void> {
 }
 
 async function serveLine(graph: BenchGraph, line: string): Promise<object> {
+  if (line === "placed") return { runMs: await graph.runPlaced() };
   if (line === "kept") return { runMs: await graph.runKept() };
   const { milliseconds, outputs } = await graph.runReturned();
   if (line.startsWith("save ")) await saveOutputs(outputs, line.slice("save ".length));
-  else if (line !== "returned") throw new Error(`say kept, returned or save FOLDER, not ${line}`);
+  else if (line !== "returned")
+    throw new Error(`say placed, kept, returned or save FOLDER, not ${line}`);
   return { runMs: milliseconds };
 }
 
@@ -85,6 +91,7 @@ export interface GraphBenchOptions extends FeedOptions {
   readonly path: string;
   /** An execution provider, e.g. `cuda`. */
   readonly provider: string;
+  readonly providerOptions?: ProviderOptions;
   readonly threads: number;
 }
 
@@ -92,7 +99,9 @@ export interface GraphBenchOptions extends FeedOptions {
 export interface BenchGraph {
   /** From the provider's proof to the open session. */
   readonly loadSeconds: number;
-  /** One run whose outputs stay where the provider leaves them, in milliseconds. */
+  /** One run whose inputs are on the device already, and whose outputs stay there, in milliseconds. */
+  runPlaced(): Promise<number>;
+  /** One run that is fed from this process, and whose outputs stay on the device, in milliseconds. */
   runKept(): Promise<number>;
   /** One run that returns its outputs as a pipeline gets them, float16 as float32. */
   runReturned(): Promise<{ readonly milliseconds: number; readonly outputs: Tensors }>;
@@ -103,10 +112,16 @@ const ROLE = "graph";
 
 /** Throws a sentence where the provider does not prove itself, or the file does not open on it. */
 export async function openBenchGraph(options: GraphBenchOptions): Promise<BenchGraph> {
-  const { path, provider, threads } = options;
-  const providers = await chooseProviders([provider]);
+  const { path, provider, providerOptions, threads } = options;
+  const { providers } = await chooseProviders([provider], providerOptions);
   const { seconds, value: graphs } = await timed(() =>
-    openGraphs({ graphs: { [ROLE]: path }, threads, providers }),
+    openGraphs({
+      graphs: { [ROLE]: path },
+      threads,
+      providers,
+      providerOptions,
+      repeats: [ROLE],
+    }),
   );
   try {
     return await createBenchGraph(graphs, options, seconds);
@@ -122,24 +137,24 @@ async function createBenchGraph(
   loadSeconds: number,
 ): Promise<BenchGraph> {
   const info = graphs.info[ROLE] ?? { inputs: [], outputs: [] };
-  const feeds: Record<string, Feeds[string]> = {};
-  for (const [name, tensor] of Object.entries(await makeFeeds(info, options))) {
-    graphs.put(`in ${name}`, tensor);
-    feeds[name] = { kept: `in ${name}` };
-  }
-  const keep = Object.fromEntries(info.outputs.map(({ name }) => [name, `out ${name}`]));
+  const feeds = await makeFeeds(info, options);
+  const keep = info.outputs.map(({ name }) => name);
+  const placed = graphs.place(ROLE, feeds);
+  const runFrom = async (given: Feeds): Promise<number> => {
+    const { seconds, value } = await timed(() => graphs.step(ROLE, given, { keep, isQuiet: true }));
+    for (const kept of Object.values(value.values)) kept.close();
+    return seconds * 1_000;
+  };
   return {
     loadSeconds,
-    async runKept() {
-      const { seconds } = await timed(() => graphs.run(ROLE, feeds, { keep, quiet: true }));
-      return seconds * 1_000;
-    },
+    runPlaced: () => runFrom(placed),
+    runKept: () => runFrom(feeds),
     async runReturned() {
-      const { seconds, value } = await timed(() => graphs.run(ROLE, feeds, { quiet: true }));
+      const { seconds, value } = await timed(() => graphs.run(ROLE, feeds, { isQuiet: true }));
       return { milliseconds: seconds * 1_000, outputs: value };
     },
     async close() {
-      graphs.drop([...Object.values(keep), ...info.inputs.map(({ name }) => `in ${name}`)]);
+      for (const value of Object.values(placed)) value.close();
       await graphs.close();
     },
   };
@@ -151,8 +166,9 @@ export async function benchGraph(options: GraphBenchOptions, rounds: number): Pr
   try {
     const first = await graph.runKept();
     await graph.runReturned();
-    const [kept, returned]: [number[], number[]] = [[], []];
+    const [placed, kept, returned]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round < rounds; round += 1) {
+      placed.push(await graph.runPlaced());
       kept.push(await graph.runKept());
       returned.push((await graph.runReturned()).milliseconds);
     }
@@ -172,6 +188,7 @@ export async function benchGraph(options: GraphBenchOptions, rounds: number): Pr
       distributions: [
         distribute({ what: "load", unit: "ms" }, [graph.loadSeconds * 1_000]),
         distribute({ what: "first run", unit: "ms" }, [first]),
+        distribute({ what: "run, nothing crosses", unit: "ms" }, placed),
         distribute({ what: "run, outputs kept", unit: "ms" }, kept),
         distribute({ what: "run, outputs returned", unit: "ms" }, returned),
       ],
@@ -237,23 +254,12 @@ function makeFeed(type: TensorType, dims: readonly number[], seed: number): Tens
 
 async function readFeed(path: string, type: TensorType, dims: readonly number[]): Promise<Tensor> {
   const bytes = await readFile(path);
-  const data = VIEWS[type](Uint8Array.from(bytes).buffer);
+  const data = new DATA[type](Uint8Array.from(bytes).buffer);
   if (data.length === lengthOf(dims)) return { type, data, dims };
   throw new Error(
     `${path} holds ${data.length} values of ${type}, the graph takes [${dims.join(", ")}]`,
   );
 }
-
-const VIEWS: Readonly<Record<TensorType, (buffer: ArrayBuffer) => TensorData>> = {
-  float32: (buffer) => new Float32Array(buffer),
-  float64: (buffer) => new Float64Array(buffer),
-  float16: (buffer) => new Uint16Array(buffer),
-  int64: (buffer) => new BigInt64Array(buffer),
-  int32: (buffer) => new Int32Array(buffer),
-  int8: (buffer) => new Int8Array(buffer),
-  uint8: (buffer) => new Uint8Array(buffer),
-  bool: (buffer) => new Uint8Array(buffer),
-};
 
 function lengthOf(dims: readonly number[]): number {
   return dims.reduce((product, dim) => product * dim, 1);

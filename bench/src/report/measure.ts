@@ -58,6 +58,8 @@ export interface BenchRow {
   readonly better?: "lower" | "higher";
   /** A/A: how far our every other round is from the rest, as a share; null of fewer than four rounds. */
   readonly noise: number | null;
+  /** The same of what it is held against, where that was measured, too. */
+  readonly againstNoise?: number | null;
 }
 
 /** A figure of ours and what it is held against, of one round. */
@@ -85,6 +87,7 @@ export function compare({ what, unit, target, better }: RowSpec, pairs: readonly
     target,
     ...(better && { better }),
     noise: noiseOf(pairs.map(({ ours }) => ours)),
+    againstNoise: noiseOf(pairs.map(({ against }) => against)),
   };
 }
 

@@ -22,8 +22,8 @@ export type ClosingLine = Readonly<
 export function verdictOf(row: BenchRow): string {
   if (row.target === null) return "";
   const meets = row.better === "higher" ? row.ratio >= row.target : row.ratio <= row.target;
-  const noisy = row.noise !== null && row.noise > MOST_NOISE;
-  return `${meets ? "meets" : "misses"}${noisy ? ` (A/A ${percent(row.noise)})` : ""}`;
+  const noise = Math.max(row.noise ?? 0, row.againstNoise ?? 0);
+  return `${meets ? "meets" : "misses"}${noise > MOST_NOISE ? ` (A/A ${percent(noise)})` : ""}`;
 }
 
 function limitOf({ target, better }: Pick<BenchRow, "target" | "better">): string {
@@ -111,7 +111,9 @@ export function rowCells(row: BenchRow): TableRow {
     ratio: row.ratio.toFixed(3),
     "should be": limitOf(row),
     verdict: verdictOf(row),
-    "A/A": row.noise === null ? "" : percent(row.noise),
+    "A/A": [row.noise, row.againstNoise || null]
+      .flatMap((share) => (share === null ? [] : percent(share)))
+      .join(", "),
   };
 }
 

@@ -25,6 +25,16 @@ export async function openCpuMeter(
   return { spentMs: async () => (await spentMs()) - before };
 }
 
+/** A process and all below it. */
+export async function listTree(root: number): Promise<number[]> {
+  const times = await readTimes();
+  const below = (pid: number): number[] => [
+    pid,
+    ...[...times].flatMap(([child, { parent }]) => (parent === pid ? below(child) : [])),
+  ];
+  return below(root);
+}
+
 async function treeMs(root: number, without: readonly number[]): Promise<number> {
   const times = await readTimes();
   const ticksBelow = (pid: number): number => {

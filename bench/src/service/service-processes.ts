@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -20,6 +21,7 @@ export interface ServiceProcesses {
   close(): Promise<void>;
 }
 
+const OWN_CHECKOUT = fileURLToPath(new URL("../../../", import.meta.url));
 const START_MS = 180_000;
 
 /** Reading every line of a busy service would cost what is measured. */
@@ -43,8 +45,14 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** `front` and `worker` apart over a real broker and database, `up` where the configuration names none. */
-export async function startServiceProcesses(config: Config): Promise<ServiceProcesses> {
+/**
+ * `front` and `worker` apart over a real broker and database, `up` where the configuration names none; of
+ * this checkout, or of another that is built.
+ */
+export async function startServiceProcesses(
+  config: Config,
+  checkout = OWN_CHECKOUT,
+): Promise<ServiceProcesses> {
   const adminKey = config.adminKey ?? randomBytes(32).toString("base64url");
   const own = {
     ...config,
@@ -55,16 +63,25 @@ export async function startServiceProcesses(config: Config): Promise<ServiceProc
     workerPort: 0,
   } as const;
   const isApart = config.amqpUrl !== undefined && config.databaseUrl !== undefined;
-  return isApart ? await startApart(own, adminKey) : await startTogether(own, adminKey);
+  const start: Start = (command, settings) => startCommand(checkout, command, settings);
+  return isApart
+    ? await startApart(start, own, adminKey)
+    : await startTogether(start, own, adminKey);
 }
 
-async function startApart(config: Config, adminKey: string): Promise<ServiceProcesses> {
+type Start = (command: string, config: Config) => Running;
+
+async function startApart(
+  start: Start,
+  config: Config,
+  adminKey: string,
+): Promise<ServiceProcesses> {
   const running: Running[] = [];
   try {
-    const front = startCommand("front", config);
+    const front = start("front", config);
     running.push(front);
     const { baseUrl = "", grpcPort = 0 } = await front.says("front ready");
-    const worker = startCommand("worker", { ...config, frontAddress: `127.0.0.1:${grpcPort}` });
+    const worker = start("worker", { ...config, frontAddress: `127.0.0.1:${grpcPort}` });
     running.push(worker);
     await worker.says("worker ready");
     const admin = adminOf(baseUrl, adminKey);
@@ -84,8 +101,12 @@ async function startApart(config: Config, adminKey: string): Promise<ServiceProc
   }
 }
 
-async function startTogether(config: Config, adminKey: string): Promise<ServiceProcesses> {
-  const up = startCommand("up", config);
+async function startTogether(
+  start: Start,
+  config: Config,
+  adminKey: string,
+): Promise<ServiceProcesses> {
+  const up = start("up", config);
   try {
     await up.says("worker ready");
     let endpoint: Endpoint | undefined;
@@ -140,8 +161,8 @@ function adminOf(baseUrl: string, adminKey: string): ServiceProcesses["admin"] {
   };
 }
 
-function startCommand(command: string, config: Config): Running {
-  const cli = fileURLToPath(new URL("../../../dist/bin/framemill.js", import.meta.url));
+function startCommand(checkout: string, command: string, config: Config): Running {
+  const cli = join(checkout, "dist", "bin", "framemill.js");
   const child = spawn(process.execPath, [cli, command], {
     env: environmentOf(config),
     stdio: ["ignore", "ignore", "pipe"],

@@ -35,5 +35,5 @@ export async function runGraphs(
   const { width, height } = request;
   const frameCount = request.seconds * model.settings.shapes.frameRate;
   const plan: FramePlan = { scene, frameCount, width, height, picture: null };
-  for await (const { frames } of decodeFrames(model, plan, signal)) take(frames);
+  for await (const { frames } of decodeFrames(model, plan, signal)) take(frames.slice());
 }

@@ -122,13 +122,15 @@ const CANCEL_MS = 5_000;
 const REFUSED: ReadonlySet<number> = new Set([429, 503]);
 const video = z.object({ id: z.string(), status: z.string() });
 
-/** Sends a clip of the fast tier; gives its id. */
+/** Sends a clip, of the fast tier where nothing else is asked; gives its id. */
 export async function postClip(
   target: LoadTarget,
   seed: number,
   signal: AbortSignal,
+  wanted: ClipWanted = BENCH_REQUEST,
 ): Promise<string> {
-  const { model, prompt, seconds, quality } = BENCH_REQUEST;
+  const { model, prompt } = BENCH_REQUEST;
+  const { seconds, quality } = wanted;
   const body = { model, prompt, seconds, quality, seed };
   return video.parse(await call(target, "/videos", { body, signal })).id;
 }
@@ -149,11 +151,13 @@ export interface ClipSender {
   readonly cancelOpen: () => Promise<void>;
 }
 
-export function createClipSender(target: LoadTarget): ClipSender {
+type ClipWanted = Pick<typeof BENCH_REQUEST, "seconds" | "quality">;
+
+export function createClipSender(target: LoadTarget, wanted?: ClipWanted): ClipSender {
   const open = new Set<string>();
   return {
     async send(seed, signal) {
-      const id = await postClip(target, seed, signal);
+      const id = await postClip(target, seed, signal, wanted);
       open.add(id);
       const status = await untilEnded(target, id, signal);
       open.delete(id);

@@ -49,7 +49,7 @@ export interface SubjectOptions {
 
 export async function openSubject(options: SubjectOptions): Promise<PipelineSubject> {
   const { modality, setup } = options;
-  const model = await loadModelPackage(setup.modelPath, setup.providers);
+  const model = await loadModelPackage(setup.modelPath, setup);
   const info = await modelInfo(model);
   let runs: GraphRun[] = [];
   const createPipeline = await modality.loadPipeline();
@@ -226,7 +226,7 @@ export interface ClipStages {
 }
 
 const PREPARING = new Set(["text-encoder"]);
-const DENOISING = new Set(["denoiser", "sampler", "sampler-step"]);
+const DENOISING = "denoiser";
 const isDecoder = (role: string) => role.endsWith("-decoder");
 
 /** How each stage is spread over the clips; stages overlap, so they do not add up to the whole. */
@@ -238,7 +238,7 @@ export function stageDistributions(clips: readonly ClipStages[]): Distribution[]
   return [
     stage("load", ({ loadSeconds }) => loadSeconds * 1_000),
     covered("text encoder", (role) => PREPARING.has(role)),
-    covered("denoise", (role) => DENOISING.has(role)),
+    covered("denoise", (role) => role === DENOISING),
     covered("decode", isDecoder),
     stage("device to host: a run's end to its numbers' arrival, all runs of a clip", ({ runs }) =>
       runs.reduce((sum, run) => sum + (run.receivedAtMs - run.endedAtMs), 0),

@@ -15,7 +15,7 @@ import {
 import { findListener } from "../service/process-cpu.js";
 import { startServiceProcesses } from "../service/service-processes.js";
 import { partsOf, withBenchFolder, withBenchStack } from "../service/stack.js";
-import { benchThroughput, type ThroughputResult } from "./throughput.js";
+import { type ApartService, benchThroughput, type ThroughputResult } from "./throughput.js";
 
 /** From the accepted POST to the worker's claim, on an idle service. */
 const TARGET_MS = 15;
@@ -95,6 +95,14 @@ function rowOf(what: string, values: readonly number[], limitMs: number | null):
 }
 
 async function runThroughput(config: Config, rounds: number): Promise<ThroughputResult> {
+  return await withServiceApart(config, (service) => benchThroughput(service, rounds));
+}
+
+/** Front and worker over broker and database of the configuration, with the smallest model. */
+export async function withServiceApart<T>(
+  config: Config,
+  use: (service: ApartService) => Promise<T>,
+): Promise<T> {
   return await withBenchFolder(config, async (own) => {
     const scratchDir = join(own.dataDir, "scratch");
     const model = SMALLEST_MODEL;
@@ -108,7 +116,7 @@ async function runThroughput(config: Config, rounds: number): Promise<Throughput
         RabbitMQ: { root: await listenerAt(config.amqpUrl) },
         Postgres: { root: await listenerAt(config.databaseUrl) },
       };
-      return await benchThroughput({ ...service.endpoint, model, processes }, rounds);
+      return await use({ ...service.endpoint, model, processes });
     } finally {
       await service.close();
     }

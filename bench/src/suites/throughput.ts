@@ -30,10 +30,10 @@ export interface ThroughputResult {
   readonly conditions: Readonly<Record<string, string | number>>;
 }
 
-const JOBS_PER_ROUND = 1_000;
+export const JOBS_PER_ROUND = 1_000;
 /** Requests until the code of every process is compiled and the statements are planned. */
 const WARM_UP = 1_000;
-const IN_FLIGHT = 64;
+export const IN_FLIGHT = 64;
 /** Whole-stack jobs a second on two cores. */
 const TARGET_PER_SECOND = 300;
 /** The smallest job there is: an embedding of one token, the rest of its time is the stack's. */

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Parts } from "../../../src/bin/parts.js";
@@ -11,8 +11,6 @@ import { createOperations } from "../../../src/front/operations/index.js";
 import { openEncoder } from "../../../src/media/encoder.js";
 import { createVideoPipeline } from "../../../src/modalities/video/pipeline.js";
 import type { VideoOutput, VideoRequest } from "../../../src/modalities/video/request.js";
-import { fusePackage } from "../../../src/models/diffusion/fuse-package.js";
-import { denoise, encodePrompts } from "../../../src/models/motion/denoise.js";
 import { type MotionModel, openMotionModel } from "../../../src/models/motion/model.js";
 import { loadModelPackage } from "../../../src/runtime/packages/model-package.js";
 import type { SuiteOptions } from "../bench.js";
@@ -47,7 +45,6 @@ export async function runVideo(
 ): Promise<BenchResult> {
   const setup = pipelineSetup(config);
   const bare = await benchVideo(setup, rounds);
-  const fused = await benchFusedSteps(setup, rounds);
   const uploads = new Map<string, Upload[]>();
   const served = { ...config, models: [BENCH_REQUEST.model] };
   const watch = (parts: Parts) => watchUploads(parts, uploads);
@@ -66,7 +63,7 @@ export async function runVideo(
       return {
         ...bare,
         conditions: { ...bare.conditions, parts: partsOf(config, stack) },
-        rows: [...bare.rows, fused, ...queued.rows],
+        rows: [...bare.rows, ...queued.rows],
         distributions: [...(bare.distributions ?? []), ...queued.distributions],
       };
     },
@@ -210,46 +207,4 @@ async function encodeAll(windows: readonly Uint8Array[], path: string, setup: Pi
 function conditions({ threads }: PipelineSetup, rounds: number) {
   const { width, height, seconds } = BENCH_REQUEST;
   return { ...machine(), threads, clip: `${width}x${height}, ${seconds} s, 24 fps`, rounds };
-}
-
-/** Denoisings of one measurement: a single one is too short to time. */
-const REPEATS = 5;
-
-/** The latents of a clip by the sampler that `models fuse` makes, and by the step loop, in turns. */
-export async function benchFusedSteps(setup: PipelineSetup, rounds: number): Promise<BenchRow> {
-  const folder = await mkdtemp(join(tmpdir(), "framemill-bench-"));
-  const models: MotionModel[] = [];
-  try {
-    const modelPath = join(folder, "fused");
-    await cp(setup.modelPath, modelPath, { recursive: true });
-    await fusePackage(await loadModelPackage(modelPath));
-    const loop = await openMotionModel(await loadModelPackage(setup.modelPath), setup);
-    models.push(loop);
-    const fused = await openMotionModel(await loadModelPackage(modelPath), setup);
-    models.push(fused);
-    const pairs: Pair[] = [];
-    // The first tells the sampler how long a step takes.
-    for (const model of models) await denoiseClips(model);
-    for (let round = 0; round < rounds; round += 1)
-      pairs.push({ ours: await denoiseClips(fused), against: await denoiseClips(loop) });
-    const what = `denoising, ${fused.denoising.graph} / ${loop.denoising.graph}`;
-    return compare({ what, unit: "ms", target: null }, pairs);
-  } finally {
-    for (const model of models) await model.close();
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** Milliseconds of one clip's steps. */
-async function denoiseClips(model: MotionModel): Promise<number> {
-  const { signal } = new AbortController();
-  const request = BENCH_REQUEST;
-  const context = await encodePrompts(model, request);
-  const { seconds } = await timed(async () => {
-    for (let repeat = 0; repeat < REPEATS; repeat += 1) {
-      const steps = denoise({ model, request, context, picture: null, signal });
-      while ((await steps.next()).done !== true);
-    }
-  });
-  return (seconds * 1_000) / REPEATS;
 }

@@ -1,7 +1,7 @@
 import type { PipelineSetup } from "../../../src/core/modality.js";
 import { createEmbeddingsPipeline } from "../../../src/modalities/embeddings/pipeline.js";
 import { createTexts, serve } from "./requests.js";
-import { openPeerEmbedder } from "../peers/peers.js";
+import { openPeerEmbedder } from "./transformers-js.js";
 import { type BenchRow, compare, type Pair } from "../report/measure.js";
 
 /** Embeds one text. */

@@ -3,7 +3,7 @@ import type { Config } from "../../../src/config.js";
 import { openTextEngine } from "../../../src/models/decoder/open.js";
 import { loadModelPackage } from "../../../src/runtime/packages/model-package.js";
 import type { SuiteOptions } from "../bench.js";
-import { listPeerPackages, withPeerModels } from "../peers/peers.js";
+import { listPeerPackages, withPeerModels } from "./transformers-js.js";
 import { type BenchResult, machine } from "../report/measure.js";
 import { brokerOf, pipelineSetup, withBenchStack } from "../service/stack.js";
 import { encoderRows } from "./encoder.js";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { PipelineSetup } from "../../../src/core/modality.js";
 import { createRerankPipeline } from "../../../src/modalities/rerank/pipeline.js";
 import { createTexts, serve } from "./requests.js";
-import { openPeerLibrary } from "../peers/peers.js";
+import { openPeerLibrary } from "./transformers-js.js";
 import { type BenchRow, compare, type Pair } from "../report/measure.js";
 
 const CLIENTS = 32;

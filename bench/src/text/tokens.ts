@@ -4,7 +4,7 @@ import { gaussianNoise } from "../../../src/models/sampling/noise.js";
 import { randomStream } from "../../../src/models/sampling/noise.js";
 import { TokenSampler } from "../../../src/models/sampling/token-sampler.js";
 import { loadModelPackage } from "../../../src/runtime/packages/model-package.js";
-import { openPeerWriter, type PeerWriter } from "../peers/peers.js";
+import { openPeerWriter, type PeerWriter } from "./transformers-js.js";
 import { type BenchRow, compare, type Pair, timed } from "../report/measure.js";
 
 export interface TextBenchSetup {
