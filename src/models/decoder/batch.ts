@@ -2,7 +2,7 @@ import { type JobError, toJobError } from "../../core/errors.js";
 import type { Choice } from "./choice.js";
 import { toRunError } from "../../runtime/ort/run-error.js";
 import { type Generation, usageOf } from "./generation.js";
-import { type CacheRow, closeCache, type KvCache, mergeRows } from "./kv-cache.js";
+import { type CacheRow, closeCache, joinRows, type KvCache, roomOf } from "./kv-cache.js";
 import { PromptCache } from "./prompt-cache.js";
 import {
   type FailedPrompt,
@@ -72,7 +72,7 @@ export class TextBatch {
     const read = await this.#prompts.read(this.#running());
     const joining: Row[] = [];
     for (const prompt of read) joining.push(...(await this.#begin(prompt)));
-    await this.#regroup(joining);
+    this.#regroup(joining);
     for (const group of this.#groups) await this.#advance(group, pause);
     const items = [...this.#items].map(([id, item]) => toItem(id, item));
     this.#items = new Map();
@@ -81,7 +81,13 @@ export class TextBatch {
 
   #running(): Running {
     const rows = this.#groups.flatMap((group) => group.rows.filter(isLive)).length;
-    return { rows, span: Math.max(0, ...this.#groups.map(({ cache }) => cache.span)) };
+    const caches = this.#groups.map(({ cache }) => cache);
+    const rooms = caches.map((cache) => roomOf(this.#setup.decoder.layout.caches, cache));
+    return {
+      rows,
+      span: Math.max(0, ...caches.map(({ span }) => span)),
+      room: Math.max(0, ...rooms),
+    };
   }
 
   /** Chooses the first tokens after a prompt; all choices share what was read of it. */
@@ -106,19 +112,19 @@ export class TextBatch {
   }
 
   /** Lets ended answers go and new ones in. */
-  async #regroup(joining: readonly Row[]): Promise<void> {
+  #regroup(joining: readonly Row[]): void {
     let newcomers = joining;
     const groups: Group[] = [];
     for (const group of this.#groups) {
       const joins = newcomers.filter((row) => this.#fits(row, group));
       newcomers = newcomers.filter((row) => !joins.includes(row));
-      groups.push(...(await this.#remake(group, joins)));
+      groups.push(...this.#remake(group, joins));
     }
     while (newcomers.length > 0) {
       const [first] = newcomers;
       const together = newcomers.filter((row) => first && this.#isAlike(row.at, first.at));
       newcomers = newcomers.filter((row) => !together.includes(row));
-      groups.push(...(await this.#remake(undefined, together)));
+      groups.push(...this.#remake(undefined, together));
     }
     this.#groups = groups;
   }
@@ -138,28 +144,25 @@ export class TextBatch {
     return this.#setup.abilities.alignment !== "equal" || lengthOf(first) === lengthOf(second);
   }
 
-  async #remake(group: Group | undefined, joins: readonly Row[]): Promise<Group[]> {
+  #remake(group: Group | undefined, joins: readonly Row[]): Group[] {
     const staying = group ? rowsOf(group).filter(isLive) : [];
     if (group && joins.length === 0 && staying.length === group.rows.length) return [group];
     const rows = [...staying, ...joins];
     const caches = new Set(rows.map(({ at }) => at.cache));
     if (group) caches.add(group.cache);
-    const cache = await this.#merge(rows.map(({ at }) => at));
-    for (const old of caches) if (old !== cache) closeCache(old);
-    if (cache === undefined) return [];
-    return [{ cache, rows: rows.map(({ generation, choice }) => ({ generation, choice })) }];
+    const joined = rows.length === 0 ? undefined : this.#join(rows);
+    for (const old of caches) if (old !== joined?.cache) closeCache(old);
+    return joined === undefined ? [] : [joined];
   }
 
-  /** A lone prompt's cache serves as it is. */
-  async #merge(rows: readonly CacheRow[]): Promise<KvCache | undefined> {
-    const [first] = rows;
-    if (first === undefined) return undefined;
-    if (rows.length === 1 && first.cache.lengths.length === 1) return first.cache;
+  #join(rows: readonly Row[]): Group {
     const { decoder, abilities } = this.#setup;
-    return mergeRows(decoder.layout.caches, {
-      rows,
+    const { cache, order } = joinRows(decoder.layout.caches, {
+      rows: rows.map(({ at }) => at),
       alignment: abilities.alignment,
     });
+    const ordered = order.flatMap((place) => rows[place] ?? []);
+    return { cache, rows: ordered.map(({ generation, choice }) => ({ generation, choice })) };
   }
 
   async #advance(group: Group, pause: () => Promise<void>): Promise<void> {

@@ -6,7 +6,7 @@ import {
   type TensorData,
   type TensorType,
 } from "../../runtime/tensors/tensor.js";
-import { Value } from "../../runtime/ort/value.js";
+import { hostZeros, Value } from "../../runtime/ort/value.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Alignment } from "./request/request.js";
 
@@ -42,9 +42,17 @@ export interface CacheRow {
   readonly row: number;
 }
 
-/** A cache of one row without tokens, with room for this many where its buffers are shared. */
-export function openCache(tensors: readonly CacheTensor[], room = 0): KvCache {
-  return createCache(tensors, { lengths: [0], room });
+/** What shared buffers have room for. */
+export interface CacheRoom {
+  /** Tokens, at least. */
+  readonly room: number;
+  /** Rows. */
+  readonly capacity: number;
+}
+
+/** A cache of one row without tokens. */
+export function openCache(tensors: readonly CacheTensor[], room?: CacheRoom): KvCache {
+  return createCache(tensors, { lengths: [0], ...room });
 }
 
 /** A cache of rows of these lengths; `fill` writes what they remember, all zero before. */
@@ -53,18 +61,18 @@ export function createCache(
   {
     lengths,
     room = 0,
+    capacity = lengths.length,
     fill,
-  }: {
+  }: Partial<CacheRoom> & {
     readonly lengths: readonly number[];
-    /** Tokens that shared buffers have room for at least. */
-    readonly room?: number;
     readonly fill?: (tensor: CacheTensor, target: Tensor, layer: number) => void;
   },
 ): KvCache {
   const span = Math.max(0, ...lengths);
   const layers = tensors.map((tensor, layer) => {
-    const tokens = tensor.sharesBuffer ? roomFor(Math.max(span, room)) : span;
-    const target = allocate(tensor, lengths.length, tokens);
+    const target = tensor.sharesBuffer
+      ? firstRows(tensor, allocate(tensor, capacity, roomFor(Math.max(span, room))), lengths.length)
+      : allocate(tensor, lengths.length, span);
     fill?.(tensor, target, layer);
     return { past: Value.of(target) };
   });
@@ -74,20 +82,19 @@ export function createCache(
 /** The cache, or one in its place whose shared buffers have room for `width` more tokens. */
 export function withRoom(tensors: readonly CacheTensor[], cache: KvCache, width: number): KvCache {
   const needed = cache.span + width;
-  const hasRoom = tensors.every(({ sharesBuffer, lengthAxis }, layer) => {
-    const room = cache.layers[layer]?.past.dims[lengthAxis ?? 0] ?? 0;
-    return !sharesBuffer || room >= needed;
-  });
-  if (hasRoom) return cache;
+  if (roomOf(tensors, cache) >= needed) return cache;
   const { lengths, span } = cache;
   const rows = lengths.map((_, row) => ({ cache, row }));
-  const layers = tensors.map((tensor, layer) => {
-    if (!tensor.sharesBuffer) return cache.layers[layer];
-    const target = allocate(tensor, lengths.length, roomFor(needed));
+  const layers = tensors.flatMap((tensor, layer) => {
+    const before = cache.layers[layer];
+    if (before === undefined || !tensor.sharesBuffer) return before ?? [];
+    const { dims } = wholeBuffer(tensor, before.past.read());
+    const whole = allocate(tensor, dims[tensor.batchAxis] ?? 1, roomFor(needed));
+    const target = firstRows(tensor, whole, lengths.length);
     copyRows(tensor, { rows, target, layer, alignment: "start" });
     return { past: Value.of(target) };
   });
-  return { lengths, span, layers: layers.filter((layer) => layer !== undefined) };
+  return { lengths, span, layers };
 }
 
 /** Where a step writes a layer that grows to `span` tokens: into what is shared or spare, else into new memory. */
@@ -139,30 +146,130 @@ export function bytesPerToken(tensors: readonly CacheTensor[]): number {
     }, 0);
 }
 
+interface Rows {
+  readonly rows: readonly CacheRow[];
+  readonly alignment: Alignment;
+}
+
 /**
  * A new cache of these rows, no longer than the longest of them. Copies once; a row may be named more
  * than once. The caches it read stay as they are.
  */
-export function mergeRows(
-  tensors: readonly CacheTensor[],
-  { rows, alignment }: { readonly rows: readonly CacheRow[]; readonly alignment: Alignment },
-): KvCache {
-  const lengths = rows.map(({ cache, row }) => cache.lengths[row] ?? 0);
+export function mergeRows(tensors: readonly CacheTensor[], { rows, alignment }: Rows): KvCache {
   return createCache(tensors, {
-    lengths,
+    lengths: rows.map(lengthOf),
+    capacity: capacityFor(rows.length),
     fill: (tensor, target, layer) => copyRows(tensor, { rows, target, layer, alignment }),
   });
 }
 
+/** Rows of a cache that was brought together, each the place of one that was asked for. */
+export interface JoinedRows {
+  readonly cache: KvCache;
+  readonly order: readonly number[];
+}
+
+/**
+ * The same in one of the caches' own shared buffers where they have room: only rows that change their place
+ * are copied. All caches but the returned one are the caller's to close, and to use no more.
+ */
+export function joinRows(tensors: readonly CacheTensor[], { rows, alignment }: Rows): JoinedRows {
+  for (const into of new Set(rows.map(({ cache }) => cache))) {
+    const order = placesIn(into, rows);
+    const ordered = order.flatMap((at) => rows[at] ?? []);
+    const moved = ordered.map((row, place) => (isAt(row, into, place) ? null : row));
+    if (rows.length === into.lengths.length && moved.every((row) => row === null))
+      return { cache: into, order };
+    if (!hasRoomFor(tensors, into, rows)) continue;
+    const layers = tensors.flatMap((tensor, layer) => {
+      const past = into.layers[layer]?.past;
+      if (past === undefined) return [];
+      const target = firstRows(tensor, wholeBuffer(tensor, past.read()), rows.length);
+      copyRows(tensor, { rows: moved, target, layer, alignment });
+      return { past: Value.of(target) };
+    });
+    const lengths = ordered.map(lengthOf);
+    return { cache: { lengths, span: Math.max(0, ...lengths), layers }, order };
+  }
+  return { cache: mergeRows(tensors, { rows, alignment }), order: rows.map((_, at) => at) };
+}
+
+/** Rows keep their places in the cache as far as there are so many; the others take what is free. */
+function placesIn(into: KvCache, rows: readonly CacheRow[]): number[] {
+  const kept = new Map<number, number>();
+  for (const [at, { cache, row }] of rows.entries())
+    if (cache === into && row < rows.length && !kept.has(row)) kept.set(row, at);
+  const keeping = new Set(kept.values());
+  const others = [...rows.keys()].filter((at) => !keeping.has(at));
+  return rows.map((_, place) => kept.get(place) ?? others.shift() ?? 0);
+}
+
+function isAt({ cache, row }: CacheRow, into: KvCache, place: number): boolean {
+  return cache === into && row === place;
+}
+
+function lengthOf({ cache, row }: CacheRow): number {
+  return cache.lengths[row] ?? 0;
+}
+
+/** Buffers with room for more than this many times the rows are given up. */
+const SPARSE = 4;
+
+function hasRoomFor(
+  tensors: readonly CacheTensor[],
+  into: KvCache,
+  rows: readonly CacheRow[],
+): boolean {
+  const span = Math.max(...rows.map(lengthOf));
+  return tensors.every((tensor, layer) => {
+    const past = into.layers[layer]?.past;
+    if (past === undefined || !tensor.sharesBuffer || tensor.batchAxis !== 0) return false;
+    const capacity = wholeBuffer(tensor, past.read()).dims[0] ?? 0;
+    return (
+      (past.dims[tensor.lengthAxis ?? 0] ?? 0) > span &&
+      capacity >= rows.length &&
+      capacity <= SPARSE * rows.length
+    );
+  });
+}
+
+/** Rows that shared buffers are made for: each time twice as many. */
+export function capacityFor(rows: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, rows)));
+}
+
+/** Tokens that the cache has room for without new memory; infinite where that is not how it grows. */
+export function roomOf(tensors: readonly CacheTensor[], { layers }: KvCache): number {
+  const rooms = tensors.map(({ sharesBuffer, lengthAxis }, layer) =>
+    sharesBuffer ? (layers[layer]?.past.dims[lengthAxis ?? 0] ?? 0) : Infinity,
+  );
+  return Math.min(Infinity, ...rooms);
+}
+
+/** All rows that a shared buffer has room for. */
+function wholeBuffer({ batchAxis }: CacheTensor, { type, data, dims }: Tensor): Tensor {
+  const whole = wholeOf(type, data);
+  const capacity = whole.length / elementCount(dims.toSpliced(batchAxis, 1));
+  return { type, data: whole, dims: dims.with(batchAxis, capacity) };
+}
+
+function firstRows({ batchAxis }: CacheTensor, { type, data, dims }: Tensor, rows: number): Tensor {
+  const own = dims.with(batchAxis, rows);
+  return { type, data: data.subarray(0, elementCount(own)), dims: own };
+}
+
 interface RowsCopy {
-  readonly rows: readonly CacheRow[];
+  /** Null where nothing is to be written. */
+  readonly rows: readonly (CacheRow | null)[];
   readonly target: Tensor;
   readonly layer: number;
   readonly alignment: Alignment;
 }
 
 function copyRows(tensor: CacheTensor, { rows, target, layer, alignment }: RowsCopy): void {
-  for (const [index, { cache, row }] of rows.entries()) {
+  for (const [index, from] of rows.entries()) {
+    if (from === null) continue;
+    const { cache, row } = from;
     const source = cache.layers[layer]?.past.read();
     const length = cache.lengths[row] ?? 0;
     if (source) copyRow({ tensor, source, row, target, index, alignment, length });
@@ -238,5 +345,8 @@ function allocate(tensor: CacheTensor, rows: number, span: number): Tensor {
   if (type !== "float32" && type !== "float16")
     throw new Error(`caches of type ${type} are not kept: export with float32 or float16`);
   const dims = dimsOf(tensor, rows, span);
-  return { type, data: new DATA[type](elementCount(dims)), dims };
+  const length = elementCount(dims);
+  // What takes turns with a spare is never closed for good.
+  const data = tensor.sharesBuffer ? hostZeros(type, length) : new DATA[type](length);
+  return { type, data, dims };
 }

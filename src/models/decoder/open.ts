@@ -180,6 +180,7 @@ async function openTextBatch(
     ...graphsSetup(model, [DECODER]),
     threads: threadsFor(model, DECODER, threads),
     plans: true,
+    staysAwake: true,
   };
   // What follows a prompt is asked of its last token only, and most of the others' logits would be lost.
   const trimmed = { ...setup, lastPositionOf: { [DECODER]: logitsName(config.names) } };

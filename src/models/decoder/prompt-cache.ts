@@ -4,6 +4,7 @@ import type { Decoder } from "./decoder.js";
 import {
   bytesOf,
   bytesPerToken,
+  type CacheRoom,
   type CacheRow,
   type KvCache,
   openCache,
@@ -47,15 +48,17 @@ export class PromptCache {
     this.#maxBlocks = isCuttable && abilities.readsInParts ? Math.floor(maxBytes / blockBytes) : 0;
   }
 
-  /** A cache of one row that remembers the longest known beginning; at least one token is left to read. */
-  open(scope: string | undefined, tokens: readonly number[]): KvCache {
+  /** A cache of one row that remembers the longest known beginning; at least one token is left to read. It has
+   * room for all tokens, and for `capacity` rows. */
+  open(scope: string | undefined, tokens: readonly number[], capacity: number): KvCache {
     const { layout } = this.#setup.decoder;
+    const room = { room: tokens.length, capacity };
     const most = scope === undefined ? 0 : blocksOf(tokens.length - 1);
     const chain = this.#find(scope ?? "", tokens, most);
-    if (chain.length === 0) return openCache(layout.caches, tokens.length);
+    if (chain.length === 0) return openCache(layout.caches, room);
     this.#touch(chain);
     const blocks = chain.map(({ block }) => block);
-    return joinBlocks(layout.caches, { blocks, room: tokens.length });
+    return joinBlocks(layout.caches, blocks, room);
   }
 
   /** Keeps what a row remembers of these tokens, as far as it is not known and there is room. */
@@ -152,13 +155,14 @@ function copyBlocks(
 /** A cache of one row that remembers these blocks. */
 function joinBlocks(
   tensors: readonly CacheTensor[],
-  { blocks, room }: { readonly blocks: readonly KvBlock[]; readonly room: number },
+  blocks: readonly KvBlock[],
+  room: CacheRoom,
 ): KvCache {
   const length = blocks.length * BLOCK_TOKENS;
   let read = 0;
   return createCache(tensors, {
     lengths: [length],
-    room,
+    ...room,
     fill(tensor, target) {
       const bytes = bytesOf(target);
       const runs = rowRuns(target, { tensor, row: 0, alignment: "equal", length });

@@ -3,7 +3,7 @@ import type { BatchAbilities } from "./batch-abilities.js";
 import { toRunError } from "../../runtime/ort/run-error.js";
 import type { Decoder } from "./decoder.js";
 import type { Generation } from "./generation.js";
-import { bytesPerToken, closeCache, type KvCache } from "./kv-cache.js";
+import { bytesPerToken, capacityFor, closeCache, type KvCache } from "./kv-cache.js";
 import type { PromptCache } from "./prompt-cache.js";
 
 /** Time that prompts are read for between two steps of running answers, and where there are none. */
@@ -31,6 +31,8 @@ export interface Running {
   readonly rows: number;
   /** Tokens of the longest. */
   readonly span: number;
+  /** Tokens that their buffers have room for. */
+  readonly room: number;
 }
 
 /** A prompt that was read to its end, with the logits [vocabSize] of what follows it. */
@@ -90,7 +92,7 @@ export class PromptQueue {
     for (let turn = this.#reading.length; turn > 0 && budget > 0; turn -= 1) {
       const reading = this.#reading.shift();
       if (reading === undefined) break;
-      const cache = reading.cache ?? this.#open(reading);
+      const cache = reading.cache ?? this.#open(reading, running);
       const left = reading.generation.promptTokens.length - doneOf(cache);
       const width = this.#setup.abilities.readsInParts ? Math.min(left, budget) : left;
       budget -= width;
@@ -117,9 +119,13 @@ export class PromptQueue {
     }
   }
 
-  #open(reading: Reading): KvCache {
+  /** A prompt for which the running answers' buffers are too short has room for them in its own. */
+  #open(reading: Reading, { rows, room }: Running): KvCache {
     const { generation } = reading;
-    const cache = this.#known.open(generation.cacheScope, generation.promptTokens);
+    const { cacheScope, promptTokens } = generation;
+    const isLonger = rows > 0 && promptTokens.length >= room;
+    const capacity = isLonger ? capacityFor(rows + 1) : 1;
+    const cache = this.#known.open(cacheScope, promptTokens, capacity);
     generation.cachedTokens = doneOf(cache);
     reading.cache = cache;
     return cache;

@@ -49,6 +49,27 @@ export function openValues(): number {
   return open;
 }
 
+/** Memory that `hostZeros` gave. */
+interface HostMemory {
+  readonly address: unknown;
+  values: number;
+}
+
+const hostMemories = new WeakMap<ArrayBufferLike, HostMemory>();
+
+/**
+ * Zeros outside of JavaScript's heap, freed with the last value that lies in them: large memory is given
+ * back at once and not when a garbage collector comes by. Nobody reads the array from then on.
+ */
+export function hostZeros(type: TensorType, length: number): TensorData {
+  const Data = DATA[type];
+  if (length === 0) return new Data(0);
+  const address: unknown = koffi.alloc("uint8_t", length * Data.BYTES_PER_ELEMENT);
+  const buffer = koffi.view(address, length * Data.BYTES_PER_ELEMENT);
+  hostMemories.set(buffer, { address, values: 0 });
+  return new Data(buffer);
+}
+
 /**
  * One OrtValue: a tensor in the memory of the device that its graphs run on, or of this process, until it
  * is closed. A run that uses it holds it: closing takes effect when the run has ended.
@@ -61,6 +82,7 @@ export class Value {
   readonly #pointer: Pointer;
   /** Memory of JavaScript's own that it lies in. */
   readonly #data: TensorData | undefined;
+  readonly #memory: HostMemory | undefined;
   #isClosed = false;
   #users = 0;
 
@@ -70,6 +92,8 @@ export class Value {
     this.dims = dims;
     this.#data = data;
     this.place = data === undefined ? placeOf(pointer) : HOST;
+    this.#memory = data && hostMemories.get(data.buffer);
+    if (this.#memory) this.#memory.values += 1;
     open += 1;
   }
 
@@ -185,7 +209,12 @@ export class Value {
   }
 
   #free(): void {
-    if (this.#isClosed && this.#users === 0) ort().api.ReleaseValue(this.#pointer);
+    if (!this.#isClosed || this.#users > 0) return;
+    ort().api.ReleaseValue(this.#pointer);
+    const memory = this.#memory;
+    if (memory === undefined) return;
+    memory.values -= 1;
+    if (memory.values === 0) koffi.free(memory.address);
   }
 }
 
