@@ -26,7 +26,7 @@ import type { Value } from "./value.js";
 
 export interface GraphsSetup extends Pick<
   SessionOptions,
-  "providers" | "providerOptions" | "threads" | "packs" | "plans"
+  "providers" | "providerOptions" | "threads" | "packs" | "plans" | "staysAwake"
 > {
   /** Role → path of the graph. */
   readonly graphs: Readonly<Record<string, string>>;

@@ -29,6 +29,11 @@ export interface SessionOptions {
    * runs, of which each allocation is a part that counts.
    */
   readonly plans?: boolean | undefined;
+  /**
+   * Whether its threads are its own, and stay awake for 50 µs for their next piece, false where absent: for
+   * small runs one after the other, of which each waking is a part that counts.
+   */
+  readonly staysAwake?: boolean | undefined;
   /** Whether the file holds what an earlier opening has optimised. */
   readonly isOptimised?: boolean | undefined;
   /** Where the optimised graph is written. */
@@ -355,8 +360,9 @@ function createSettings(options: SessionOptions): Pointer {
   try {
     // What it warns of while it optimises a graph is nothing that its user could change.
     check(api.SetSessionLogSeverityLevel(settings, options.isQuiet === true ? FATAL : ERROR));
-    if (options.threads > 1) check(api.DisablePerSessionThreads(settings));
-    else check(api.SetIntraOpNumThreads(settings, 1));
+    const { threads, staysAwake = false } = options;
+    if (threads > 1 && !staysAwake) check(api.DisablePerSessionThreads(settings));
+    else check(api.SetIntraOpNumThreads(settings, threads));
     const level = options.isOptimised === true ? OPTIMISE_NOTHING : OPTIMISE_ALL;
     check(api.SetSessionGraphOptimizationLevel(settings, level));
     // One block of memory for each shape of inputs ever seen: the arena grows for every one.
@@ -381,8 +387,10 @@ function createSettings(options: SessionOptions): Pointer {
 
 /** By the names of onnxruntime_session_options_config_keys.h. */
 function configEntries(options: SessionOptions): (readonly [string, string])[] {
-  const { packs = true, refusesFallback = false, weightsFolder } = options;
+  const { packs = true, staysAwake = false, refusesFallback = false, weightsFolder } = options;
   const entries = {
+    "session.intra_op.spin_duration_us": staysAwake ? "50" : undefined,
+    "session.intra_op.spin_backoff_max": staysAwake ? "8" : undefined,
     "session.disable_prepacking": packs ? undefined : "1",
     "session.disable_cpu_ep_fallback": refusesFallback ? "1" : undefined,
     "session.model_external_initializers_file_folder_path": weightsFolder,
