@@ -125,8 +125,8 @@ const settings = z.object({
     .optional(),
   /** Largest share of a graph's nodes, 0 to 1, that may run on the CPU where another provider is asked for: a model beyond it keeps the worker from getting ready; 1 = any. Change: where falling back unnoticed is worse than not starting. */
   maxHostShare: z.coerce.number().min(0).max(1).default(1),
-  /** Bytes of prompts that each chat model remembers, so that a later turn reads only what is new; 0 = none. Change: a token takes 2 × layers × key-value heads × head size × 4 bytes. */
-  promptCacheBytes: z.coerce.number().int().nonnegative().default(268_435_456),
+  /** Bytes of prompts that each chat model remembers, so that a later turn reads only what is new; 0 = none; unset = as many as its files have, 64 MiB to 1 GiB. Change: a token takes 2 × layers × key-value heads × head size × 4 bytes. */
+  promptCacheBytes: z.coerce.number().int().nonnegative().optional(),
   /** Models a worker serves, comma-separated; unset = all in modelsDir. */
   models: list.optional(),
   /** Name of this worker in leases and logs. */

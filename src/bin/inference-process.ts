@@ -1,7 +1,7 @@
 import { holdWarnings, logWarnings } from "./log.js";
 
 holdWarnings();
-// It was for this process's own memory: ffmpeg clears twice as many bytes with it.
+// It is for this process's own memory and none of ffmpeg's.
 // oxlint-disable-next-line node/no-process-env
 delete process.env["GLIBC_TUNABLES"];
 const [{ serveInference }, { findModality }, { openTracing }, { createLog }] = await Promise.all([

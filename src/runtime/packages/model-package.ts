@@ -195,8 +195,11 @@ export function workingBytes({ memory, files }: ModelPackage): {
 } {
   const measured = Object.values(memory ?? {});
   if (measured.length > 0) return { byteLength: Math.max(...measured), isMeasured: true };
-  const total = Object.values(files).reduce((sum, { byteLength }) => sum + byteLength, 0);
-  return { byteLength: UNMEASURED_SHARE * total, isMeasured: false };
+  return { byteLength: UNMEASURED_SHARE * bytesOfFiles({ files }), isMeasured: false };
+}
+
+export function bytesOfFiles({ files }: Pick<ModelPackage, "files">): number {
+  return Object.values(files).reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /** Paths of the graphs with these roles. Throws where the package lacks one. */

@@ -23,6 +23,7 @@ import {
   modelInfo,
   type ModelPackage,
   statedFiles,
+  bytesOfFiles,
   workingBytes,
 } from "../packages/model-package.js";
 import type { InferenceReply, InferenceSetup, ModelPlacement, Opens } from "./protocol.js";
@@ -237,7 +238,7 @@ function residentModel(
         threads,
         ...execution,
         onOpen: watch.onOpen,
-        promptCacheBytes,
+        promptCacheBytes: promptCacheBytes ?? defaultPromptCache(model),
         ...programs,
       };
       const pipeline = await createChecked(model, checker, () => create(pipelineSetup));
@@ -250,6 +251,13 @@ function residentModel(
       send({ type: "model-unloaded", model: id, processBytes: process.memoryUsage.rss() });
     },
   };
+}
+
+const [LEAST_PROMPT_CACHE, MOST_PROMPT_CACHE] = [2 ** 26, 2 ** 30];
+
+/** What is remembered beside a model grows with it. */
+function defaultPromptCache(model: ModelPackage): number {
+  return Math.min(MOST_PROMPT_CACHE, Math.max(LEAST_PROMPT_CACHE, bytesOfFiles(model)));
 }
 
 /** Weights that lie beside a graph: numbers that nothing parses. */
