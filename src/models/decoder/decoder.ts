@@ -4,6 +4,7 @@ import { Value } from "../../runtime/ort/value.js";
 import {
   bool,
   castTensor,
+  DATA,
   elementCount,
   int64Of,
   type Tensor,
@@ -12,6 +13,7 @@ import {
 import type { CacheTensor, DecoderLayout, RankedTensor } from "./decoder-layout.js";
 import {
   type BoundStep,
+  capacityFor,
   closeCache,
   grownLayer,
   growthOf,
@@ -60,6 +62,7 @@ export interface DecoderSetup {
 
 export function createDecoder({ graphs, layout, firstPosition }: DecoderSetup): Decoder {
   const feeder = createFeeder(layout, firstPosition);
+  const logitsFor = createLogitsStore(layout);
   const { caches } = layout;
   const isShared = layout.vocabSize !== undefined && caches.every((cache) => cache.sharesBuffer);
 
@@ -82,7 +85,7 @@ export function createDecoder({ graphs, layout, firstPosition }: DecoderSetup): 
   const repeat = async (input: DecoderInput): Promise<DecoderOutput> => {
     const { cache, isTrial: isQuiet = false } = input;
     const feeds = feeder(input);
-    const step = cache.step ?? bindStep(graphs, layout, { feeds, cache });
+    const step = cache.step ?? bindStep(graphs, layout, { feeds, cache, logitsFor });
     for (const [name, feed] of Object.entries(feeds)) step.run.feed(name, feed);
     await step.run.run({ isQuiet });
     const lengths = cache.lengths.map((length) => length + 1);
@@ -96,26 +99,28 @@ export function createDecoder({ graphs, layout, firstPosition }: DecoderSetup): 
       const isRepeated = isShared && input.width === 1 && input.wantsLogits;
       try {
         const output = await (isRepeated ? repeat : runOnce)({ ...input, cache });
-        if (cache !== input.cache) closeCache(input.cache);
+        if (cache !== input.cache) closeCache(input.cache, cache);
         return output;
       } catch (thrown) {
-        if (cache !== input.cache) closeCache(cache);
+        if (cache !== input.cache) closeCache(cache, input.cache);
         throw thrown;
       }
     },
   };
 }
 
+interface StepParts {
+  readonly feeds: Feeds;
+  readonly cache: KvCache;
+  readonly logitsFor: (rows: number) => Tensor;
+}
+
 function bindStep(
   graphs: Graphs,
-  { logits, vocabSize = 0, caches }: DecoderLayout,
-  { feeds, cache }: { readonly feeds: Feeds; readonly cache: KvCache },
+  { logits, caches }: DecoderLayout,
+  { feeds, cache, logitsFor }: StepParts,
 ): BoundStep {
-  const rows = cache.lengths.length;
-  const target = Value.zeros(
-    logits.type,
-    logits.rank === 3 ? [rows, 1, vocabSize] : [rows, vocabSize],
-  );
+  const target = Value.of(logitsFor(cache.lengths.length));
   try {
     const into = { ...growths(caches, cache, 1), [logits.name]: target };
     return { run: graphs.bind(DECODER, feeds, { into }), logits: target };
@@ -123,6 +128,17 @@ function bindStep(
     target.close();
     throw thrown;
   }
+}
+
+/** One memory for the logits of all steps, of which the last alone is read. */
+function createLogitsStore({ logits: { type, rank }, vocabSize = 0 }: DecoderLayout) {
+  let data = new DATA[type](0);
+  return (rows: number): Tensor => {
+    const count = rows * vocabSize;
+    if (data.length < count) data = new DATA[type](capacityFor(rows) * vocabSize);
+    const dims = rank === 3 ? [rows, 1, vocabSize] : [rows, vocabSize];
+    return { type, data: data.subarray(0, count), dims };
+  };
 }
 
 function growths(caches: readonly CacheTensor[], { layers, span }: KvCache, width: number): Values {

@@ -1,12 +1,8 @@
 import type { RepeatedStep } from "../../runtime/ort/graphs.js";
-import {
-  DATA,
-  elementCount,
-  type Tensor,
-  type TensorData,
-  type TensorType,
-} from "../../runtime/tensors/tensor.js";
-import { hostZeros, Value } from "../../runtime/ort/value.js";
+import type { Pointer } from "../../runtime/ort/api.js";
+import { copyBytes, HostMemory } from "../../runtime/ort/host-memory.js";
+import { byteLengthOf, type Shape, Value } from "../../runtime/ort/value.js";
+import { DATA, elementCount } from "../../runtime/tensors/tensor.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Alignment } from "./request/request.js";
 
@@ -32,8 +28,8 @@ export interface BoundStep {
 export interface CacheLayer {
   /** Has `span` tokens, or room for more where its buffer is shared. */
   readonly past: Value;
-  /** Memory that the next step may write to; absent where it is made on the device. */
-  readonly spare?: TensorData | undefined;
+  /** What was read before, whose memory the next step may write to. */
+  readonly spare?: Value | undefined;
 }
 
 /** One row of a cache. */
@@ -65,16 +61,16 @@ export function createCache(
     fill,
   }: Partial<CacheRoom> & {
     readonly lengths: readonly number[];
-    readonly fill?: (tensor: CacheTensor, target: Tensor, layer: number) => void;
+    readonly fill?: (tensor: CacheTensor, target: Value, layer: number) => void;
   },
 ): KvCache {
   const span = Math.max(0, ...lengths);
   const layers = tensors.map((tensor, layer) => {
-    const target = tensor.sharesBuffer
-      ? firstRows(tensor, allocate(tensor, capacity, roomFor(Math.max(span, room))), lengths.length)
-      : allocate(tensor, lengths.length, span);
-    fill?.(tensor, target, layer);
-    return { past: Value.of(target) };
+    const past = tensor.sharesBuffer
+      ? allocate(tensor, { rows: lengths.length, capacity, span: roomFor(Math.max(span, room)) })
+      : allocate(tensor, { rows: lengths.length, span });
+    fill?.(tensor, past, layer);
+    return { past };
   });
   return { lengths, span, layers };
 }
@@ -88,11 +84,10 @@ export function withRoom(tensors: readonly CacheTensor[], cache: KvCache, width:
   const layers = tensors.flatMap((tensor, layer) => {
     const before = cache.layers[layer];
     if (before === undefined || !tensor.sharesBuffer) return before ?? [];
-    const { dims } = wholeBuffer(tensor, before.past.read());
-    const whole = allocate(tensor, dims[tensor.batchAxis] ?? 1, roomFor(needed));
-    const target = firstRows(tensor, whole, lengths.length);
-    copyRows(tensor, { rows, target, layer, alignment: "start" });
-    return { past: Value.of(target) };
+    const size = { rows: lengths.length, capacity: capacityOf(tensor, before.past) };
+    const past = allocate(tensor, { ...size, span: roomFor(needed) });
+    copyRows(tensor, { rows, target: past, layer, alignment: "start" });
+    return { past };
   });
   return { lengths, span, layers };
 }
@@ -101,21 +96,21 @@ export function withRoom(tensors: readonly CacheTensor[], cache: KvCache, width:
 export function growthOf(tensor: CacheTensor, { past, spare }: CacheLayer, span: number): Value {
   if (tensor.sharesBuffer) return past;
   const rows = past.dims[tensor.batchAxis] ?? 1;
-  const dims = dimsOf(tensor, rows, span);
-  const count = elementCount(dims);
-  const data =
-    spare !== undefined && spare.length >= count
-      ? spare
-      : allocate(tensor, rows, roomFor(span)).data;
-  return Value.of({ type: tensor.type, data: data.subarray(0, count), dims });
+  const shape = { type: tensor.type, dims: dimsOf(tensor, rows, span) };
+  const memory = spare?.isClosed === false ? spare.memory : undefined;
+  if (memory !== undefined && memory.byteLength >= byteLengthOf(shape))
+    return Value.in(memory, shape);
+  const room = { type: tensor.type, dims: dimsOf(tensor, rows, roomFor(span)) };
+  return Value.in(new HostMemory(byteLengthOf(room)), shape);
 }
 
 /** The layer after a step that was written into `grown`; its old memory is spare. */
-export function grownLayer(layer: CacheLayer, grown: Value): CacheLayer {
-  if (layer.past === grown) return layer;
-  const { data, type } = layer.past.read();
-  layer.past.close();
-  return { past: grown, spare: wholeOf(type, data) };
+export function grownLayer({ past, spare }: CacheLayer, grown: Value): CacheLayer {
+  if (past === grown) return { past, spare };
+  spare?.close();
+  if (past.memory !== undefined) return { past: grown, spare: past };
+  past.close();
+  return { past: grown };
 }
 
 /** Memory grows by an eighth, and by this many tokens at least. */
@@ -126,14 +121,16 @@ function roomFor(span: number): number {
   return Math.ceil(room / ROOM_TOKENS) * ROOM_TOKENS;
 }
 
-function wholeOf(type: TensorType, { buffer }: TensorData): TensorData {
-  return type === "float16" ? new Uint16Array(buffer) : new Float32Array(buffer);
-}
-
-export function closeCache({ layers, step }: KvCache): void {
+/** Frees what no other cache has in its place. */
+export function closeCache({ layers, step }: KvCache, other?: KvCache): void {
   step?.run.close();
   step?.logits.close();
-  for (const { past } of layers) past.close();
+  for (const [at, layer] of layers.entries()) {
+    if (layer === other?.layers[at]) continue;
+    const { past, spare } = layer;
+    past.close();
+    spare?.close();
+  }
 }
 
 /** Bytes that one token of one row takes. */
@@ -182,11 +179,11 @@ export function joinRows(tensors: readonly CacheTensor[], { rows, alignment }: R
       return { cache: into, order };
     if (!hasRoomFor(tensors, into, rows)) continue;
     const layers = tensors.flatMap((tensor, layer) => {
-      const past = into.layers[layer]?.past;
-      if (past === undefined) return [];
-      const target = firstRows(tensor, wholeBuffer(tensor, past.read()), rows.length);
-      copyRows(tensor, { rows: moved, target, layer, alignment });
-      return { past: Value.of(target) };
+      const { type, dims, memory } = into.layers[layer]?.past ?? {};
+      if (type === undefined || dims === undefined || memory === undefined) return [];
+      const past = Value.in(memory, { type, dims: dims.with(tensor.batchAxis, rows.length) });
+      copyRows(tensor, { rows: moved, target: past, layer, alignment });
+      return { past };
     });
     const lengths = ordered.map(lengthOf);
     return { cache: { lengths, span: Math.max(0, ...lengths), layers }, order };
@@ -224,7 +221,7 @@ function hasRoomFor(
   return tensors.every((tensor, layer) => {
     const past = into.layers[layer]?.past;
     if (past === undefined || !tensor.sharesBuffer || tensor.batchAxis !== 0) return false;
-    const capacity = wholeBuffer(tensor, past.read()).dims[0] ?? 0;
+    const capacity = capacityOf(tensor, past);
     return (
       (past.dims[tensor.lengthAxis ?? 0] ?? 0) > span &&
       capacity >= rows.length &&
@@ -246,57 +243,38 @@ export function roomOf(tensors: readonly CacheTensor[], { layers }: KvCache): nu
   return Math.min(Infinity, ...rooms);
 }
 
-/** All rows that a shared buffer has room for. */
-function wholeBuffer({ batchAxis }: CacheTensor, { type, data, dims }: Tensor): Tensor {
-  const whole = wholeOf(type, data);
-  const capacity = whole.length / elementCount(dims.toSpliced(batchAxis, 1));
-  return { type, data: whole, dims: dims.with(batchAxis, capacity) };
-}
-
-function firstRows({ batchAxis }: CacheTensor, { type, data, dims }: Tensor, rows: number): Tensor {
-  const own = dims.with(batchAxis, rows);
-  return { type, data: data.subarray(0, elementCount(own)), dims: own };
+/** Rows that a buffer has room for. */
+function capacityOf({ batchAxis }: CacheTensor, { type, dims, memory }: Value): number {
+  const rowBytes = byteLengthOf({ type, dims: dims.with(batchAxis, 1) });
+  return memory === undefined ? 0 : memory.byteLength / rowBytes;
 }
 
 interface RowsCopy {
   /** Null where nothing is to be written. */
   readonly rows: readonly (CacheRow | null)[];
-  readonly target: Tensor;
+  readonly target: Value;
   readonly layer: number;
   readonly alignment: Alignment;
 }
 
 function copyRows(tensor: CacheTensor, { rows, target, layer, alignment }: RowsCopy): void {
-  for (const [index, from] of rows.entries()) {
-    if (from === null) continue;
-    const { cache, row } = from;
-    const source = cache.layers[layer]?.past.read();
-    const length = cache.lengths[row] ?? 0;
-    if (source) copyRow({ tensor, source, row, target, index, alignment, length });
-  }
+  target.at((into) => {
+    for (const [index, row] of rows.entries()) {
+      const source = row?.cache.layers[layer]?.past;
+      if (row === null || source === undefined) continue;
+      const length = lengthOf(row);
+      const from = rowRuns(source, { tensor, row: row.row, alignment, length });
+      const to = rowRuns(target, { tensor, row: index, alignment, length });
+      source.at((address) => {
+        for (let run = 0; run < to.count; run += 1)
+          copyBytes(plus(into, to.start(run)), plus(address, from.start(run)), to.byteLength);
+      });
+    }
+  });
 }
 
-interface RowCopy {
-  readonly tensor: CacheTensor;
-  readonly source: Tensor;
-  readonly row: number;
-  readonly target: Tensor;
-  readonly index: number;
-  readonly alignment: Alignment;
-  /** Tokens of the row. */
-  readonly length: number;
-}
-
-/** Runs of memory that a row keeps together: outer axes × [row] × middle axes × tokens × inner axes. */
-function copyRow({ tensor, source, row, target, index, alignment, length }: RowCopy): void {
-  const from = rowRuns(source, { tensor, row, alignment, length });
-  const to = rowRuns(target, { tensor, row: index, alignment, length });
-  const read = bytesOf(source);
-  const write = bytesOf(target);
-  for (let run = 0; run < to.count; run += 1) {
-    const start = from.start(run);
-    write.set(read.subarray(start, start + to.byteLength), to.start(run));
-  }
+export function plus(address: Pointer, byteLength: number): Pointer {
+  return address + BigInt(byteLength);
 }
 
 interface RowPlace {
@@ -307,7 +285,7 @@ interface RowPlace {
 }
 
 /** Where the runs of a row's tokens are in a tensor, in bytes. */
-export function rowRuns({ data, dims }: Tensor, { tensor, row, alignment, length }: RowPlace) {
+export function rowRuns({ type, dims }: Shape, { tensor, row, alignment, length }: RowPlace) {
   const { batchAxis, lengthAxis } = tensor;
   const tokensAxis = lengthAxis ?? dims.length;
   const middle = elementCount(dims.slice(batchAxis + 1, tokensAxis));
@@ -315,7 +293,7 @@ export function rowRuns({ data, dims }: Tensor, { tensor, row, alignment, length
   const span = dims[tokensAxis] ?? 1;
   const tokens = lengthAxis === null ? 1 : length;
   const skip = alignment === "end" ? span - tokens : 0;
-  const unit = inner * data.BYTES_PER_ELEMENT;
+  const unit = inner * DATA[type].BYTES_PER_ELEMENT;
   const rows = dims[batchAxis] ?? 1;
   return {
     count: elementCount(dims.slice(0, batchAxis)) * middle,
@@ -328,11 +306,6 @@ export function rowRuns({ data, dims }: Tensor, { tensor, row, alignment, length
   };
 }
 
-/** Bytes and not values: newer Nodes have an own array for float16, older ones its bits. */
-export function bytesOf({ data }: Tensor): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-}
-
 function dimsOf({ dims }: CacheTensor, rows: number, span: number): number[] {
   return dims.map((dim) => {
     if (dim === "batch") return rows;
@@ -340,13 +313,17 @@ function dimsOf({ dims }: CacheTensor, rows: number, span: number): number[] {
   });
 }
 
-function allocate(tensor: CacheTensor, rows: number, span: number): Tensor {
+interface CacheSize {
+  readonly rows: number;
+  /** Rows that there is room for; as many as there are where absent. */
+  readonly capacity?: number;
+  readonly span: number;
+}
+
+function allocate(tensor: CacheTensor, { rows, capacity = rows, span }: CacheSize): Value {
   const { type } = tensor;
   if (type !== "float32" && type !== "float16")
     throw new Error(`caches of type ${type} are not kept: export with float32 or float16`);
-  const dims = dimsOf(tensor, rows, span);
-  const length = elementCount(dims);
-  // What takes turns with a spare is never closed for good.
-  const data = tensor.sharesBuffer ? hostZeros(type, length) : new DATA[type](length);
-  return { type, data, dims };
+  const memory = new HostMemory(byteLengthOf({ type, dims: dimsOf(tensor, capacity, span) }));
+  return Value.in(memory, { type, dims: dimsOf(tensor, rows, span) });
 }

@@ -1,14 +1,15 @@
 import type { BatchAbilities } from "./batch-abilities.js";
+import { copyBytes } from "../../runtime/ort/host-memory.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Decoder } from "./decoder.js";
 import {
-  bytesOf,
   bytesPerToken,
   type CacheRoom,
   type CacheRow,
   type KvCache,
   openCache,
   createCache,
+  plus,
   rowRuns,
 } from "./kv-cache.js";
 import type { Alignment } from "./request/request.js";
@@ -135,21 +136,26 @@ function copyBlocks(
   tensors: readonly CacheTensor[],
   { row: { cache, row }, alignment, from, to }: BlockRange,
 ): KvBlock[] {
-  const parts: Uint8Array[][] = Array.from({ length: to - from }, () => []);
+  const blockBytes = bytesPerToken(tensors) * BLOCK_TOKENS;
+  const blocks = Array.from({ length: to - from }, () => new Uint8Array(blockBytes));
   const length = cache.lengths[row] ?? 0;
+  let written = 0;
   for (const [layer, tensor] of tensors.entries()) {
-    const source = cache.layers[layer]?.past.read();
-    if (source === undefined) continue;
-    const bytes = bytesOf(source);
-    const runs = rowRuns(source, { tensor, row, alignment, length });
-    const blockBytes = (runs.byteLength / length) * BLOCK_TOKENS;
-    for (const [index, list] of parts.entries())
+    const past = cache.layers[layer]?.past;
+    if (past === undefined) continue;
+    const runs = rowRuns(past, { tensor, row, alignment, length });
+    const runBytes = (runs.byteLength / length) * BLOCK_TOKENS;
+    past.at((address) => {
       for (let run = 0; run < runs.count; run += 1) {
-        const start = runs.start(run) + (from + index) * blockBytes;
-        list.push(bytes.subarray(start, start + blockBytes));
+        for (const [index, block] of blocks.entries()) {
+          const start = runs.start(run) + (from + index) * runBytes;
+          copyBytes(block.subarray(written), plus(address, start), runBytes);
+        }
+        written += runBytes;
       }
+    });
   }
-  return parts.map((list) => Buffer.concat(list));
+  return blocks;
 }
 
 /** A cache of one row that remembers these blocks. */
@@ -164,15 +170,16 @@ function joinBlocks(
     lengths: [length],
     ...room,
     fill(tensor, target) {
-      const bytes = bytesOf(target);
       const runs = rowRuns(target, { tensor, row: 0, alignment: "equal", length });
-      const blockBytes = runs.byteLength / blocks.length;
-      for (let run = 0; run < runs.count; run += 1) {
-        const at = runs.start(run);
-        for (const [index, block] of blocks.entries())
-          bytes.set(block.subarray(read, read + blockBytes), at + index * blockBytes);
-        read += blockBytes;
-      }
+      const runBytes = runs.byteLength / blocks.length;
+      target.at((address) => {
+        for (let run = 0; run < runs.count; run += 1) {
+          const at = plus(address, runs.start(run));
+          for (const [index, block] of blocks.entries())
+            copyBytes(plus(at, index * runBytes), block.subarray(read), runBytes);
+          read += runBytes;
+        }
+      });
     },
   });
 }

@@ -162,7 +162,7 @@ export class PromptQueue {
         wantsLogits,
       });
       if (width >= FEWEST_TOKENS) this.#pace = width / (performance.now() - startedAt);
-      if (wantsLogits) return { generation, cache, logits };
+      if (wantsLogits) return { generation, cache, logits: logits.slice() };
       reading.cache = cache;
       return undefined;
     } catch (thrown) {

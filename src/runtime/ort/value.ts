@@ -7,6 +7,7 @@ import {
   type TensorType,
 } from "../tensors/tensor.js";
 import { check, create, ort, type Pointer } from "./api.js";
+import type { HostMemory } from "./host-memory.js";
 
 /** ONNX's numbers of element types (TensorProto.DataType). */
 const NUMBERS: Readonly<Record<TensorType, number>> = {
@@ -39,6 +40,10 @@ const UNREAD: Readonly<Record<number, string>> = {
 /** Type and dims of a tensor, without its numbers. */
 export type Shape = Omit<Tensor, "data">;
 
+export function byteLengthOf({ type, dims }: Shape): number {
+  return elementCount(dims) * DATA[type].BYTES_PER_ELEMENT;
+}
+
 /** The name that ONNX Runtime gives to memory of this machine's processors. */
 const HOST = "Cpu";
 
@@ -49,26 +54,8 @@ export function openValues(): number {
   return open;
 }
 
-/** Memory that `hostZeros` gave. */
-interface HostMemory {
-  readonly address: unknown;
-  values: number;
-}
-
-const hostMemories = new WeakMap<ArrayBufferLike, HostMemory>();
-
-/**
- * Zeros outside of JavaScript's heap, freed with the last value that lies in them: large memory is given
- * back at once and not when a garbage collector comes by. Nobody reads the array from then on.
- */
-export function hostZeros(type: TensorType, length: number): TensorData {
-  const Data = DATA[type];
-  if (length === 0) return new Data(0);
-  const address: unknown = koffi.alloc("uint8_t", length * Data.BYTES_PER_ELEMENT);
-  const buffer = koffi.view(address, length * Data.BYTES_PER_ELEMENT);
-  hostMemories.set(buffer, { address, values: 0 });
-  return new Data(buffer);
-}
+/** An array whose address is in use: the garbage collector sees no addresses. */
+let lent: TensorData | undefined;
 
 /**
  * One OrtValue: a tensor in the memory of the device that its graphs run on, or of this process, until it
@@ -82,38 +69,36 @@ export class Value {
   readonly #pointer: Pointer;
   /** Memory of JavaScript's own that it lies in. */
   readonly #data: TensorData | undefined;
-  readonly #memory: HostMemory | undefined;
+  /** Memory that it lies at the beginning of. */
+  readonly memory: HostMemory | undefined;
   #isClosed = false;
   #users = 0;
 
-  private constructor(pointer: Pointer, { type, dims }: Shape, data?: TensorData) {
+  private constructor(
+    pointer: Pointer,
+    { type, dims }: Shape,
+    { data, memory }: { readonly data?: TensorData; readonly memory?: HostMemory } = {},
+  ) {
     this.#pointer = pointer;
     this.type = type;
     this.dims = dims;
     this.#data = data;
-    this.place = data === undefined ? placeOf(pointer) : HOST;
-    this.#memory = data && hostMemories.get(data.buffer);
-    if (this.#memory) this.#memory.values += 1;
+    this.memory = memory;
+    memory?.hold();
+    this.place = data === undefined && memory === undefined ? placeOf(pointer) : HOST;
     open += 1;
   }
 
   /** Lies in the tensor's own memory; nothing is copied. */
   static of({ type, data, dims }: Tensor): Value {
-    const { api, hostMemory } = ort();
-    const shape = BigInt64Array.from(dims, BigInt);
-    const { byteLength } = data;
-    const pointer = create((slot) =>
-      api.CreateTensorWithDataAsOrtValue(
-        hostMemory,
-        data,
-        byteLength,
-        shape,
-        dims.length,
-        NUMBERS[type],
-        slot,
-      ),
-    );
-    return new Value(pointer, { type, dims }, data);
+    const shape = { type, dims };
+    return new Value(createOver(data, data.byteLength, shape), shape, { data });
+  }
+
+  /** Lies at the memory's beginning, which is freed with the last of its values. */
+  static in(memory: HostMemory, { type, dims }: Shape): Value {
+    const shape = { type, dims };
+    return new Value(createOver(memory.address, byteLengthOf(shape), shape), shape, { memory });
   }
 
   /** Zeros in memory of JavaScript's own. */
@@ -159,6 +144,18 @@ export class Value {
   release(): void {
     this.#users -= 1;
     this.#free();
+  }
+
+  /** Calls with the address of its numbers in this process, copies of which live as long as the call. */
+  at<T>(use: (address: Pointer) => T): T {
+    this.#throwIfClosed();
+    if (this.memory !== undefined) return use(this.memory.address);
+    lent = this.read().data;
+    try {
+      return use(lent.byteLength === 0 ? 0n : koffi.address(lent));
+    } finally {
+      lent = undefined;
+    }
   }
 
   /** The numbers: the value's own memory where that is JavaScript's, else a copy. */
@@ -211,11 +208,24 @@ export class Value {
   #free(): void {
     if (!this.#isClosed || this.#users > 0) return;
     ort().api.ReleaseValue(this.#pointer);
-    const memory = this.#memory;
-    if (memory === undefined) return;
-    memory.values -= 1;
-    if (memory.values === 0) koffi.free(memory.address);
+    this.memory?.release();
   }
+}
+
+function createOver(data: TensorData | Pointer, byteLength: number, { type, dims }: Shape): Pointer {
+  const { api, hostMemory } = ort();
+  const [shape, number] = [BigInt64Array.from(dims, BigInt), NUMBERS[type]];
+  return create((slot) =>
+    api.CreateTensorWithDataAsOrtValue(
+      hostMemory,
+      data,
+      byteLength,
+      shape,
+      dims.length,
+      number,
+      slot,
+    ),
+  );
 }
 
 function placeOf(pointer: Pointer): string {

@@ -85,7 +85,7 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
       // What serves models on their use has none to load anew.
       if (!closed) restart = setTimeout(() => (live = start(opens)), RESTART_DELAY_MS);
     });
-    started.child.on("message", (reply: InferenceReply) => {
+    onReply(started.child, (reply) => {
       if (reply.type === "ready") {
         ({ device, providers } = reply);
         // What opens its models later has seen none of them.
@@ -224,7 +224,7 @@ function startProcess(options: InferenceProcessOptions, faults: Faults, asked: O
       return isReady;
     },
   };
-  child.on("message", (reply: InferenceReply) => {
+  onReply(child, (reply) => {
     if (reply.type === "job-error" && reply.failure.code === "device_lost") {
       live.killed = true;
       faults.note();
@@ -259,6 +259,10 @@ function startProcess(options: InferenceProcessOptions, faults: Faults, asked: O
   return live;
 }
 
+function onReply(child: ChildProcess, hear: (reply: InferenceReply) => void): void {
+  child.on("message", (replies: readonly InferenceReply[]) => replies.forEach(hear));
+}
+
 function noteModels(
   { child, loaded }: LiveProcess,
   reply: InferenceReply,
@@ -279,7 +283,7 @@ function awaitReady(
   log: InferenceProcessOptions["log"],
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    child.on("message", (reply: InferenceReply) => {
+    onReply(child, (reply) => {
       if (reply.type === "ready") {
         const { loadMs, providers, device, choice, placements } = reply;
         const { pid: processId } = child;

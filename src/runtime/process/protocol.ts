@@ -68,7 +68,7 @@ export type InferenceRequest =
   | { readonly type: "input-ready"; readonly artifactId: string; readonly bytes: Uint8Array }
   | { readonly type: "input-failed"; readonly artifactId: string; readonly failure: JobFailure };
 
-/** Inference process → worker. `jobId` tells a late message of an abandoned job, to be dropped. */
+/** Inference process → worker, several in a message. `jobId` tells a late message of an abandoned job, to be dropped. */
 export type InferenceReply =
   | {
       readonly type: "ready";

@@ -160,17 +160,34 @@ async function runJob({ job, served, tracer }: JobRun, context: Context): Promis
       : toJobError(thrown);
     trace.fail(error.code);
     // A lost device poisons the process: the parent starts another.
-    const leave = error.code === "device_lost" ? () => process.exit(1) : undefined;
-    send({ type: "job-error", jobId: job.id, failure: toFailure(error) }, leave);
+    if (error.code === "device_lost") onceSent = () => process.exit(1);
+    send({ type: "job-error", jobId: job.id, failure: toFailure(error) });
   } finally {
     clearInterval(sign);
     trace.end();
   }
 }
 
-function send(reply: InferenceReply, onSent: () => void = () => {}): void {
+let unsent: InferenceReply[] = [];
+let onceSent: () => void = () => {};
+
+/**
+ * Pieces of answers that are made in one turn go as one message, which costs more than what it carries.
+ * Anything else goes at once: what follows it may hold this thread.
+ */
+function send(reply: InferenceReply): void {
+  unsent.push(reply);
+  const isPiece = reply.type === "event" && reply.event.type === "chunk";
+  if (!isPiece) sendAll();
+  else if (unsent.length === 1) setImmediate(sendAll);
+}
+
+function sendAll(): void {
+  const replies = unsent;
+  unsent = [];
+  if (replies.length === 0) return;
   // A parent that went away is noticed by `disconnect`; nothing is owed to it here.
-  if (process.connected) process.send?.(reply, undefined, undefined, onSent);
+  if (process.connected) process.send?.(replies, undefined, undefined, onceSent);
 }
 
 /** The spans of one job in the inference process: the whole, and each stage. */

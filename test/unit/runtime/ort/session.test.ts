@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { HostMemory } from "#framemill/runtime/ort/host-memory.js";
 import { Session } from "#framemill/runtime/ort/session.js";
 import { openValues, Value } from "#framemill/runtime/ort/value.js";
 import { float32 } from "#framemill/runtime/tensors/tensor.js";
@@ -135,6 +136,15 @@ describe("what is closed", () => {
     expect(() => value.read()).toThrow("the tensor is closed");
     const run = append.run({ past: value, x: vector(1) }, { fetch: ["sum"] });
     await expect(run).rejects.toThrow("the tensor is closed");
+  });
+
+  test("frees the memory that it was the last to lie in", () => {
+    const memory = new HostMemory(8);
+    const [one, both] = [[1], [2]].map((dims) => Value.in(memory, { type: "float32", dims }));
+    one?.close();
+    expect(numbers(both)).toEqual([0, 0]);
+    both?.close();
+    expect(() => memory.address).toThrow("the memory is freed");
   });
 
   test("is freed when the runs that use it have ended", async () => {
