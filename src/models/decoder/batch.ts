@@ -79,6 +79,14 @@ export class TextBatch {
     return items;
   }
 
+  /** Frees all memory, of answers that are not ended, too. */
+  close(): void {
+    for (const { cache } of this.#groups) closeCache(cache);
+    this.#groups = [];
+    this.#prompts.close();
+    this.#known.close();
+  }
+
   #running(): Running {
     const rows = this.#groups.flatMap((group) => group.rows.filter(isLive)).length;
     const caches = this.#groups.map(({ cache }) => cache);

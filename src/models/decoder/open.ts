@@ -203,7 +203,10 @@ async function openTextBatch(
     batch,
     createGeneration: (id, job) =>
       createGeneration(id, job, { tokenizer, config, sampler, loadMasks }),
-    close: opened.close,
+    async close() {
+      batch.close();
+      await opened.close();
+    },
   };
 }
 

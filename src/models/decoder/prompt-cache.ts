@@ -1,5 +1,5 @@
 import type { BatchAbilities } from "./batch-abilities.js";
-import { copyBytes } from "../../runtime/ort/host-memory.js";
+import { copyBytes, HostMemory } from "../../runtime/ort/host-memory.js";
 import type { CacheTensor } from "./decoder-layout.js";
 import type { Decoder } from "./decoder.js";
 import {
@@ -80,10 +80,16 @@ export class PromptCache {
       }
     }
     this.#touch(chain);
-    for (const key of this.#links.keys()) {
+    for (const [key, { block }] of this.#links) {
       if (this.#links.size <= this.#maxBlocks) break;
       this.#links.delete(key);
+      block.release();
     }
+  }
+
+  close(): void {
+    for (const { block } of this.#links.values()) block.release();
+    this.#links.clear();
   }
 
   #find(scope: string, tokens: readonly number[], most: number): Link[] {
@@ -121,7 +127,7 @@ function keyOf(before: Link | undefined, scope: string, tokens: readonly number[
 const BLOCK_TOKENS = 32;
 
 /** What a row remembers of `BLOCK_TOKENS` tokens: of each tensor in turn, run after run. */
-type KvBlock = Uint8Array;
+type KvBlock = HostMemory;
 
 interface BlockRange {
   readonly row: CacheRow;
@@ -137,7 +143,8 @@ function copyBlocks(
   { row: { cache, row }, alignment, from, to }: BlockRange,
 ): KvBlock[] {
   const blockBytes = bytesPerToken(tensors) * BLOCK_TOKENS;
-  const blocks = Array.from({ length: to - from }, () => new Uint8Array(blockBytes));
+  const blocks = Array.from({ length: to - from }, () => new HostMemory(blockBytes));
+  for (const block of blocks) block.hold();
   const length = cache.lengths[row] ?? 0;
   let written = 0;
   for (const [layer, tensor] of tensors.entries()) {
@@ -149,7 +156,7 @@ function copyBlocks(
       for (let run = 0; run < runs.count; run += 1) {
         for (const [index, block] of blocks.entries()) {
           const start = runs.start(run) + (from + index) * runBytes;
-          copyBytes(block.subarray(written), plus(address, start), runBytes);
+          copyBytes(plus(block.address, written), plus(address, start), runBytes);
         }
         written += runBytes;
       }
@@ -176,7 +183,7 @@ function joinBlocks(
         for (let run = 0; run < runs.count; run += 1) {
           const at = plus(address, runs.start(run));
           for (const [index, block] of blocks.entries())
-            copyBytes(plus(at, index * runBytes), block.subarray(read), runBytes);
+            copyBytes(plus(at, index * runBytes), plus(block.address, read), runBytes);
           read += runBytes;
         }
       });

@@ -7,7 +7,7 @@ import { bytesPerToken, capacityFor, closeCache, type KvCache } from "./kv-cache
 import type { PromptCache } from "./prompt-cache.js";
 
 /** Time that prompts are read for between two steps of running answers, and where there are none. */
-const BESIDE_ANSWERS_MS = 90;
+const BESIDE_ANSWERS_MS = 60;
 const ALONE_MS = 500;
 /** Tokens read at once, powers of two: the first of all tell how long they take. */
 const FIRST_TOKENS = 64;
@@ -80,8 +80,15 @@ export class PromptQueue {
 
   cancel(id: number): void {
     remove(this.#waiting, (generation) => generation.id === id);
-    const cancelled = remove(this.#reading, ({ generation }) => generation.id === id);
-    for (const { cache } of cancelled) if (cache) closeCache(cache);
+    this.#drop(({ generation }) => generation.id === id);
+  }
+
+  close(): void {
+    this.#drop(() => true);
+  }
+
+  #drop(isDropped: (reading: Reading) => boolean): void {
+    for (const { cache } of remove(this.#reading, isDropped)) if (cache) closeCache(cache);
   }
 
   /** Reads one step's share of the prompts; returns and forgets what was read to its end. */

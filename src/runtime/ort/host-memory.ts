@@ -45,12 +45,10 @@ const LIBRARIES: Partial<Record<NodeJS.Platform, string>> = {
   win32: "msvcrt.dll",
 };
 
-type Place = Pointer | Uint8Array;
-
-let memcpy: ((to: Place, from: Place, byteLength: number) => unknown) | undefined;
+let memcpy: ((to: Pointer, from: Pointer, byteLength: number) => unknown) | undefined;
 
 /** Copies between memories that do not overlap. */
-export function copyBytes(to: Place, from: Place, byteLength: number): void {
+export function copyBytes(to: Pointer, from: Pointer, byteLength: number): void {
   memcpy ??= koffi
     .load(LIBRARIES[process.platform] ?? "libc.so.6")
     .func("void* memcpy(void*, void*, size_t)");
