@@ -1,9 +1,6 @@
 import { holdWarnings, logWarnings } from "./log.js";
 
 holdWarnings();
-// It is for this process's own memory and none of ffmpeg's.
-// oxlint-disable-next-line node/no-process-env
-delete process.env["GLIBC_TUNABLES"];
 const [{ serveInference }, { findModality }, { openTracing }, { createLog }] = await Promise.all([
   import("../runtime/process/serve.js"),
   import("../modalities/registry.js"),

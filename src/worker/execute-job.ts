@@ -201,13 +201,14 @@ async function make(
   const stages = deps.metrics.watchStages(job);
   let output: unknown;
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
+  const isTold = createProgressFilter();
   // The front learns whom to tell that its caller has gone.
   if (!isPolled(modality)) stream.progress(progress);
   for await (const event of run.events(job, await readCheckpoint(running))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
       stages.enter(event.stage);
-      stream.progress(progress);
+      if (isTold(event.stage)) stream.progress(progress);
     } else if (event.type === "chunk") stream.progress({ ...progress, chunks: [event.chunk] });
     else if (event.type === "file") files.push(event);
     else if (event.type === "preview") running.previews.show(event.bytes);
@@ -220,6 +221,20 @@ async function make(
   const made = await deliver(job, { output, files }, running);
   stages.end();
   return made;
+}
+
+/** Between two reports of one stage: each is a statement of the ledger, and news to who waits. */
+const PROGRESS_MS = 250;
+
+/** Whether a progress is reported: each new stage is, and what comes some time after the last report. */
+function createProgressFilter(): (stage: string) => boolean {
+  let last = { stage: "", atMs: Number.NEGATIVE_INFINITY };
+  return (stage) => {
+    const atMs = performance.now();
+    if (stage === last.stage && atMs - last.atMs < PROGRESS_MS) return false;
+    last = { stage, atMs };
+    return true;
+  };
 }
 
 /** Uploads the files, and the output where it is long. */

@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Job } from "../core/job.js";
+import { addProcessMetrics } from "../core/process-metrics.js";
 import { WORKER_STATES, type WorkerStatus } from "../core/reports.js";
 import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
@@ -37,7 +38,7 @@ const RATIOS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20];
 export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  addProcessMetrics(registry);
   addProcessGauges(registry, options);
   const labelNames = ["modality", "model"] as const;
   const attempts = new Counter({

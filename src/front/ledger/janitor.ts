@@ -65,7 +65,6 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
       await failOverdueJobs(db);
       if (performance.now() > quietUntil) await republishLost(options);
       await removeFiles(options);
-      await removeLeftovers(options);
       await eraseProjects(db, options.store);
       if (round % THOROUGH_ROUNDS === 0) await tidy(options);
       round += 1;
@@ -78,6 +77,7 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
 /** Rows that are of no use any more go, and what is counted often is summed up. */
 async function tidy(options: JanitorOptions): Promise<void> {
   const { database: db } = options;
+  await removeLeftovers(options);
   await forgetReplies(options);
   await deleteOldRows(db);
   await forgetKept(options);
@@ -117,9 +117,10 @@ async function republishLost({ database, broker, outbox }: JanitorOptions): Prom
       // A queue that does not answer may be gone with its messages.
       () => 0,
     );
-    if (ready < unleased) await republish(database, { modality, model });
+    if (ready >= unleased) continue;
+    await republish(database, { modality, model });
+    outbox.wake();
   }
-  outbox.wake();
 }
 
 /** When an ended job's files go, as its index has it. */

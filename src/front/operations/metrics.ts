@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { cached } from "../../core/async/cached.js";
+import { addProcessMetrics } from "../../core/process-metrics.js";
 import { type AnsweredRequest, type MetricsPage, PARTS, type PartStates } from "../http/index.js";
 import type { Estimates } from "../jobs/index.js";
 import {
@@ -28,7 +29,7 @@ export function createMetrics(
   const registry = new Registry();
   const registers = [registry];
   const renderLedger = createLedgerMetrics(db, estimates);
-  collectDefaultMetrics({ register: registry });
+  addProcessMetrics(registry);
   const requests = new Counter({
     name: "framemill_http_requests_total",
     help: "Answers by method, route and status.",

@@ -182,15 +182,11 @@ function createFaultCount(onBroken: (() => void) | undefined): Faults {
 /** Threads of libuv for files and names, besides those that a run of a graph holds until it ends. */
 const OTHER_THREADS = 8;
 
-/**
- * What is read before any code of the new process. CUDA numbers GPUs as nvidia-smi does. glibc gives blocks
- * of 256 KiB and more back to the kernel when they are freed, however large earlier ones were.
- */
+/** What is read before any code of the new process. CUDA numbers GPUs as nvidia-smi does. */
 function childEnvironment({ threads }: InferenceSetup): NodeJS.ProcessEnv {
   return {
     UV_THREADPOOL_SIZE: String(threads + OTHER_THREADS),
     CUDA_DEVICE_ORDER: "PCI_BUS_ID",
-    GLIBC_TUNABLES: "glibc.malloc.mmap_threshold=262144",
     // oxlint-disable-next-line node/no-process-env
     ...process.env,
   };
