@@ -3,7 +3,7 @@ import type { Config } from "../../../src/config.js";
 import { type BenchRow, compare, type Pair } from "../report/measure.js";
 import { cpuMsOf, residentOfTree, withFramemill } from "./subject.js";
 
-const SETTLE_MS = 20_000;
+const SETTLE_MS = 60_000;
 const WINDOW_MS = 15_000;
 const MOST_MEBIBYTES = 500;
 const MOST_SHARE = 0.5;
