@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Job } from "../core/job.js";
-import { addProcessMetrics } from "../core/process-metrics.js";
 import { WORKER_STATES, type WorkerStatus } from "../core/reports.js";
 import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
+import { addProcessMetrics } from "../http/process-metrics.js";
 import { readDeviceMemory } from "../runtime/ort/device-memory.js";
 import type { InferenceHost } from "../runtime/process/protocol.js";
 import type { Obstacles } from "./fitness.js";

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { cached } from "../../core/async/cached.js";
-import { addProcessMetrics } from "../../core/process-metrics.js";
+import { addProcessMetrics } from "../../http/process-metrics.js";
 import { type AnsweredRequest, type MetricsPage, PARTS, type PartStates } from "../http/index.js";
 import type { Estimates } from "../jobs/index.js";
 import {

@@ -351,6 +351,12 @@ async function withRunOptions(
   }
 }
 
+function setThreads(settings: Pointer, { threads, staysAwake = false }: SessionOptions): void {
+  const { api } = ort();
+  if (threads > 1 && !staysAwake) check(api.DisablePerSessionThreads(settings));
+  else check(api.SetIntraOpNumThreads(settings, threads));
+}
+
 const OPTIMISE_ALL = 99;
 const OPTIMISE_NOTHING = 0;
 
@@ -360,9 +366,7 @@ function createSettings(options: SessionOptions): Pointer {
   try {
     // What it warns of while it optimises a graph is nothing that its user could change.
     check(api.SetSessionLogSeverityLevel(settings, options.isQuiet === true ? FATAL : ERROR));
-    const { threads, staysAwake = false } = options;
-    if (threads > 1 && !staysAwake) check(api.DisablePerSessionThreads(settings));
-    else check(api.SetIntraOpNumThreads(settings, threads));
+    setThreads(settings, options);
     const level = options.isOptimised === true ? OPTIMISE_NOTHING : OPTIMISE_ALL;
     check(api.SetSessionGraphOptimizationLevel(settings, level));
     // One block of memory for each shape of inputs ever seen: the arena grows for every one.

@@ -212,7 +212,11 @@ export class Value {
   }
 }
 
-function createOver(data: TensorData | Pointer, byteLength: number, { type, dims }: Shape): Pointer {
+function createOver(
+  data: TensorData | Pointer,
+  byteLength: number,
+  { type, dims }: Shape,
+): Pointer {
   const { api, hostMemory } = ort();
   const [shape, number] = [BigInt64Array.from(dims, BigInt), NUMBERS[type]];
   return create((slot) =>
