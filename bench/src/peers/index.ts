@@ -32,7 +32,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   clips: {
     equal: "graphs, seed, prompt, x264's settings, ffmpeg, threads",
     unequal:
-      "Framemill writes previews, probes its file, levels the sound and answers over HTTP; the script does none of it",
+      "Framemill writes previews, checks its file, levels the sound and answers over HTTP; the script does none of it",
     run: async (...given) => ({ rows: await clipRows(...given) }),
   },
   embeddings: {
