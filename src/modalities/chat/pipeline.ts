@@ -170,8 +170,10 @@ function toTextJob(
 ): TextJob {
   const tools = request.toolChoice === "none" ? [] : request.tools;
   const { text, addSpecialTokens, mark } = template.render(messages, tools);
+  const { promptParam } = request;
   return {
     prompt: text,
+    ...(promptParam !== undefined && { promptParam }),
     addSpecialTokens,
     mark,
     maxTokens: request.maxTokens,

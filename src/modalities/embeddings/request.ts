@@ -135,7 +135,7 @@ function checkTokens(items: EmbeddingsRequest["inputs"], { contextTokens }: Mode
 /** Refuses by its characters what cannot fit the model, before anything counts its tokens. */
 export function checkCharacters({ length }: string, index: number, limit: number): void {
   if (length <= limit * MOST_CHARACTERS_PER_TOKEN) return;
-  const message = `This model's maximum context length is ${limit} tokens, however input ${index} has ${length} characters, more than so many tokens can hold`;
+  const message = `This model's maximum context length is ${limit} tokens. However, input ${index} has ${length} characters, more than so many tokens can hold.`;
   throw new JobError("context_length_exceeded", message, { param: "input" });
 }
 
@@ -146,7 +146,7 @@ export function tooManyTokens(found: {
   readonly limit: number;
 }): JobError {
   const { index, count, limit } = found;
-  const message = `This model's maximum context length is ${limit} tokens, however input ${index} has ${count} tokens`;
+  const message = `This model's maximum context length is ${limit} tokens. However, input ${index} has ${count} tokens.`;
   return new JobError("context_length_exceeded", message, { param: "input" });
 }
 

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { type AdmitContext, defineModality } from "../../core/modality.js";
+import { hasSecondsAsText } from "../shared/request-body.js";
 import { musicObject, renderMusic } from "./answer.js";
 import {
   musicOutput,
@@ -41,6 +42,7 @@ async function admit(body: unknown, context: AdmitContext): Promise<MusicRequest
     lyrics: parsed.lyrics,
     instrumental: parsed.instrumental,
     seconds: parsed.seconds,
+    ...(hasSecondsAsText(body) && { secondsAsText: true as const }),
     format: parsed.response_format,
     // Drawn here and not by the worker: a second attempt must make the same piece.
     seed: parsed.seed ?? randomInt(2 ** 47),

@@ -10,6 +10,7 @@ import {
   oneOf,
   parseBody,
   promptText,
+  secondsAsText,
   wholeNumber,
 } from "../shared/request-body.js";
 
@@ -49,6 +50,7 @@ export const musicRequest = z.object({
   instrumental: z.boolean(),
   /** Length of the piece. */
   seconds: z.number(),
+  secondsAsText,
   format: z.enum(MUSIC_FORMATS),
   /** Same seed, same model, same inputs: same bytes. */
   seed: z.int(),

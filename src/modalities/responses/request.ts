@@ -94,6 +94,7 @@ export async function parseResponsesBody(
   const request = {
     ...sharedRequest(body),
     messages: [...system, ...continueConversation(earlier, body.input)],
+    promptParam: "input",
     tools: (body.tools ?? []).map(toFunctionTool),
     toolChoice: toolChoice(body),
     format: answerFormat(body),

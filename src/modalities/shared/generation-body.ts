@@ -163,7 +163,7 @@ export function checkPromptLength(
   if (contextTokens === undefined || truncate) return;
   const characters = messages.reduce((sum, message) => sum + charactersOf(message), 0);
   if (characters <= contextTokens * MOST_CHARACTERS_PER_TOKEN) return;
-  const message = `This model's maximum context length is ${contextTokens} tokens. However, the messages have ${characters} characters, more than so many tokens can hold`;
+  const message = `This model's maximum context length is ${contextTokens} tokens. However, the messages have ${characters} characters, more than so many tokens can hold.`;
   throw new JobError("context_length_exceeded", message, { param });
 }
 

@@ -32,6 +32,18 @@ const outcome = {
   }),
 };
 
+/** Length of what was asked for, in the type in which it was: clients of OpenAI's send and read strings. */
+export function secondsField(length: z.ZodInt) {
+  return z.union([length, z.string()]).describe("a string where it was sent as one");
+}
+
+export function renderSeconds(request: {
+  readonly seconds: number;
+  readonly secondsAsText?: boolean;
+}): number | string {
+  return request.secondsAsText === true ? String(request.seconds) : request.seconds;
+}
+
 /** Schema of a polled job's public object, around the modality's own fields. */
 export function jobObject<Name extends string, Own extends z.core.$ZodLooseShape>(
   name: Name,

@@ -22,11 +22,15 @@ export function checkSeconds(
   throw invalidValue("seconds", message);
 }
 
-/** Parses a request body; the first problem becomes a `JobError` that names its parameter. */
+/**
+ * Parses a request body, in which null is "not given", as clients send it that know their user's choices
+ * only as options; the first problem becomes a `JobError` that names its parameter.
+ */
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new JobError("invalid_value", `the body must be an object, got ${describe(body)}`);
-  const parsed = schema.safeParse(body);
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   if (issue === undefined) throw new JobError("invalid_value", "the body is not usable");
@@ -43,6 +47,11 @@ export function wholeNumber(param: string, minimum: number, maximum: number) {
     .union([z.number(), z.string().regex(/^\d{1,16}$/)], { error })
     .transform(Number)
     .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, { error });
+}
+
+/** Whether `seconds` came as digits, as multipart forms and OpenAI's clients send them, who read it so. */
+export function hasSecondsAsText(body: unknown): boolean {
+  return typeof child(body, "seconds") === "string";
 }
 
 /** A number, or the same as multipart forms send it. */
@@ -182,6 +191,9 @@ export const artifact = z.object({
   byteLength: z.int().nonnegative(),
   sha256: z.string(),
 });
+
+/** There where the caller sent `seconds` as a string, and is answered one. */
+export const secondsAsText = z.literal(true).exactOptional();
 
 /** `metadata` as its caller sent it. */
 export const metadata = z.record(z.string(), z.string()).readonly().nullable();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
-import { jobObject, renderJob } from "../shared/job-object.js";
+import { jobObject, renderJob, renderSeconds, secondsField } from "../shared/job-object.js";
 import { TIER_NAMES, type VideoRequest } from "./request.js";
 
 /** The public video object, in every answer about a video job. */
@@ -12,7 +12,7 @@ export const videoObject = jobObject("video", {
   prompt: z.string(),
   quality: z.enum(TIER_NAMES),
   size: z.string(),
-  seconds: z.int().min(4).max(10),
+  seconds: secondsField(z.int().min(4).max(10)),
   seed: z.int(),
   metadata: z.record(z.string(), z.string()).nullable(),
   remixed_from_video_id: z.null(),
@@ -24,7 +24,7 @@ export function renderVideo(job: JobView<VideoRequest>): z.infer<typeof videoObj
     prompt: request.prompt,
     quality: request.quality,
     size: `${request.width}x${request.height}`,
-    seconds: request.seconds,
+    seconds: renderSeconds(request),
     seed: request.seed,
     metadata: request.metadata,
     remixed_from_video_id: null,

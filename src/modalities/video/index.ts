@@ -14,6 +14,7 @@ import {
   videoRequest,
   type VideoRequest,
 } from "./request.js";
+import { hasSecondsAsText } from "../shared/request-body.js";
 import { renderVideo, videoObject } from "./answer.js";
 
 /** Interface specification, part 2. */
@@ -59,6 +60,7 @@ async function admit(body: unknown, context: AdmitContext): Promise<VideoRequest
     model: parsed.model,
     prompt: parsed.prompt,
     seconds: parsed.seconds,
+    ...(hasSecondsAsText(body) && { secondsAsText: true as const }),
     quality: parsed.quality,
     width,
     height,

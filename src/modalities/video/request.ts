@@ -13,6 +13,7 @@ import {
   oneOf,
   parseBody,
   promptText,
+  secondsAsText,
   wholeNumber,
 } from "../shared/request-body.js";
 
@@ -100,6 +101,7 @@ export const videoRequest = z.object({
   prompt: z.string(),
   /** Length of the clip, 4 to 10. */
   seconds: z.number(),
+  secondsAsText,
   quality: z.enum(TIER_NAMES),
   /** Pixels. */
   width: z.int().positive(),

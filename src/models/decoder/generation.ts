@@ -36,11 +36,14 @@ export async function createGeneration(
 ): Promise<Generation> {
   const { tokenizer, config, sampler } = tools;
   const { contextTokens, repetitionPenalty } = config;
-  checkCharacters(job.prompt, tokenizer, contextTokens);
+  checkCharacters(job, tokenizer, contextTokens);
   const promptTokens = encodePrompt(job, tools);
   if (promptTokens.length + 1 > contextTokens) {
-    const message = `the model's context is ${contextTokens} tokens, the prompt has ${promptTokens.length} and the answer needs at least one more`;
-    throw new JobError("context_length_exceeded", message, { param: "messages" });
+    throw tooLong(
+      job,
+      contextTokens,
+      `has ${promptTokens.length} tokens, and the answer needs at least one more`,
+    );
   }
   const room = contextTokens - promptTokens.length;
   const seed = job.seed ?? randomInt(2 ** 47);
@@ -70,13 +73,23 @@ export async function createGeneration(
 
 /** Refuses what cannot fit before its tokens are counted, which takes longer than anything else may wait. */
 function checkCharacters(
-  prompt: string,
+  job: TextJob,
   { longestToken }: TextTokenizer,
   contextTokens: number,
 ): void {
-  if (prompt.length <= contextTokens * longestToken) return;
-  const message = `the model's context is ${contextTokens} tokens of at most ${longestToken} characters, the prompt has ${prompt.length} characters`;
-  throw new JobError("context_length_exceeded", message, { param: "messages" });
+  const { length } = job.prompt;
+  if (length <= contextTokens * longestToken) return;
+  throw tooLong(
+    job,
+    contextTokens,
+    `has ${length} characters, of which a token stands for ${longestToken} at most`,
+  );
+}
+
+/** Begins as clients know it that go on with a shorter prompt. */
+function tooLong({ promptParam = "messages" }: TextJob, contextTokens: number, has: string) {
+  const message = `This model's maximum context length is ${contextTokens} tokens. However, your prompt ${has}.`;
+  return new JobError("context_length_exceeded", message, { param: promptParam });
 }
 
 /** A model cannot start from nothing: an empty prompt becomes its first token. */

@@ -189,7 +189,7 @@ describe("requests", () => {
     const answer = await post({ body: nested, headers: type });
     expect(answer.json).toMatchObject({
       status: "queued",
-      seconds: 4,
+      seconds: "4",
       metadata: { a: "1", b: "2" },
     });
   });

@@ -38,7 +38,7 @@ describe("the video resource", () => {
   it("takes a clip from creation to deletion with the stock client", async () => {
     const client = openaiClient(harness.front, harness.account.key);
     const created = await client.videos.create({ ...BODY, seconds: "4" });
-    expect(created).toMatchObject({ object: "video", status: "queued", progress: 0, seconds: 4 });
+    expect(created).toMatchObject({ object: "video", status: "queued", progress: 0, seconds: "4" });
     expect(created.id).toMatch(/^video_[0-9a-f]{32}$/);
     const pending = client.videos.downloadContent(created.id);
     await expect(pending).rejects.toMatchObject({ status: 409, code: "video_not_ready" });

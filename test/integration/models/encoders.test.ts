@@ -134,7 +134,7 @@ describe("embeddings", () => {
       await expect(bert.run({ input: ["a", "cat ".repeat(300)] })).rejects.toMatchObject({
         code: "context_length_exceeded",
         message:
-          "This model's maximum context length is 256 tokens, however input 1 has 302 tokens",
+          "This model's maximum context length is 256 tokens. However, input 1 has 302 tokens.",
         param: "input",
       });
       await expect(bert.run({ input: [30_522] })).rejects.toMatchObject({ param: "input" });

@@ -57,6 +57,8 @@ export type AnswerFormat = z.infer<typeof answerFormat>;
 export const generationRequest = z.object({
   model: z.string(),
   messages: z.array(message).readonly(),
+  /** Field of the body that they came in; `messages` where absent. */
+  promptParam: z.string().exactOptional(),
   tools: z.array(functionTool).readonly(),
   toolChoice,
   parallelToolCalls: z.boolean(),

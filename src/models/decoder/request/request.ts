@@ -6,6 +6,8 @@ export interface TextJob {
   /** Ready prompt ids, in place of `prompt`. */
   readonly promptTokens?: readonly number[];
   readonly prompt: string;
+  /** Field of the caller's body that the prompt is made of; `messages` where absent. */
+  readonly promptParam?: string;
   /** Whether the tokenizer adds its own, e.g. `<s>`; false for a chat template that writes them. */
   readonly addSpecialTokens: boolean;
   /** Breaks up in the prompt what only reads like a token of structure; without it all is text. */
