@@ -126,6 +126,15 @@ export class JobError extends Error {
   }
 }
 
+/**
+ * What fills the model's context, e.g. `your prompt has 600 tokens`. Clients that go on with a shorter prompt
+ * know the sentence by its beginning.
+ */
+export function contextExceeded(contextTokens: number, excess: string, param: string): JobError {
+  const message = `This model's maximum context length is ${contextTokens} tokens. However, ${excess}.`;
+  return new JobError("context_length_exceeded", message, { param });
+}
+
 export function isFailureCode(code: string): code is FailureCode {
   return isNamed(code) || suffixOf(code) !== undefined;
 }

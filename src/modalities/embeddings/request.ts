@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
+import { contextExceeded, JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import {
   describe,
@@ -135,8 +135,8 @@ function checkTokens(items: EmbeddingsRequest["inputs"], { contextTokens }: Mode
 /** Refuses by its characters what cannot fit the model, before anything counts its tokens. */
 export function checkCharacters({ length }: string, index: number, limit: number): void {
   if (length <= limit * MOST_CHARACTERS_PER_TOKEN) return;
-  const message = `This model's maximum context length is ${limit} tokens. However, input ${index} has ${length} characters, more than so many tokens can hold.`;
-  throw new JobError("context_length_exceeded", message, { param: "input" });
+  const excess = `input ${index} has ${length} characters, more than so many tokens can hold`;
+  throw contextExceeded(limit, excess, "input");
 }
 
 /** Throws `context_length_exceeded` naming the item, its tokens and the model's limit. */
@@ -146,8 +146,7 @@ export function tooManyTokens(found: {
   readonly limit: number;
 }): JobError {
   const { index, count, limit } = found;
-  const message = `This model's maximum context length is ${limit} tokens. However, input ${index} has ${count} tokens.`;
-  return new JobError("context_length_exceeded", message, { param: "input" });
+  return contextExceeded(limit, `input ${index} has ${count} tokens`, "input");
 }
 
 export function checkTotal(total: number): void {

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
-import { JobError } from "../../core/errors.js";
+import { contextExceeded } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
 import type { Units } from "../../core/usage.js";
 import type {
@@ -163,8 +163,8 @@ export function checkPromptLength(
   if (contextTokens === undefined || truncate) return;
   const characters = messages.reduce((sum, message) => sum + charactersOf(message), 0);
   if (characters <= contextTokens * MOST_CHARACTERS_PER_TOKEN) return;
-  const message = `This model's maximum context length is ${contextTokens} tokens. However, the messages have ${characters} characters, more than so many tokens can hold.`;
-  throw new JobError("context_length_exceeded", message, { param });
+  const excess = `the messages have ${characters} characters, more than so many tokens can hold`;
+  throw contextExceeded(contextTokens, excess, param);
 }
 
 function charactersOf(message: ConversationMessage): number {

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { JobError } from "../../core/errors.js";
+import { contextExceeded, JobError } from "../../core/errors.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { Choice } from "./choice.js";
 import type { DecoderConfig } from "./settings.js";
@@ -86,10 +86,8 @@ function checkCharacters(
   );
 }
 
-/** Begins as clients know it that go on with a shorter prompt. */
 function tooLong({ promptParam = "messages" }: TextJob, contextTokens: number, has: string) {
-  const message = `This model's maximum context length is ${contextTokens} tokens. However, your prompt ${has}.`;
-  return new JobError("context_length_exceeded", message, { param: promptParam });
+  return contextExceeded(contextTokens, `your prompt ${has}`, promptParam);
 }
 
 /** A model cannot start from nothing: an empty prompt becomes its first token. */

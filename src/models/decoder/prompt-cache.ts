@@ -49,8 +49,10 @@ export class PromptCache {
     this.#maxBlocks = isCuttable && abilities.readsInParts ? Math.floor(maxBytes / blockBytes) : 0;
   }
 
-  /** A cache of one row that remembers the longest known beginning; at least one token is left to read. It has
-   * room for all tokens, and for `capacity` rows. */
+  /**
+   * A cache of one row that remembers the longest known beginning; at least one token is left to read. It has
+   * room for all tokens, and for `capacity` rows.
+   */
   open(scope: string | undefined, tokens: readonly number[], capacity: number): KvCache {
     const { layout } = this.#setup.decoder;
     const room = { room: tokens.length, capacity };
