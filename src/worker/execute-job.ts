@@ -201,14 +201,14 @@ async function make(
   const stages = deps.metrics.watchStages(job);
   let output: unknown;
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
-  const isTold = createProgressFilter();
+  const isReported = createProgressFilter();
   // The front learns whom to tell that its caller has gone.
   if (!isPolled(modality)) stream.progress(progress);
   for await (const event of run.events(job, await readCheckpoint(running))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
       stages.enter(event.stage);
-      if (isTold(event.stage)) stream.progress(progress);
+      if (isReported(event.stage)) stream.progress(progress);
     } else if (event.type === "chunk") stream.progress({ ...progress, chunks: [event.chunk] });
     else if (event.type === "file") files.push(event);
     else if (event.type === "preview") running.previews.show(event.bytes);

@@ -160,8 +160,8 @@ async function runJob({ job, served, tracer }: JobRun, context: Context): Promis
       : toJobError(thrown);
     trace.fail(error.code);
     // A lost device poisons the process: the parent starts another.
-    if (error.code === "device_lost") onceSent = () => process.exit(1);
-    send({ type: "job-error", jobId: job.id, failure: toFailure(error) });
+    const leave = error.code === "device_lost" ? () => process.exit(1) : undefined;
+    send({ type: "job-error", jobId: job.id, failure: toFailure(error) }, leave);
   } finally {
     clearInterval(sign);
     trace.end();
@@ -169,25 +169,24 @@ async function runJob({ job, served, tracer }: JobRun, context: Context): Promis
 }
 
 let unsent: InferenceReply[] = [];
-let onceSent: () => void = () => {};
 
 /**
  * Pieces of answers that are made in one turn go as one message, which costs more than what it carries.
  * Anything else goes at once: what follows it may hold this thread.
  */
-function send(reply: InferenceReply): void {
+function send(reply: InferenceReply, onSent?: () => void): void {
   unsent.push(reply);
   const isPiece = reply.type === "event" && reply.event.type === "chunk";
-  if (!isPiece) sendAll();
+  if (!isPiece) sendAll(onSent);
   else if (unsent.length === 1) setImmediate(sendAll);
 }
 
-function sendAll(): void {
+function sendAll(onSent: () => void = () => {}): void {
   const replies = unsent;
   unsent = [];
   if (replies.length === 0) return;
   // A parent that went away is noticed by `disconnect`; nothing is owed to it here.
-  if (process.connected) process.send?.(replies, undefined, undefined, onceSent);
+  if (process.connected) process.send?.(replies, undefined, undefined, onSent);
 }
 
 /** The spans of one job in the inference process: the whole, and each stage. */
