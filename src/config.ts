@@ -22,7 +22,15 @@ function isNetwork(text: string): boolean {
   );
 }
 
+/** `*`, or scheme, host and port as browsers send them. */
+function isOrigin(text: string): boolean {
+  return text === "*" || (URL.canParse(text) && new URL(text).origin === text);
+}
+
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/** `name=model`, or `name=model,name=model`. */
+const ALIAS = /^([^=,\s]{1,128})=([^=,\s]{1,128})$/;
 
 /** Provider, option, value. */
 const PROVIDER_OPTION = /^([a-z]+)\.([\w.]+)=(.+)$/;
@@ -88,6 +96,12 @@ const settings = z.object({
   tlsServerName: z.string().optional(),
   /** Base URL of this service as callers see it, for links to files; unset = as each request names it. */
   publicUrl: z.url().optional(),
+  /** Origins whose pages may call the API from a browser, comma-separated, as `https://app.example.com`; `*` = any; unset = none. */
+  corsOrigins: list.refine((all) => all.every(isOrigin), "not an origin").optional(),
+  /** Names that stand for models, `name=model,name=model`, as programs have them in their source. Change: `gpt-4o-mini=service-chat-1` serves a program unaltered. */
+  modelAliases: list
+    .refine((all) => all.every((one) => ALIAS.test(one)), "must be name=model")
+    .optional(),
   /** Addresses of the proxies before this front (CIDR too), comma-separated: callers' own are then taken from X-Forwarded-For. Change: behind a load balancer, so that failed keys count by caller. */
   trustProxy: list.refine((all) => all.every(isNetwork), "not an address or network").optional(),
   /** Milliseconds that a front's event loop may stand still before the process ends itself, to be started again; 0 = for ever. */
@@ -250,6 +264,15 @@ export function parseProviderOptions({
     parsed[provider] = { ...parsed[provider], [option]: value };
   }
   return parsed;
+}
+
+/** MODEL_ALIASES, by name. */
+export function parseModelAliases({ modelAliases = [] }: Config): ReadonlyMap<string, string> {
+  return new Map(
+    modelAliases
+      .map((text) => ALIAS.exec(text) ?? [])
+      .map(([, name = "", model = ""]) => [name, model]),
+  );
 }
 
 function environmentName(field: string): string {

@@ -3,7 +3,11 @@ export type Disposition = "ack" | "retry" | "reject";
 
 interface Failure {
   readonly http: number;
-  readonly type: "invalid_request_error" | "rate_limit_error" | "server_error";
+  readonly type:
+    | "invalid_request_error"
+    | "rate_limit_error"
+    | "insufficient_quota"
+    | "server_error";
   readonly disposition: Disposition;
 }
 
@@ -41,7 +45,7 @@ const FAILURES = {
   unsupported_media_type: { ...invalid, http: 415 },
   range_not_satisfiable: { ...invalid, http: 416 },
   rate_limit_exceeded: limited,
-  insufficient_quota: limited,
+  insufficient_quota: { ...limited, type: "insufficient_quota" },
   cancelled: conflict,
   deadline_exceeded: { ...fault, disposition: "ack" },
   out_of_memory: fault,

@@ -38,6 +38,8 @@ export interface Endpoint {
   readonly maxBodyBytes?: number;
   /** Most values of a JSON body; 50 000 by default. */
   readonly maxBodyValues?: number;
+  /** The field of a body that holds what is judged; `prompt` by default. */
+  readonly promptParam?: string;
   /** `model` may be left out: the first model of the modality serves then. */
   readonly modelOptional?: boolean;
 }
@@ -45,6 +47,8 @@ export interface Endpoint {
 /** What the front knows of a model: the parts of model.json that bound a request. */
 export interface ModelInfo {
   readonly id: string;
+  /** Further names that callers may give for it. */
+  readonly aliases?: readonly string[];
   readonly modality: string;
   readonly createdAtSeconds: number;
   /** Jobs it runs at once in one process: 1, or as many as it batches. */

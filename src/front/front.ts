@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { type Config, isLoopback } from "../config.js";
+import { type Config, isLoopback, parseModelAliases } from "../config.js";
 import { type Closers, createClosers } from "../core/closers.js";
 import { JobError } from "../core/errors.js";
 import { type PagesServer, servePages } from "../http/serve-pages.js";
@@ -73,6 +73,7 @@ import {
   limitFailures,
   watchParts,
   watchUnused,
+  withAliases,
 } from "./http/index.js";
 import { createMetrics, type Metrics, startWebhooks } from "./operations/index.js";
 
@@ -144,7 +145,8 @@ async function startParts(
   database: Database,
   closers: Closers,
 ): Promise<Omit<Front, "close">> {
-  const { config, broker, store, models, log, tracer = UNTRACED } = options;
+  const { config, broker, store, log, tracer = UNTRACED } = options;
+  const models = withAliases(options.models, parseModelAliases(config));
   const now = (): number => performance.now();
   const concurrencyOf = (id: string) => models.find((model) => model.id === id)?.concurrency ?? 1;
   const paces = createPaceNotes({ db: database, concurrencyOf, log });
@@ -257,6 +259,7 @@ async function startParts(
   const app = await createServer({
     authenticate: limitFailures(keys.authenticate),
     trustProxy: config.trustProxy,
+    corsOrigins: config.corsOrigins ?? [],
     limits,
     defaultAllowances: {
       requests: fullAllowance(config.requestsPerMinute),

@@ -13,7 +13,7 @@ const MOST_PIECES = 1_024;
 const MAX_VALUES = 50_000;
 /** Most names of fields: those that differ are ten times as slow to read as values. */
 const MAX_NAMES = 10_000;
-const MAX_DEPTH = 32;
+const MAX_DEPTH = 64;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -39,8 +39,14 @@ export class LongJson {
 /** JSON is the only body besides multipart; an empty one is left to the route. */
 export function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", async ({ headers }: FastifyRequest) => {
+    const given = JSON.stringify(headers["content-type"]?.slice(0, 64) ?? "");
+    const message = `Content-Type must be application/json or multipart/form-data, got ${given}`;
+    throw new JobError("unsupported_media_type", message);
+  });
   app.addContentTypeParser("application/json", async (request: FastifyRequest, body: Readable) => {
     const { config, bodyLimit } = request.routeOptions;
+    checkEncoding(request.headers["content-encoding"]);
     const announced = Number(request.headers["content-length"] ?? 0);
     const pieces = await readPieces(body, { announced, limit: bodyLimit });
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -48,6 +54,12 @@ export function acceptJson(app: FastifyInstance): void {
       ? new LongJson(pieces)
       : parseJson(pieces, config.maxBodyValues);
   });
+}
+
+function checkEncoding(encoding = "identity"): void {
+  if (encoding.toLowerCase() === "identity") return;
+  const message = `Content-Encoding must be left out, got ${JSON.stringify(encoding.slice(0, 64))}: bodies are read as they are`;
+  throw new JobError("unsupported_media_type", message);
 }
 
 /** What is too long is read to its end and dropped: the answer must find its way. */

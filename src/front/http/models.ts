@@ -3,11 +3,14 @@ import type { Modality, ModelInfo } from "../../core/modality.js";
 import { listModalities } from "../../modalities/registry.js";
 
 export function renderModels(models: readonly ModelInfo[]) {
-  return { object: "list", data: models.map(renderModel) };
+  const data = models.flatMap((model) =>
+    [model.id, ...aliasesOf(model)].map((id) => renderModel(model, id)),
+  );
+  return { object: "list", data };
 }
 
-/** The stock object, and which endpoints the model serves with which voices. */
-export function renderModel({ id, modality, createdAtSeconds, voices }: ModelInfo) {
+/** The stock object by the name that it was asked by, and which endpoints the model serves with which voices. */
+export function renderModel({ modality, createdAtSeconds, voices }: ModelInfo, id: string) {
   return {
     id,
     object: "model",
@@ -20,13 +23,17 @@ export function renderModel({ id, modality, createdAtSeconds, voices }: ModelInf
   };
 }
 
+/** By its id, or by a name that stands for it. */
 export function getModel(models: readonly ModelInfo[], id: string): ModelInfo {
-  const model = models.find((candidate) => candidate.id === id);
+  const model = models.find((candidate) => isNamed(candidate, id));
   if (model !== undefined) return model;
   throw new JobError("model_not_found", `no model has the id ${JSON.stringify(id.slice(0, 64))}`, {
     param: "model",
   });
 }
+
+/** Most models that a refusal lists. */
+const MOST_LISTED = 10;
 
 /** The model that a body names, or the first where it may be left out. */
 export function chooseModel(
@@ -40,15 +47,41 @@ export function chooseModel(
   const id = "model" in body ? body.model : undefined;
   const serving = models.filter((known) => known.modality === (modality.modelsOf ?? modality.name));
   const [first] = serving;
-  if (id === undefined || id === "") {
+  if ((id ?? "") === "") {
     if (modality.endpoint.modelOptional === true && first !== undefined) return first;
     throw new JobError("missing_required_parameter", "model is required", { param: "model" });
   }
   if (typeof id !== "string")
     throw new JobError("invalid_value", "model must be a string", { param: "model" });
-  const model = serving.find((known) => known.id === id);
+  const model = serving.find((known) => isNamed(known, id));
   if (model !== undefined) return model;
-  throw new JobError("model_not_found", `no model ${JSON.stringify(id.slice(0, 64))} serves here`, {
-    param: "model",
+  const others = serving.slice(0, MOST_LISTED).map((known) => known.id);
+  const refused = `no model ${JSON.stringify(id.slice(0, 64))} serves ${modality.endpoint.path}`;
+  const message = `${refused}; these do: ${others.join(", ") || "none"}`;
+  throw new JobError("model_not_found", message, { param: "model" });
+}
+
+/** The same models with the names that stand for them. Throws where one is taken, or stands for none. */
+export function withAliases(
+  models: readonly ModelInfo[],
+  aliases: ReadonlyMap<string, string>,
+): ModelInfo[] {
+  for (const [alias, id] of aliases) {
+    if (models.some((model) => model.id === alias))
+      throw new Error(`MODEL_ALIASES gives a name that a model has: ${alias}`);
+    if (!models.some((model) => model.id === id))
+      throw new Error(`MODEL_ALIASES names ${id}, which is no model of this front`);
+  }
+  return models.map((model) => {
+    const own = [...aliases].filter(([, id]) => id === model.id).map(([alias]) => alias);
+    return own.length === 0 ? model : { ...model, aliases: own };
   });
+}
+
+function aliasesOf({ aliases = [] }: ModelInfo): readonly string[] {
+  return aliases;
+}
+
+function isNamed(model: ModelInfo, id: string): boolean {
+  return model.id === id || aliasesOf(model).includes(id);
 }

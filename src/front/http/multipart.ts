@@ -78,9 +78,16 @@ function sizeOf(value: PartValue): number {
 function asBodyError(cause: unknown, maxBytes: number): JobError {
   if (cause instanceof JobError) return cause;
   if (!(cause instanceof Error)) return new JobError("invalid_value", "broken multipart body");
+  if ("code" in cause && cause.code === "FST_FIELDS_LIMIT") return tooMany("fields", cause);
+  if ("code" in cause && cause.code === "FST_FILES_LIMIT") return tooMany("files", cause);
   if ("statusCode" in cause && cause.statusCode === 413) return tooLarge(maxBytes, cause);
   const reason = cause.message;
   return new JobError("invalid_value", `the multipart body is not usable: ${reason}`, { cause });
+}
+
+function tooMany(kind: "fields" | "files", cause: Error): JobError {
+  const message = `a form must have at most ${MULTIPART_LIMITS[kind]} ${kind}`;
+  return new JobError("payload_too_large", message, { cause });
 }
 
 function tooLarge(maxBytes: number, cause?: unknown): JobError {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import fastifyStatic from "@fastify/static";
 import type { Logger } from "pino";
 import { JobError } from "../../core/errors.js";
@@ -27,7 +27,7 @@ export interface OpenRoutesOptions {
 export function addOpenRoutes(app: FastifyInstance, options: OpenRoutesOptions): void {
   const { modalities, metrics, findObstacles, partStates } = options;
   app.get("/healthz", async () => ({ status: "ok" }));
-  app.get("/readyz", async (_request, reply) => {
+  const readiness: RouteHandlerMethod = async (_request, reply) => {
     const reasons = await findObstacles();
     if (reasons.length === 0) return { status: "ready", parts: partStates() };
     const error = new JobError("service_unavailable", `not ready: ${reasons.join("; ")}`);
@@ -36,7 +36,10 @@ export function addOpenRoutes(app: FastifyInstance, options: OpenRoutesOptions):
       .code(status)
       .headers(headers)
       .send({ ...body, reasons, parts: partStates() });
-  });
+  };
+  app.get("/readyz", readiness);
+  // Where benchmarks of inference servers look before they begin.
+  app.get("/health", readiness);
   if (metrics !== undefined)
     app.get("/metrics", async (_request, reply) => {
       reply.type(metrics.contentType);
@@ -93,6 +96,7 @@ export async function addWebPages(app: FastifyInstance, log: Pick<Logger, "warn"
       // A browser asks again each time; the ETag spares it the bytes.
       maxAge: 0,
     });
+    pages.get("/", async (_request, reply) => reply.redirect("/playground"));
     pages.get("/playground", async (_request, reply) => reply.sendFile("playground.html"));
     pages.get("/operations", async (_request, reply) => reply.sendFile("operations.html"));
   });

@@ -1,5 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import cors from "@fastify/cors";
 import multipart from "@fastify/multipart";
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -8,7 +9,7 @@ import { JobError, reasonOf } from "../../core/errors.js";
 import { traceFields, type Tracer, isTraceparent, UNTRACED } from "../../core/tracing.js";
 import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
 import { renderError, toRequestError } from "./errors.js";
-import type { Authenticate, Allowances, Limits, Allowance } from "./limits.js";
+import type { Allowance, Allowances, Authenticate, Limits } from "./limits.js";
 import { MULTIPART_LIMITS } from "./multipart.js";
 import { traceparentOf } from "./request-state.js";
 
@@ -25,6 +26,8 @@ export interface ServerOptions {
   /** Addresses of proxies whose word on a caller's own counts. */
   readonly trustProxy: readonly string[] | undefined;
   readonly limits: Limits;
+  /** Origins whose pages may read the answers; empty = none. */
+  readonly corsOrigins: readonly string[];
   /** Told to callers whose project is not known (yet). */
   readonly defaultAllowances: Allowances;
   readonly observeRequest: (request: AnsweredRequest) => void;
@@ -44,6 +47,7 @@ const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 2_000;
 const MAX_ID_LENGTH = 200;
+const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The HTTP side without its address: the same headers and the same error body on every answer. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -67,6 +71,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     checkBody(query);
   });
   await app.register(multipart, { limits: MULTIPART_LIMITS });
+  await allowOrigins(app, options.corsOrigins);
   options.addOpenRoutes(app);
   await app.register(async (guarded) => {
     traceRequests(guarded, options.tracer);
@@ -76,8 +81,37 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
+/** Headers of an answer that scripts of another origin may read. */
+const EXPOSED_HEADERS = [
+  "x-request-id",
+  "x-job-id",
+  "x-ignored-parameters",
+  "openai-processing-ms",
+  "retry-after",
+  "x-should-retry",
+  ...["requests", "tokens"].flatMap((name) =>
+    Object.keys(allowanceHeaders(name, { limit: 0, remaining: 0, resetMs: 0 })),
+  ),
+];
+const PREFLIGHT_SECONDS = 600;
+
+/** Lets pages of these origins call the API and read its files: with a key in their headers, not by cookies. */
+async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  if (origins.length === 0) return;
+  const origin = origins.includes("*") ? "*" : [...origins];
+  await app.register(cors, {
+    delegator: ({ url }, done) =>
+      done(null, {
+        origin: /^\/+(v\d|files|openapi\.json)\b/.test(url) && origin,
+        methods: ["GET", "HEAD", "POST", "DELETE"],
+        exposedHeaders: EXPOSED_HEADERS,
+        maxAge: PREFLIGHT_SECONDS,
+      }),
+  });
+}
+
 function createApp(options: ServerOptions): FastifyInstance {
-  const { tls, randomBytes, trustProxy } = options;
+  const { tls, trustProxy } = options;
   const http = {
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECK_MS,
@@ -87,8 +121,14 @@ function createApp(options: ServerOptions): FastifyInstance {
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_MS,
     ...(trustProxy !== undefined && { trustProxy: [...trustProxy] }),
-    routerOptions: { maxParamLength: MAX_ID_LENGTH },
-    genReqId: () => `req_${Buffer.from(randomBytes(16)).toString("hex")}`,
+    routerOptions: {
+      maxParamLength: MAX_ID_LENGTH,
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+    },
+    // A base address that ends in `/v1` before a path that has its own, as Cohere's clients join them.
+    rewriteUrl: ({ url = "/" }: IncomingMessage) => url.replace(/^\/v1(?=\/v\d\/)/, ""),
+    genReqId: () => newRequestId(options),
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
       answerMalformed(options, error, socket),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
@@ -106,7 +146,13 @@ function createApp(options: ServerOptions): FastifyInstance {
   // oxlint-enable typescript/no-unsafe-type-assertion
   app.server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
     const { body } = renderError(new JobError("invalid_value", "Expect is not supported"));
-    response.writeHead(417, { "content-type": "application/json" }).end(JSON.stringify(body));
+    const facts = {
+      requestId: newRequestId(options),
+      elapsedMs: 0,
+      allowances: options.defaultAllowances,
+    };
+    const headers = { ...answerHeaders(facts), "content-type": JSON_TYPE };
+    response.writeHead(417, headers).end(JSON.stringify(body));
   });
   return app;
 }
@@ -119,7 +165,7 @@ function collectRoutes(app: FastifyInstance): (url: string) => string[] {
     routes.push({ pattern: new RegExp(`^${source}$`), methods: [method].flat() });
   });
   return (url) => {
-    const path = pathOf(url);
+    const path = routedPathOf(url);
     const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((it) => it.methods);
     return [...new Set(methods)].toSorted();
   };
@@ -185,7 +231,7 @@ function sendError(
     log.error({ requestId: request.id, ...trace, ...describe(error) }, "request failed");
   else if (status === 503)
     log.warn({ requestId: request.id, ...trace, reason: reasonOf(error) }, "request not served");
-  return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(body);
+  return reply.code(status).headers(headers).type(JSON_TYPE).send(body);
 }
 
 /** Database errors carry the values of the statement in other fields. */
@@ -196,7 +242,7 @@ function describe({ cause, message, stack }: Error) {
 
 /** What is not HTTP never becomes a request: the answer is written to the socket. */
 function answerMalformed(
-  { defaultAllowances, randomBytes }: ServerOptions,
+  options: ServerOptions,
   { code }: { readonly code?: string },
   socket: Socket,
 ): void {
@@ -213,16 +259,24 @@ function answerMalformed(
         isLong ? "the header is too long" : "the request is not HTTP/1.1",
       );
   const status = isLong ? 431 : error.httpStatus;
-  const requestId = `req_${Buffer.from(randomBytes(16)).toString("hex")}`;
+  const facts = {
+    requestId: newRequestId(options),
+    elapsedMs: 0,
+    allowances: options.defaultAllowances,
+  };
   const text = JSON.stringify(renderError(error).body);
   const headers = {
-    ...answerHeaders({ requestId, elapsedMs: 0, allowances: defaultAllowances }),
-    "content-type": "application/json; charset=utf-8",
+    ...answerHeaders(facts),
+    "content-type": JSON_TYPE,
     "content-length": String(Buffer.byteLength(text)),
     connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${text}`);
+}
+
+function newRequestId({ randomBytes }: ServerOptions): string {
+  return `req_${Buffer.from(randomBytes(16)).toString("hex")}`;
 }
 
 function factsOf({ id, allowances }: FastifyRequest) {
@@ -231,6 +285,13 @@ function factsOf({ id, allowances }: FastifyRequest) {
 
 function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
+}
+
+/** As the router reads it. */
+function routedPathOf(url: string): string {
+  return pathOf(url)
+    .replaceAll(/\/+/g, "/")
+    .replace(/(?<=.)\/$/, "");
 }
 
 interface AnswerFacts {

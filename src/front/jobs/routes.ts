@@ -80,7 +80,7 @@ export function addCommonRoutes(
 ): void {
   app.get("/v1/models", async () => renderModels(models));
   app.get<JobRequest>("/v1/models/:id", async ({ params }) =>
-    renderModel(getModel(models, params.id)),
+    renderModel(getModel(models, params.id), params.id),
   );
   app.get<JobRequest>("/v1/charges/:id", (request) =>
     readCharge(database, callerOf(request).project.id, request.params.id),

@@ -392,6 +392,7 @@ export function createContentCheck({ model, judge, run }: ContentCheckOptions) {
     const flagged = judge.judge.flagged(await run(submission, judge.judge.body(model, texts)));
     if (flagged.length === 0) return;
     const message = `The prompt was blocked by the content policy: ${flagged.join(", ")}.`;
-    throw new JobError("content_policy_violation", message, { param: "prompt" });
+    const { promptParam = "prompt" } = submission.modality.endpoint;
+    throw new JobError("content_policy_violation", message, { param: promptParam });
   };
 }

@@ -103,10 +103,10 @@ export function createKeys({ database: db, defaults, randomBytes }: KeysOptions)
         WHERE id = ${keyId} AND revoked_at IS NULL RETURNING id`.execute(db);
       return revoked.rows.length === 1;
     },
-    /** Throws the same `invalid_api_key` for every cause. */
+    /** Throws the same `invalid_api_key` for every key that is not good. */
     authenticate: async (authorization: string | undefined): Promise<Caller> => {
       const key = readKey(authorization);
-      if (key === undefined) throw invalidKey();
+      if (key === undefined) throw authorization === undefined ? noKey() : invalidKey();
       const hash = hashKey(key);
       const { row } = await findKey(hash.toString("hex"));
       if (row === undefined || !timingSafeEqual(hash, Buffer.from(row.sha256, "hex")))
@@ -136,6 +136,11 @@ function keyFinder(db: Database) {
     const found = new Map(rows.map((row) => [row.sha256, row]));
     return hashes.map((hash) => ({ row: found.get(hash) }));
   };
+}
+
+function noKey(): JobError {
+  const message = "No API key was sent: it belongs into the header `Authorization: Bearer KEY`.";
+  return new JobError("invalid_api_key", message);
 }
 
 function invalidKey(): JobError {

@@ -48,8 +48,7 @@ function spentSince(projectId: Sql, start: Sql): Sql {
       WHERE project_id = ${projectId} AND created_at >= greatest(${start}, ${ROLLED_UNTIL})), 0))`;
 }
 
-/** To the cent; below one cent with all digits that are not 0. */
+/** With all digits that are not 0, two at least. */
 function toUsd(nanoUsd: number): string {
-  const usd = nanoUsd / 1_000_000_000;
-  return `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toFixed(9).replace(/0+$/, "")}`;
+  return `$${(nanoUsd / 1_000_000_000).toFixed(9).replace(/0{1,7}$/, "")}`;
 }

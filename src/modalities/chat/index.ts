@@ -18,6 +18,7 @@ export const chat = defineModality<"chat", ChatRequest, GenerationOutput, Genera
     object: "chat.completion",
     idPrefix: "chatcmpl-",
     variants: [],
+    promptParam: "messages",
   },
   example: () => ({ messages: [{ role: "user", content: "Once upon a time" }], max_tokens: 8 }),
   schemas: { request: chatRequest, output: generationOutput, delta: generationDelta },

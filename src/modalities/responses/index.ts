@@ -29,6 +29,7 @@ export const responses = defineModality<
     object: "response",
     idPrefix: "resp_",
     variants: [],
+    promptParam: "input",
     isResource: true,
   },
   modelsOf: "chat",

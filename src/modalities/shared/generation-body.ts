@@ -226,9 +226,9 @@ export function countTokens(_request: GenerationRequest, { usage }: GenerationOu
   return { inputTokens: usage.promptTokens, outputTokens: usage.completionTokens };
 }
 
-/** What people wrote, for moderation. */
+/** What the caller gives the model to read, results of tools included, for moderation. */
 export function promptTexts({ messages }: GenerationRequest): string[] {
   return messages
-    .filter(({ role, content }) => role !== "assistant" && role !== "tool" && content !== "")
+    .filter(({ role, content }) => role !== "assistant" && content !== "")
     .map(({ content }) => content);
 }

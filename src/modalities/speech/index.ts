@@ -19,6 +19,7 @@ export const speech = defineModality<"speech", SpeechRequest, SpeechOutput>({
     object: "audio.speech",
     idPrefix: "speech_",
     variants: [],
+    promptParam: "input",
   },
   example: () => ({ input: "Hello there.", voice: "alloy", response_format: "wav" }),
   schemas: { request: speechRequest, output: speechOutput },

@@ -186,10 +186,10 @@ describe("the money of replied jobs", () => {
         body: { ...BODY, prompt: "forbidden pictures" },
       }),
     ];
-    for (const { status, json } of refusals)
-      expect([status, json.error]).toMatchObject([
+    for (const [index, param] of ["messages", "prompt"].entries())
+      expect([refusals[index]?.status, refusals[index]?.json.error]).toMatchObject([
         400,
-        { code: "content_policy_violation", param: "prompt" },
+        { code: "content_policy_violation", param },
       ]);
     expect(refusals[0]?.json.error.message).toContain("harassment");
     const jobs = await listJobs(account);

@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
 import sharp from "sharp";
 import { sql } from "#framemill/front/ledger/database/sql.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -79,11 +80,6 @@ describe("requests", () => {
     const { origin, baseUrl } = harness.front;
     const cases: [Promise<Answer>, number, string][] = [
       [post({ body: { ...BODY, model: "unknown" } }), 404, "model_not_found"],
-      [
-        post({ body: "x", headers: { "content-type": "text/plain" } }),
-        415,
-        "unsupported_media_type",
-      ],
       [post({ body: "x".repeat(16 * 2 ** 20) }), 413, "payload_too_large"],
       [call(`${videos}/video_unknown`, { key }), 404, "video_not_found"],
       [call(`${videos}/%zz`, { key }), 400, "invalid_value"],
@@ -117,11 +113,46 @@ describe("requests", () => {
     );
   });
 
-  it("answers every problem with a key with the same message", async () => {
+  it("says what a body must be that it cannot read", async () => {
+    const body = JSON.stringify(BODY);
+    const form = await post({
+      body,
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+    expect([form.status, form.json.error.message]).toEqual([
+      415,
+      'Content-Type must be application/json or multipart/form-data, got "application/x-www-form-urlencoded"',
+    ]);
+    const zipped = await post({ body: gzipSync(body), headers: { "content-encoding": "gzip" } });
+    expect([zipped.status, zipped.json.error.code]).toEqual([415, "unsupported_media_type"]);
+    const fields = new FormData();
+    for (let index = 0; index < 101; index += 1) fields.append(`metadata[${index}]`, "x");
+    const many = await post({ body: fields });
+    expect([many.status, many.json.error.message]).toEqual([
+      413,
+      "a form must have at most 100 fields",
+    ]);
+  });
+
+  it("finds a path that ends in a slash, doubles one, or comes after a doubled /v1", async () => {
+    const { key } = harness.account;
+    const { baseUrl, origin } = harness.front;
+    for (const path of ["/models/", "//models", "/v1/models"])
+      expect((await call(`${baseUrl}${path}`, { key })).json.object).toBe("list");
+    for (const path of ["/rerank/", "/v1/rerank", "/v2/rerank"])
+      expect((await call(`${baseUrl}${path}`, { key, body: {} })).json.error.message).toBe(
+        "model is required",
+      );
+    expect((await call(`${baseUrl}/videos/`, { key, method: "PATCH" })).status).toBe(405);
+    expect((await call(`${origin}/health`)).json.status).toBe("ready");
+  });
+
+  it("answers every problem with a key with the same message, and says where none was sent", async () => {
     const other = await harness.createAccount();
     expect(await harness.front.keys.revokeKey(other.keyId)).toBe(true);
+    const without = await call(videos, { body: BODY, headers: { "x-api-key": other.key } });
+    expect(without.json.error.message).toMatch(/^No API key was sent: .*Authorization: Bearer/);
     const headers = [
-      {},
       { authorization: "Bearer" },
       { authorization: "Bearer fm_short" },
       { authorization: `Bearer fm_${"0".repeat(43)}` },
@@ -133,6 +164,7 @@ describe("requests", () => {
       const answer = await call(videos, { body: BODY, headers: header });
       expect(answer.status).toBe(401);
       expectHeaders(answer);
+      expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer /);
       bodies.add(answer.text);
     }
     expect([...bodies]).toHaveLength(1);
@@ -230,6 +262,10 @@ describe("requests", () => {
       `GET / HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(20_000)}\r\n\r\n`,
     );
     expect(long).toMatch(/^HTTP\/1\.1 431 /);
+    const expecting = "GET / HTTP/1.1\r\nhost: x\r\nexpect: x\r\nconnection: close\r\n\r\n";
+    const unexpected = await exchange(port, expecting);
+    expect(unexpected).toMatch(/^HTTP\/1\.1 417 /);
+    expect(unexpected).toMatch(/x-request-id: req_[^]*x-ratelimit-remaining-requests: /);
   });
 
   it("speaks with the stock client: errors carry code, param and request id", async () => {

@@ -8,7 +8,7 @@ describe("parseJson", () => {
     const text = JSON.stringify({ prompt: `${"[".repeat(100)}\\"[{` });
     expect(json(text)).toEqual(JSON.parse(text));
     expect(json(`${"[".repeat(32)}${"]".repeat(32)}`)).toBeDefined();
-    expect(() => json(`${"[".repeat(33)}${"]".repeat(33)}`)).toThrow(/nested deeper than 32/);
+    expect(() => json(`${"[".repeat(65)}${"]".repeat(65)}`)).toThrow(/nested deeper than 64/);
   });
 
   it("counts values while it scans, and refuses too many with the limit", () => {
