@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import pRetry from "p-retry";
 import { EVENT_STREAM, serverSentEvent, type Answer } from "../../core/answer.js";
 import { isOutage, JobError } from "../../core/errors.js";
@@ -45,6 +45,8 @@ export interface RunningReply {
   readonly exchange: Exchange;
   /** Aborts when the caller reads so slowly that what is unread was given up. */
   readonly overrun: AbortSignal;
+  /** What the whole job has taken of the project's tokens. */
+  tokens(): Promise<number>;
   /** Cancels the job where it still runs. */
   close(): Promise<void>;
 }
@@ -89,6 +91,7 @@ export async function startReply(
     return {
       exchange,
       overrun: open.overrun,
+      tokens: async () => countedTokens(submission, await ending),
       async close() {
         open.close();
         // What has completed cannot be cancelled.
@@ -115,6 +118,8 @@ export async function sendReply(
   let streaming = false;
   try {
     const answer = await modality.answer(running.exchange);
+    const isWhole = "json" in answer || !isStream(answer.body);
+    if (isWhole) countTokens(reply.request, await running.tokens());
     if ("json" in answer) return await reply.send(answer.json);
     reply.type(answer.mediaType);
     if (!isStream(answer.body)) return await reply.send(answer.body);
@@ -140,13 +145,12 @@ interface Following {
 /** Counts the tokens of a completed job. Never rejects. */
 async function settle(
   { limits }: RepliesOptions,
-  { caller, isFree = false }: Submission,
+  submission: Submission,
   ending: Promise<AnsweredJob>,
 ): Promise<void> {
   try {
-    const { usage } = await ending;
-    const tokens = tokensOf(usage ?? {});
-    if (tokens > 0 && !isFree) limits.takeTokens(caller.project, tokens);
+    const tokens = countedTokens(submission, await ending);
+    if (tokens > 0) limits.takeTokens(submission.caller.project, tokens);
   } catch {
     // Whoever waits for the end sees why it failed.
   }
@@ -160,6 +164,13 @@ function isCancelled(thrown: unknown): boolean {
 function chargeFor({ prices, units: most }: Quote, delivered: Units): DeliveredCharge {
   const units = atMost(delivered, most);
   return { units, amountNanoUsd: nanoPriceOf(prices, units) };
+}
+
+/** Takes what the answer used off the allowance that its headers say. */
+function countTokens(request: FastifyRequest, count: number): void {
+  const { tokens } = request.allowances;
+  const remaining = Math.max(0, tokens.remaining - count);
+  request.allowances = { ...request.allowances, tokens: { ...tokens, remaining } };
 }
 
 /**
@@ -187,6 +198,10 @@ async function disconnect(
   } catch {
     // The job ends by itself: it completes, or its lease does.
   }
+}
+
+function countedTokens({ isFree = false }: Submission, { usage }: AnsweredJob): number {
+  return isFree ? 0 : tokensOf(usage ?? {});
 }
 
 function tokensOf({ inputTokens = 0, outputTokens = 0 }: Units): number {

@@ -4,6 +4,7 @@ import type { Artifact } from "../../core/artifact.js";
 import { type AdmitContext, defineModality, FILE_BODY_BYTES } from "../../core/modality.js";
 import type { Prices } from "../../core/usage.js";
 import {
+  frameOf,
   parseImageInput,
   parseVideoBody,
   type TierName,
@@ -55,16 +56,14 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
 
 async function admit(body: unknown, context: AdmitContext): Promise<VideoRequest> {
   const parsed = parseVideoBody(body, context.model);
-  const { width, height, sound } = TIERS[parsed.quality];
   const request = {
     model: parsed.model,
     prompt: parsed.prompt,
     seconds: parsed.seconds,
     ...(hasSecondsAsText(body) && { secondsAsText: true as const }),
     quality: parsed.quality,
-    width,
-    height,
-    sound,
+    ...frameOf(parsed),
+    sound: TIERS[parsed.quality].sound,
     // Drawn here and not by the worker: a second attempt must make the same frames.
     seed: parsed.seed ?? randomInt(2 ** 47),
     negativePrompt: parsed.negative_prompt ?? "",

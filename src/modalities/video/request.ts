@@ -129,12 +129,36 @@ export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { q
   const parsed = parseBody(videoBody, body);
   refuseBoth(parsed, "image", "input_reference");
   refuseBoth(parsed, "quality", "tier");
-  const usual = TIER_NAMES.find((tier) => tier === model.tiers?.[0]) ?? USUAL_TIER;
-  const quality = parsed.quality ?? parsed.tier ?? usual;
+  const quality = parsed.quality ?? parsed.tier ?? usualTier(parsed, model);
   checkSeconds(parsed.seconds, model, [4, 10]);
   checkPicture(parsed, model);
   checkTier(parsed, quality, model);
   return { ...parsed, quality };
+}
+
+/** Of a body that names none: the only one of its size, else the model's first. */
+function usualTier({ size }: VideoBody, { tiers }: ModelInfo): TierName {
+  const [only, ...others] = TIER_NAMES.filter((tier) => sizesOf(tier).includes(size ?? ""));
+  if (only !== undefined && others.length === 0) return only;
+  return TIER_NAMES.find((tier) => tier === tiers?.[0]) ?? USUAL_TIER;
+}
+
+/** Pixels of a parsed body's clip: upright where its size is. */
+export function frameOf({
+  quality,
+  size,
+}: {
+  readonly quality: TierName;
+  readonly size?: string | undefined;
+}) {
+  const { width, height } = TIERS[quality];
+  return size === `${height}x${width}` ? { width: height, height: width } : { width, height };
+}
+
+/** Across and upright. */
+function sizesOf(tier: TierName): string[] {
+  const { width, height } = TIERS[tier];
+  return [`${width}x${height}`, `${height}x${width}`];
 }
 
 function refuseBoth(body: VideoBody, name: keyof VideoBody, alias: keyof VideoBody): void {
@@ -160,8 +184,7 @@ function checkTier(body: VideoBody, quality: TierName, model: ModelInfo): void {
     throw new JobError("invalid_value", message, { param: body.tier ? "tier" : "quality" });
   }
   const tier: Tier = TIERS[quality];
-  const sizes = [`${tier.width}x${tier.height}`, `${tier.height}x${tier.width}`];
-  const usable = model.sizes ? sizes.filter((size) => model.sizes?.includes(size)) : sizes;
+  const usable = sizesOf(quality).filter((size) => model.sizes?.includes(size) ?? true);
   const expect = (param: keyof VideoBody, allowed: readonly unknown[]) => {
     if (body[param] === undefined || allowed.includes(body[param])) return;
     const message = `${param} must be ${allowed.join(" or ")} for quality ${quality} of ${model.id}, got ${describe(body[param])}`;

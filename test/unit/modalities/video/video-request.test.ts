@@ -41,7 +41,8 @@ describe("a video request", () => {
     [{ quality: "ultra" }, "quality", "invalid_value", "fast, standard, high"],
     [{ quality: "fast", tier: "fast" }, "tier", "invalid_value", "same field"],
     [{ image: "a", input_reference: "b" }, "input_reference", "invalid_value", "same field"],
-    [{ size: "1920x1080" }, "size", "invalid_value", "1280x720"],
+    [{ size: "1920x1080", quality: "fast" }, "size", "invalid_value", "1280x720"],
+    [{ size: "1920x1200" }, "size", "invalid_value", "1280x720"],
     [{ size: "720x1280" }, "size", "invalid_value", "1280x720"],
     [{ quality: "high", resolution: "720p" }, "resolution", "invalid_value", "1080p"],
     [{ quality: "fast", generate_audio: true }, "generate_audio", "invalid_value", "false"],
@@ -57,6 +58,18 @@ describe("a video request", () => {
   test("takes the words and digits of a multipart form", () => {
     const parsed = parse({ seed: "42", generate_audio: "true", tier: "high", size: "1920x1080" });
     expect(parsed).toMatchObject({ seed: 42, generate_audio: true, quality: "high" });
+  });
+
+  test.each([
+    [{ size: "1920x1080" }, "high", [1_920, 1_080]],
+    [{ size: "1080x1920" }, "high", [1_080, 1_920]],
+    [{ size: "720x1280" }, "standard", [720, 1_280]],
+    [{ size: "720x1280", tier: "fast" }, "fast", [720, 1_280]],
+    [{}, "standard", [1_280, 720]],
+  ])("%j makes a clip of the tier %s", async (fields, quality, [width, height]) => {
+    const { sizes: _, ...anySize } = model;
+    const request = await video.admit({ ...body, ...fields }, { ...context, model: anySize });
+    expect(request).toMatchObject({ quality, width, height });
   });
 
   test("costs the tier's price for each second", async () => {
