@@ -26,7 +26,7 @@ import {
 import { KEEP_ALIVE, KEEP_ALIVE_MS, POLL_MS } from "./events.js";
 import type { LiveStreams, LiveStream } from "./live-streams.js";
 import { getArtifact, readOutput } from "./content.js";
-import type { Submission, SubmitJob } from "./submit-job.js";
+import type { AcceptedJob, Submission, SubmitJob } from "./submit-job.js";
 
 export interface RepliesOptions {
   readonly database: Database;
@@ -63,7 +63,11 @@ export async function startReply(
   const watch = options.notifications.watch(id);
   try {
     const job = await options.submitJob(submission);
-    if (job.id !== id) throw repeated(job.id);
+    if (job.id !== id) {
+      open.close();
+      watch.close();
+      return await findReply(options, { ...submission, id: job.id }, { job, origin });
+    }
     const ending = followEnd(options.database, { submission, signal, open, watch });
     const settled = settle(options, submission, ending);
     const { quote } = job;
@@ -83,10 +87,7 @@ export async function startReply(
       createdAtMs: job.createdAtMs,
       request: job.request,
       chunks: open.chunks,
-      finished: async () => await finish(options, await ending),
-      readFile: async (variant) =>
-        await options.store.readBytes(getArtifact(await ending, variant).id),
-      fileUrl: (variant) => `${origin}${options.links.make(id, variant)}`,
+      ...endOf(options, { id, origin, ending }),
     };
     return {
       exchange,
@@ -105,6 +106,56 @@ export async function startReply(
     watch.close();
     throw error;
   }
+}
+
+interface EndedReply {
+  readonly id: string;
+  readonly origin: string;
+  readonly ending: Promise<AnsweredJob>;
+}
+
+/** What an answer reads of a job's end. */
+function endOf(options: RepliesOptions, { id, origin, ending }: EndedReply) {
+  return {
+    finished: async () => await finish(options, await ending),
+    readFile: async (variant: string) =>
+      await options.store.readBytes(getArtifact(await ending, variant).id),
+    fileUrl: (variant: string) => `${origin}${options.links.make(id, variant)}`,
+  };
+}
+
+/** The answer that an Idempotency-Key has had already; refused where it is under way, or no longer there. */
+async function findReply(
+  options: RepliesOptions,
+  { id, path, caller, modality }: Submission,
+  { job, origin }: { readonly job: AcceptedJob; readonly origin: string },
+): Promise<RunningReply> {
+  const { database, store } = options;
+  const scope = { projectId: caller.project.id, modality: modality.name };
+  const record = await findJob(database, scope, id);
+  const output = record?.state === "completed" ? await readOutput(store, record) : undefined;
+  if (record === undefined || output === undefined) throw repeated(id);
+  const { model, request } = job;
+  return {
+    exchange: {
+      id,
+      model,
+      path,
+      createdAtMs: record.created_at.getTime(),
+      request,
+      // The pieces of a stream are kept nowhere.
+      chunks: refuse(repeated(id)),
+      ...endOf(options, { id, origin, ending: Promise.resolve(record) }),
+    },
+    overrun: new AbortController().signal,
+    tokens: async () => 0,
+    close: async () => {},
+  };
+}
+
+// oxlint-disable-next-line require-yield
+async function* refuse(error: JobError): AsyncGenerator<never> {
+  throw error;
 }
 
 /** Sends the answer with the status of what went wrong, as long as nothing of it was sent. */
@@ -251,7 +302,7 @@ function failureOf({ failure }: AnsweredJob): JobError {
 }
 
 function repeated(id: string): JobError {
-  const message = `This Idempotency-Key was used before: its answer belonged to ${id}.`;
+  const message = `This Idempotency-Key was used before: the answer of ${id} is under way, or no longer kept.`;
   return new JobError("idempotency_conflict", message);
 }
 

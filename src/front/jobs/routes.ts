@@ -176,7 +176,7 @@ async function answer(
   const origin = originOf(request, publicUrl);
   const signal = abortOnClose(reply, closing);
   const running = await startReply(replies, submission, { origin, signal });
-  reply.header("x-job-id", submission.id);
+  reply.header("x-job-id", running.exchange.id);
   return await sendReply(modality, running, reply);
 }
 

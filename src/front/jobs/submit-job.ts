@@ -211,6 +211,10 @@ async function findEarlier(
   const subject = `${caller.project.id} ${idempotencyKey ?? bodyHash}`;
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${subject}, 0))`.execute(trx);
   if (idempotencyKey !== null) {
+    // Who waited for an answer and was refused has none: the key is free again.
+    if (!isPolled(modality))
+      await sql`UPDATE jobs SET idempotency_key = NULL WHERE project_id = ${caller.project.id}
+        AND idempotency_key = ${idempotencyKey} AND state = 'failed'`.execute(trx);
     const { rows } = await sql<{ id: string; body_hash: string }>`SELECT id, body_hash FROM jobs
       WHERE project_id = ${caller.project.id} AND idempotency_key = ${idempotencyKey}`.execute(trx);
     if (rows[0] !== undefined && rows[0].body_hash !== bodyHash)

@@ -215,19 +215,47 @@ describe("replied jobs", () => {
     expect(await countCharges(harness.database, id)).toBe(0);
   });
 
-  it("answers a key of idempotency once", async () => {
+  it("makes the answer of a key of idempotency once, and gives it again", async () => {
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    let count = 0;
     scripts.set("once", async function* () {
+      count += 1;
+      await ended;
       yield { type: "output", output: words("once") };
     });
     const headers = { "idempotency-key": "once" };
-    const answers = await Promise.all([1, 2, 3].map(() => ask(say("once"), { headers })));
+    const first = ask(say("once"), { headers });
+    await expect.poll(() => count, SOON).toBe(1);
+    const early = await ask(say("once"), { headers });
+    end();
+    const answer = await first;
+    expect(answer.status).toBe(200);
+    const again = await ask(say("once"), { headers });
+    expect([again.status, again.json, count]).toEqual([200, answer.json, 1]);
+    expect(again.headers.get("x-job-id")).toBe(answer.json.id);
     const other = await ask(say("once", { n: 2 }), { headers });
-    const served = answers.filter(({ status }) => status === 200);
-    expect(served).toHaveLength(1);
-    for (const refused of [...answers.filter((answer) => answer !== served[0]), other]) {
+    const streaming = { headers: { "idempotency-key": "a stream" } };
+    expect((await ask(say("once", { stream: true }), streaming)).status).toBe(200);
+    const streamed = await ask(say("once", { stream: true }), streaming);
+    for (const refused of [early, other, streamed]) {
       expect([refused.status, refused.json.error.code]).toEqual([409, "idempotency_conflict"]);
       expect(refused.headers.get("x-should-retry")).toBe("false");
     }
+  });
+
+  it("frees a key of idempotency whose first answer failed", async () => {
+    let tries = 0;
+    scripts.set("second try", async function* () {
+      tries += 1;
+      if (tries === 1) throw new JobError("context_length_exceeded", "too long");
+      yield { type: "output", output: words("second try") };
+    });
+    const headers = { "idempotency-key": "second-try" };
+    const statuses = [];
+    for (let index = 0; index < 3; index += 1)
+      statuses.push((await ask(say("second try"), { headers })).status);
+    expect([statuses, tries]).toEqual([[400, 200, 200], 2]);
   });
 
   it("does not run a job that no worker claimed in time", async () => {
