@@ -69,7 +69,8 @@ async function admit(body: unknown, context: AdmitContext): Promise<VideoRequest
     negativePrompt: parsed.negative_prompt ?? "",
     metadata: parsed.metadata ?? null,
   };
-  return { ...request, image: await admitImage(parsed, context) };
+  const image = await admitImage(parsed, context);
+  return { ...request, image, ...(parsed.fit !== undefined && { fit: parsed.fit }) };
 }
 
 async function admitImage(

@@ -71,6 +71,9 @@ const MAX_PROMPT_CHARACTERS = 4_096;
 /** Of a request that names none, where its model makes all of them. */
 const USUAL_TIER = "standard" satisfies TierName;
 
+/** How a picture of another shape fills the frame, in the words of CSS's object-fit. */
+const FITS = ["contain", "cover"] as const;
+
 const imageValue = z
   .unknown()
   .optional()
@@ -83,6 +86,9 @@ export const videoBody = z.strictObject({
   seconds: wholeNumber("seconds", 4, 10),
   image: imageValue,
   input_reference: imageValue,
+  fit: oneOf("fit", FITS)
+    .optional()
+    .describe("How the picture fills the frame: whole with a blurred border, or cut to it."),
   quality: oneOf("quality", TIER_NAMES).optional(),
   tier: oneOf("tier", TIER_NAMES).optional(),
   size: z.string().optional(),
@@ -112,6 +118,7 @@ export const videoRequest = z.object({
   negativePrompt: z.string(),
   /** The picture to animate. */
   image: artifact.nullable(),
+  fit: z.enum(FITS).exactOptional(),
   metadata,
 });
 export type VideoRequest = z.infer<typeof videoRequest>;

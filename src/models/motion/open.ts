@@ -7,7 +7,7 @@ import { decodeScene, decodeWindows } from "./decode-frames.js";
 import { denoise, encodePrompts, latentLength } from "./denoise.js";
 import { type MotionModel, openMotionModel } from "./model.js";
 import { float32, floatsOf, uint8 } from "../../runtime/tensors/tensor.js";
-import { coverRgb } from "../../media/image.js";
+import { containRgb, coverRgb } from "../../media/image.js";
 import { gaussianNoise } from "../sampling/noise.js";
 import { writeWav } from "../../media/pcm.js";
 
@@ -69,7 +69,8 @@ async function readPicture(
 ): Promise<ConditioningPicture | null> {
   if (request.image === null) return null;
   const bytes = await context.readInput(request.image);
-  const small = toPlanes(await coverRgb(bytes, SEEN.columns, SEEN.rows), SEEN.columns, SEEN.rows);
+  const toFrame = request.fit === "cover" ? coverRgb : containRgb;
+  const small = toPlanes(await toFrame(bytes, SEEN.columns, SEEN.rows), SEEN.columns, SEEN.rows);
   const pixels = Float32Array.from(small, (value) => value / 127.5 - 1);
   const outputs = await model.clip.run("image-encoder", {
     pixels: float32(pixels, [1, 3, SEEN.rows, SEEN.columns]),
@@ -77,7 +78,7 @@ async function readPicture(
   return {
     tokens: floatsOf(outputs, "latents"),
     async paint(rows, columns) {
-      const planes = toPlanes(await coverRgb(bytes, columns, rows), columns, rows);
+      const planes = toPlanes(await toFrame(bytes, columns, rows), columns, rows);
       const picture = uint8(planes, [1, 3, rows, columns]);
       return planesOf(await model.clip.run("picture-canvas", { picture }));
     },

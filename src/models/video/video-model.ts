@@ -29,6 +29,8 @@ export interface ClipRequest {
   readonly seed: number;
   /** The picture to animate. */
   readonly image: Artifact | null;
+  /** `contain`, when left out: whole, its own blur in the border · `cover`: what reaches over the frame is cut off. */
+  readonly fit?: "contain" | "cover";
 }
 
 /** One clip in the making: its prompts are encoded, its picture is read. */

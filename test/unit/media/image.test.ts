@@ -1,4 +1,5 @@
 import {
+  containRgb,
   coverRgb,
   decodeDataUrl,
   encodePicture,
@@ -120,6 +121,51 @@ describe("covering a frame", () => {
     expect([...square.subarray(50 * 300 + 150, 50 * 300 + 153)]).toEqual([255, 0, 0]);
     const grey = await plain(80, 80).greyscale().png().toBuffer();
     expect((await coverRgb(grey, 32, 18)).byteLength).toBe(32 * 18 * 3);
+  });
+});
+
+describe("fitting a frame", () => {
+  /** A portrait with a name at its top, which covering a landscape frame cuts off. */
+  const portrait = async () => {
+    const name = { width: 300, height: 40, channels: 3, background: "#ff0000" } as const;
+    const input = await sharp({ create: name }).png().toBuffer();
+    const paper = { width: 300, height: 600, channels: 3, background: "#0000ff" } as const;
+    return await sharp({ create: paper })
+      .composite([{ input, left: 0, top: 0 }])
+      .png()
+      .toBuffer();
+  };
+
+  it("shows all of a portrait in the middle, where covering cuts its top off", async () => {
+    const at = (rgb: Uint8Array, x: number, y: number) => [
+      ...rgb.subarray((y * 320 + x) * 3, (y * 320 + x) * 3 + 3),
+    ];
+    const fitted = await containRgb(await portrait(), 320, 180);
+    const covering = await coverRgb(await portrait(), 320, 180);
+    expect(at(fitted, 160, 4)).toEqual([255, 0, 0]);
+    expect(at(fitted, 160, 170)).toEqual([0, 0, 255]);
+    expect(at(covering, 160, 4)).toEqual([0, 0, 255]);
+  });
+
+  it("fills the border with the picture's own blur", async () => {
+    const square = Buffer.alloc(
+      200 * 200,
+      Buffer.from([...Buffer.alloc(20, 0), ...Buffer.alloc(20, 255)]),
+    );
+    const stripes = sharp(square, { raw: { width: 200, height: 200, channels: 1 } });
+    const fitted = await containRgb(await stripes.png().toBuffer(), 320, 180);
+    /** Red of the pixels of the middle row. */
+    const row = Array.from({ length: 320 }, (_, x) => fitted[(90 * 320 + x) * 3] ?? 0);
+    const steepest = (from: number, to: number) =>
+      Math.max(...row.slice(from + 1, to).map((red, at) => Math.abs(red - (row[from + at] ?? 0))));
+    expect(steepest(72, 248)).toBeGreaterThan(100);
+    expect(steepest(0, 68)).toBeLessThan(20);
+    expect(Math.max(...row.slice(0, 68))).toBeGreaterThan(200);
+  });
+
+  it("keeps a picture of the frame's shape as it is", async () => {
+    const wide = await plain(640, 360).png().toBuffer();
+    expect(await containRgb(wide, 320, 180)).toEqual(await coverRgb(wide, 320, 180));
   });
 });
 
