@@ -96,6 +96,11 @@ export async function ensureAdminKey(config: AdminConfig): Promise<string> {
   return config.adminKey ?? (await ensureSecret(keyPath(config.dataDir)));
 }
 
+/** Where its operator finds the key of the admin routes. */
+export function adminKeyPlace({ adminKey, dataDir }: AdminConfig): string {
+  return adminKey === undefined ? keyPath(dataDir) : "ADMIN_KEY";
+}
+
 function keyPath(dataDir: string): string {
   return join(dataDir, "admin.key");
 }

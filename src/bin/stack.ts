@@ -6,6 +6,7 @@ import { addWebPages } from "../front/http/index.js";
 import { traceBroker } from "../queue/index.js";
 import type { Worker } from "../worker/index.js";
 import {
+  adminKeyPlace,
   ensureAdminKey,
   adminKeysOf,
   type Endpoint,
@@ -48,14 +49,18 @@ export async function startStack(given: Config, options: StackOptions = {}): Pro
   logWarnings(log);
   const closers = createClosers();
   try {
+    log.info({ dataDir: config.dataDir }, "opening queue and files");
     const parts = await openParts(config, log);
     closers.add(() => parts.close());
     signal?.throwIfAborted();
     watch?.(parts);
+    log.info("opening the database");
     const adminKey = await ensureAdminKey(config);
     const front = await runFront({ ...config, adminKey }, parts, log, { hasOwnWorker: true });
     closers.add(() => front.close());
     signal?.throwIfAborted();
+    log.info({ baseUrl: front.baseUrl }, "front ready");
+    log.info({ models: parts.models.length }, "loading the models");
     const worker = await runWorker(config, parts, log, {
       frontAddress: front.grpcAddress,
       connect: front.connect,
@@ -149,25 +154,41 @@ export async function serveFront(config: Config): Promise<void> {
 }
 
 /**
- * Front and worker until SIGTERM; base address and key are printed and left in dev.json,
- * which keeps the key for the next time.
+ * Front and worker until SIGTERM; the pages' addresses, base address and key are printed, the last two
+ * left in dev.json, which keeps the key for the next time.
  */
 export async function serveStack(config: Config): Promise<void> {
-  await runUntilShutdown(async (closers, signal) => {
-    const stack = await startStack(config, { signal });
+  await runUntilShutdown(async (closers, shutdown) => {
+    const stack = await startStack(config, { signal: shutdown });
     closers.add(() => stack.close());
     closers.add(startWatchdog(config.watchdogMs, "framemill"));
     const { baseUrl, apiKey } = stack.endpoint;
     await writeDevFile(config.dataDir, { baseUrl, apiKey });
-    const { port, grpcPort } = stack.front;
+    const { origin, port, grpcPort } = stack.front;
     const moved = [
       ...movedPort("PORT", config.port, port),
       ...movedPort("GRPC_PORT", config.grpcPort, grpcPort),
       ...movedPort("WORKER_PORT", config.workerPort, stack.worker.healthPort),
     ];
-    const lines = [`base address     ${baseUrl}`, `development key  ${apiKey}`, ...moved];
-    process.stdout.write(`${lines.join("\n")}\n`);
+    const lines = [
+      // Behind the #, where no server and no log sees it; the page takes it out of the address.
+      `playground       ${origin}/playground#key=${apiKey}`,
+      `operations       ${origin}/operations (its key: ${adminKeyPlace(config)})`,
+      `base address     ${baseUrl}`,
+      `development key  ${apiKey}`,
+      ...moved,
+    ];
+    // A line apart from those of the log, which on a terminal come before and after.
+    const space = process.stdout.isTTY ? "\n" : "";
+    process.stdout.write(`${space}${lines.join("\n")}\n${space}`);
+    shutdown.addEventListener("abort", sayStopping);
   });
+}
+
+/** On a terminal: finishing what runs may take a while. */
+function sayStopping(): void {
+  if (process.stderr.isTTY)
+    process.stderr.write("\nStopping: what runs is finished. Ctrl-C again ends at once.\n");
 }
 
 function movedPort(setting: string, asked: number, port: number): string[] {

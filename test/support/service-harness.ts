@@ -7,7 +7,8 @@ import { promisify } from "node:util";
 import OpenAI from "openai";
 import type { Video } from "openai/resources/videos";
 
-const cli = fileURLToPath(new URL("../../dist/bin/framemill.js", import.meta.url));
+/** The compiled command line. */
+export const cli = fileURLToPath(new URL("../../dist/bin/framemill.js", import.meta.url));
 const START_MS = 120_000;
 
 /** A video as the API shows it. */

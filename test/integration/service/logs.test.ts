@@ -6,10 +6,12 @@ import { call, createPostgres, dropPostgres } from "../../support/front-harness.
 import { getAmqpUrl } from "../../support/queue-harness.js";
 import { BUCKET, S3_KEY, type S3Server, startS3Server } from "../../support/s3-server.js";
 import {
+  cli,
   environmentOf,
   runCommand,
   type Running,
   startProcess,
+  startProgram,
 } from "../../support/service-harness.js";
 
 /** Run before a process's own code: warns as libraries do, once Node would not print it any more. */
@@ -77,4 +79,21 @@ it("are lines of JSON with every name once, warnings of libraries among them", a
       expect(records).toContainEqual(expect.objectContaining(warning));
     }
   }
+});
+
+it("are lines for a person on a terminal, and end in links to the pages", async () => {
+  const dataDir = join(folder, "terminal");
+  const env = environmentOf(dataDir, { MODELS: "service-embed-1", NO_COLOR: "1" });
+  // util-linux's: what it runs has a terminal.
+  const up = startProgram(["script", "-qefc", `${process.execPath} ${cli} up`, "/dev/null"], env);
+  started.push(up);
+  const [, page = ""] = await up.says(/playground +(\S+)\r?\n/);
+  const output = up.output();
+  expect(output).toMatch(/^\d\d:\d\d:\d\d {2}opening the database\r?$/m);
+  expect(output).toMatch(/^\d\d:\d\d:\d\d {2}model loaded .*model service-embed-1 .*\d\.\d s/m);
+  expect(output).not.toContain('{"');
+  expect(output).toContain(`/operations (its key: ${join(dataDir, "admin.key")})`);
+  const { pathname, hash } = new URL(page);
+  expect([pathname, hash]).toEqual(["/playground", expect.stringMatching(/^#key=fm_\w{43}$/)]);
+  expect((await fetch(page)).status).toBe(200);
 });
