@@ -33,7 +33,9 @@ function toTerminalLine(json: string): string {
   const fields = Object.entries(record)
     .filter(([name]) => !OF_PROCESS.has(name))
     .map(([name, value]) => describe(name, value));
-  const message = String(msg ?? "").padEnd(fields.length > 0 ? MESSAGE_COLUMNS : 0);
+  const message = (typeof msg === "string" ? msg : "").padEnd(
+    fields.length > 0 ? MESSAGE_COLUMNS : 0,
+  );
   const said =
     Number(level) >= ERROR
       ? styleText("red", `error: ${message}`, { stream })

@@ -13,6 +13,15 @@ export class ApiError extends Error {
   }
 }
 
+/** No front answered. */
+export class UnreachableError extends Error {
+  constructor(cause: unknown) {
+    const message =
+      "The front cannot be reached: it may be starting, it may have been stopped, or this device is offline.";
+    super(message, { cause });
+  }
+}
+
 export interface ErrorBody {
   readonly message?: string;
   readonly code?: string | null;
@@ -27,7 +36,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One request to the front that serves the page; throws `ApiError` for anything but 2xx. */
+/** One request to the front that serves the page; throws `ApiError` for anything but 2xx, `UnreachableError` for no answer. */
 export async function call(path: string, options: CallOptions): Promise<Response> {
   const { key, body, signal, method = body === undefined ? "GET" : "POST" } = options;
   const isForm = body instanceof FormData;
@@ -39,6 +48,8 @@ export async function call(path: string, options: CallOptions): Promise<Response
     },
     ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
     ...(signal !== undefined && { signal }),
+  }).catch((thrown: unknown) => {
+    throw signal?.aborted === true ? thrown : new UnreachableError(thrown);
   });
   if (response.ok) return response;
   throw new ApiError(response.status, await readError(response));

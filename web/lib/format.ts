@@ -2,6 +2,7 @@
 export function formatUsd(usd: number): string {
   if (usd === 0) return "$0.00";
   if (Math.abs(usd) >= 0.01) return `$${usd.toFixed(2)}`;
+  if (Math.abs(usd) < 1e-6) return "<$0.000001";
   return `$${usd.toFixed(6).replace(/0+$/, "")}`;
 }
 
@@ -25,7 +26,8 @@ export function formatBytes(bytes: number): string {
 
 /** `12 s ago`, in the largest unit that says something. */
 export function formatAgo(iso: string, nowMs: number): string {
-  return `${formatSeconds(Math.max(1, Math.round((nowMs - Date.parse(iso)) / 1_000)))} ago`;
+  const seconds = Math.max(1, Math.round((nowMs - Date.parse(iso)) / 1_000));
+  return seconds < 60 ? `${seconds} s ago` : `${formatSeconds(seconds)} ago`;
 }
 
 /** `1,240`. */

@@ -7,16 +7,41 @@ import { shorten } from "./workers.js";
 export interface JobsProps extends Pick<Overview, "spending"> {
   readonly jobs: readonly JobSummary[];
   readonly nowMs: number;
+  /** Of the jobs that are shown; empty: any. */
+  readonly state: string;
+  readonly onState: (state: string) => void;
 }
 
+const STATES = [
+  ["", "All"],
+  ["queued", "Waiting"],
+  ["in_progress", "Running"],
+  ["failed", "Failed"],
+  ["completed", "Completed"],
+] as const;
+
 /** The latest jobs, without what was asked. */
-export function Jobs({ jobs, spending, nowMs }: JobsProps) {
+export function Jobs({ jobs, spending, nowMs, state, onState }: JobsProps) {
   const nameOf = (id: string) => spending.find(({ projectId }) => projectId === id)?.name ?? id;
   return (
     <Section title="Latest jobs">
+      <fieldset class="segments">
+        <legend class="hidden">State of the jobs</legend>
+        {STATES.map(([value, label]) => (
+          <label key={value}>
+            <input
+              type="radio"
+              name="state"
+              checked={value === state}
+              onChange={() => onState(value)}
+            />
+            <span>{label}</span>
+          </label>
+        ))}
+      </fieldset>
       <Table
         caption="Latest jobs"
-        none="There are no jobs yet."
+        none="There are no such jobs."
         rows={jobs}
         keyOf={({ id }) => id}
         columns={[

@@ -1,19 +1,23 @@
 import { render } from "preact";
+import { useState } from "preact/hooks";
+import type { Overview } from "../../src/front/operations/overview.js";
 import { Header } from "../lib/header.js";
 import { KeyField } from "../lib/key-field.js";
 import { useStoredKey } from "../lib/stored-key.js";
+import { Unreachable } from "../lib/unreachable.js";
 import { Failures } from "./failures.js";
 import { Jobs } from "./jobs.js";
 import { NewKey } from "./new-key.js";
 import { Projects } from "./projects.js";
 import { Queues } from "./queues.js";
-import { type Service, useService } from "./service.js";
+import { type Filter, type Service, useService } from "./service.js";
 import { Throughput } from "./throughput.js";
 import { Workers } from "./workers.js";
 
 function Operations() {
   const [key, setKey] = useStoredKey("framemill-admin-key");
-  const { service, problem, refresh } = useService(key);
+  const [filter, setFilter] = useState<Filter>({ modality: "", state: "" });
+  const { service, problem, unreachable, refresh } = useService(key, filter);
   return (
     <>
       <Header current="operations">
@@ -21,14 +25,21 @@ function Operations() {
       </Header>
       <main id="main" class="operations" tabIndex={-1}>
         <h1>Operations</h1>
+        {unreachable !== undefined && <Unreachable problem={unreachable} onRetry={refresh} />}
         {service === undefined ? (
           <p class="muted">
             {key === ""
               ? "Give the admin key of this front: ADMIN_KEY, or admin.key in the data folder of an embedded one."
-              : "Reading …"}
+              : unreachable === undefined && problem === undefined && "Reading …"}
           </p>
         ) : (
-          <Dashboard service={service} adminKey={key} refresh={refresh} />
+          <Dashboard
+            service={service}
+            adminKey={key}
+            refresh={refresh}
+            filter={filter}
+            onFilter={(more) => setFilter((before) => ({ ...before, ...more }))}
+          />
         )}
       </main>
     </>
@@ -39,21 +50,85 @@ interface DashboardProps {
   readonly service: Service;
   readonly adminKey: string;
   readonly refresh: () => void;
+  readonly filter: Filter;
+  readonly onFilter: (more: Partial<Filter>) => void;
 }
 
-function Dashboard({ service, adminKey, refresh }: DashboardProps) {
-  const { overview, workers, jobs, readAtMs } = service;
+function Dashboard({ service, adminKey, refresh, filter, onFilter }: DashboardProps) {
+  const { workers, jobs, readAtMs } = service;
+  const { modality } = filter;
+  const overview = ofModality(service.overview, modality);
   return (
     <>
-      <Figures service={service} />
-      <Throughput minutes={overview.minutes} />
+      <ModalityFilter
+        modalities={modalitiesOf(service.overview)}
+        value={modality}
+        onChange={(chosen) => onFilter({ modality: chosen })}
+      />
+      <Figures service={{ ...service, overview }} />
+      <Throughput minutes={overview.minutes} endMs={readAtMs} />
+      <Failures failures={overview.failures} nowMs={readAtMs} />
       <Workers workers={workers} adminKey={adminKey} onChange={refresh} />
       <Queues queues={overview.queues} paces={overview.paces} />
-      <Failures failures={overview.failures} nowMs={readAtMs} />
       <Projects spending={overview.spending} />
       <NewKey adminKey={adminKey} onMade={refresh} />
-      <Jobs jobs={jobs} spending={overview.spending} nowMs={readAtMs} />
+      <Jobs
+        jobs={jobs}
+        spending={overview.spending}
+        nowMs={readAtMs}
+        state={filter.state}
+        onState={(state) => onFilter({ state })}
+      />
     </>
+  );
+}
+
+/** Those that have open jobs, or had some in the last hour. */
+function modalitiesOf({ queues, paces, failures }: Overview): string[] {
+  const rows = [...queues, ...paces, ...failures];
+  return [...new Set(rows.map(({ modality }) => modality))].toSorted();
+}
+
+const NONE = { completed: 0, failed: 0 };
+
+function ofModality(overview: Overview, modality: string): Overview {
+  if (modality === "") return overview;
+  const isOfIt = (row: { readonly modality: string }) => row.modality === modality;
+  return {
+    ...overview,
+    queues: overview.queues.filter(isOfIt),
+    paces: overview.paces.filter(isOfIt),
+    failures: overview.failures.filter(isOfIt),
+    minutes: overview.minutes.map((minute) => ({
+      byModality: minute.byModality,
+      ...(minute.byModality[modality] ?? NONE),
+    })),
+  };
+}
+
+interface ModalityFilterProps {
+  readonly modalities: readonly string[];
+  readonly value: string;
+  readonly onChange: (modality: string) => void;
+}
+
+function ModalityFilter({ modalities, value, onChange }: ModalityFilterProps) {
+  const choices = value === "" || modalities.includes(value) ? modalities : [value, ...modalities];
+  return (
+    <p class="inline filter">
+      <label for="modality">Modality</label>
+      <select id="modality" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">all</option>
+        {choices.map((choice) => (
+          <option key={choice} value={choice}>
+            {choice}
+          </option>
+        ))}
+      </select>
+      <span class="help">
+        of figures, throughput, failures, queues and jobs; money and workers are of all
+      </span>
+    </p>
   );
 }
 

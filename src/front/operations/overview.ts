@@ -41,8 +41,19 @@ export interface PaceSummary {
   readonly run95: number | null;
 }
 
+/** Jobs that ended within a minute; cancelled ones are not among them. */
+interface Ended {
+  readonly completed: number;
+  readonly failed: number;
+}
+
+export interface MinuteSummary extends Ended {
+  readonly byModality: Readonly<Record<string, Ended>>;
+}
+
 export interface FailureSummary {
   readonly code: string;
+  readonly modality: string;
   readonly model: string;
   readonly jobs: number;
   /** ISO 8601. */
@@ -68,7 +79,8 @@ export interface Overview {
   readonly queues: readonly OpenQueue[];
   readonly paces: readonly PaceSummary[];
   /** The last 60 minutes, oldest first; the last one is not over. */
-  readonly minutes: readonly { readonly completed: number; readonly failed: number }[];
+  readonly minutes: readonly MinuteSummary[];
+  /** Of the last hour, the latest first. */
   readonly failures: readonly FailureSummary[];
   /** The projects that spent most this month. */
   readonly spending: readonly SpendingSummary[];
@@ -148,22 +160,27 @@ async function readPaces(db: Db): Promise<PaceSummary[]> {
 }
 
 async function readMinutes(db: Db): Promise<Overview["minutes"]> {
-  const { rows } = await sql<{ completed: number; failed: number }>`
-    SELECT count(*) FILTER (WHERE state = 'completed')::int AS completed,
-      count(*) FILTER (WHERE ${HAS_FAILED})::int AS failed
-    FROM generate_series(59, 0, -1) AS ago
-    LEFT JOIN ${endedWithinAnHour()}
-      ON floor(extract(epoch FROM now() - ended.ended_at) / 60) = ago
-    GROUP BY ago ORDER BY ago DESC`.execute(db);
+  const { rows } = await sql<MinuteSummary>`
+    SELECT sum(completed)::int AS completed, sum(failed)::int AS failed,
+      coalesce(jsonb_object_agg(modality, jsonb_build_object('completed', completed, 'failed', failed))
+        FILTER (WHERE modality IS NOT NULL), '{}') AS "byModality"
+    FROM (
+      SELECT ago, modality, count(*) FILTER (WHERE state = 'completed') AS completed,
+        count(*) FILTER (WHERE ${HAS_FAILED}) AS failed
+      FROM generate_series(59, 0, -1) AS ago
+      LEFT JOIN ${endedWithinAnHour()}
+        ON floor(extract(epoch FROM now() - ended.ended_at) / 60) = ago
+      GROUP BY ago, modality
+    ) minutes GROUP BY ago ORDER BY ago DESC`.execute(db);
   return rows;
 }
 
 async function readFailures(db: Db): Promise<FailureSummary[]> {
   const { rows } = await sql<FailureSummary>`
-    SELECT failure->>'code' AS code, model, count(*)::int AS jobs,
+    SELECT failure->>'code' AS code, modality, model, count(*)::int AS jobs,
       ${isoTime(sql`max(ended_at)`)} AS "latestAt"
     FROM ${endedWithinAnHour()} WHERE state = 'failed'
-    GROUP BY 1, model ORDER BY jobs DESC LIMIT ${MOST_FAILURES}`.execute(db);
+    GROUP BY 1, modality, model ORDER BY max(ended_at) DESC LIMIT ${MOST_FAILURES}`.execute(db);
   return rows;
 }
 
