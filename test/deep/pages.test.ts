@@ -61,7 +61,8 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-pages-"));
     if (SHOTS !== undefined) await mkdir(SHOTS, { recursive: true });
-    const models = "service-motion-1,service-chat-1,service-moderate-1,service-rerank-1";
+    const models =
+      "service-motion-1,service-chat-1,service-moderate-1,service-rerank-1,service-voice-1";
     const environment = { ADMIN_KEY, MODELS: models };
     [up, browser] = await Promise.all([startUp(folder, { environment }), openChromium()]);
     origin = new URL(up.baseUrl).origin;
@@ -138,9 +139,37 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     expect(seen).toEqual([4, 3, 1280]);
     expect(parts).toContain(206);
     await expect.poll(() => page.locator(".status").textContent(), WAIT).toContain("cost $0.72");
-    // Of all previews the last one is kept, as the clip's poster.
-    expect(await page.evaluate("held.size")).toBe(1);
+    // Of all previews the last one is kept: the clip's poster, and its card in the gallery.
+    await expect.poll(() => page.evaluate("held.size"), WAIT).toBe(2);
+    expect(await page.locator("main").textContent()).not.toContain("{image_url}");
     await look("playground");
+  });
+
+  it("keeps what was made through a reload, and holds two of one seed side by side", async () => {
+    await page.reload();
+    await page.locator("video").waitFor(WAIT);
+    expect(await page.locator(".card").count()).toBe(1);
+    expect(await page.getByLabel("Prompt", { exact: true }).inputValue()).toBe(PROMPT);
+    await page.getByRole("button", { name: /^Keep seed/ }).click();
+    await page.getByRole("button", { name: "Compare with the next" }).click();
+    await page.getByRole("button", { name: "a fox in the snow" }).click();
+    await page.getByLabel("Prompt", { exact: true }).press("Control+Enter");
+    await expect.poll(() => page.locator("video").count(), { timeout: CLIP_MS }).toBe(2);
+    const differences = page.locator(".differences");
+    expect(await differences.allTextContents()).toEqual([
+      "prompta fox in the snow",
+      `prompt${PROMPT}`,
+    ]);
+    await look("playground-compared");
+    await page.getByRole("button", { name: "Stop comparing" }).click();
+    await expect.poll(() => page.locator("video").count(), WAIT).toBe(1);
+  });
+
+  it("shows the answer before the form on a phone", async () => {
+    await page.setViewportSize(PHONE);
+    const topOf = async (what: string) => (await page.locator(what).boundingBox())?.y ?? NaN;
+    expect(await topOf(".result")).toBeLessThan(await topOf("form.request"));
+    await page.setViewportSize(DESK);
   });
 
   it("ends a clip that is cancelled before its id is known, at no cost", async () => {
@@ -152,7 +181,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     };
     await page.route("**/v1/videos", answerLate, { times: 1 });
     await run();
-    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
     cancelled.open();
     await expect.poll(state, { timeout: CLIP_MS }).toBe("cancelled");
     expect(await page.locator(".status").textContent()).toContain("cost $0.00");
@@ -161,10 +190,10 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
   it("streams a chat, and gives code that the stock client runs to the same end", async () => {
     await page.getByRole("link", { name: "Chat" }).click();
     await expect.poll(() => page.evaluate("held.size"), WAIT).toBe(0);
-    await page.getByLabel("Messages").fill("What is 2 + 3?");
+    await page.getByLabel("Message").fill("What is 2 + 3?");
     await run();
     await expect.poll(state, WAIT).toBe("done");
-    expect((await page.locator(".text").textContent())?.length).toBeGreaterThan(0);
+    expect(await page.locator(".conversation .text").textContent()).toMatch(/^Answer:./);
     await expect
       .poll(() => page.locator(".status").textContent(), WAIT)
       .toMatch(/cost \$0\.0000\d/);
@@ -176,6 +205,52 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     const env = { ...process.env, FRAMEMILL_KEY };
     const { stdout } = await promisify(execFile)(process.execPath, node, { env });
     expect(stdout).toContain("chat.completion.chunk");
+  });
+
+  it("goes on with a conversation, also after a reload", async () => {
+    await page.reload();
+    const turns = page.locator(".conversation li");
+    await expect.poll(() => turns.count(), WAIT).toBe(2);
+    const sent = page.waitForRequest((request) => request.url().endsWith("/chat/completions"));
+    await page.getByLabel("Message").fill("And 3 + 3?");
+    await page.getByLabel("Message").press("Control+Enter");
+    const { messages } = (await sent).postDataJSON() as { messages: { role: string }[] };
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+    await expect.poll(() => turns.count(), WAIT).toBe(4);
+    await expect.poll(state, WAIT).toBe("done");
+    expect(await page.locator(".card").count()).toBe(1);
+    await look("playground-chat");
+  });
+
+  it("draws a sound from its start to its end", async () => {
+    await page.getByRole("link", { name: "Speech" }).click();
+    await run();
+    const bars = page.getByRole("img", { name: "Loudness from start to end" }).locator("rect");
+    await expect.poll(() => bars.count(), WAIT).toBeGreaterThan(100);
+    const heights = await bars.evaluateAll((all) => all.map((one) => one.getAttribute("height")));
+    expect(new Set(heights).size).toBeGreaterThan(10);
+    await look("playground-speech");
+  });
+
+  it("says in words that the front cannot be reached, and finds it again", async () => {
+    await context.setOffline(true);
+    await run();
+    const alert = page.getByRole("alert");
+    await expect.poll(() => alert.textContent(), WAIT).toMatch(/cannot be reached/);
+    await context.setOffline(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect.poll(state, WAIT).toBe("done");
+  });
+
+  it("opens with the key of a link, and takes it out of the address", async () => {
+    const linked = await context.newPage();
+    await linked.goto(`${origin}/playground#key=${up.apiKey}`);
+    await expect.poll(() => linked.getByLabel("API key").inputValue(), WAIT).toBe(up.apiKey);
+    expect(linked.url()).toBe(`${origin}/playground`);
+    // What another key made is not shown to this one.
+    await linked.getByLabel("Model").waitFor(WAIT);
+    expect(await linked.locator(".card").count()).toBe(0);
+    await linked.close();
   });
 
   it("orders documents and judges texts, and says which field is wrong", async () => {
@@ -203,13 +278,25 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await give("Admin key", ADMIN_KEY);
     const rows = (table: string, text: string) =>
       page.getByRole("table", { name: table }).getByRole("row").filter({ hasText: text });
-    await expect.poll(() => rows("Latest jobs", "$0.72").count(), WAIT).toBe(1);
+    await expect.poll(() => rows("Latest jobs", "$0.72").count(), WAIT).toBe(2);
     await expect.poll(() => rows("Latest jobs", "cancelled").count(), WAIT).toBe(1);
     const failures = rows("Failures of the last hour by reason", "cancelled");
     await expect.poll(() => failures.count(), WAIT).toBe(1);
+    await page.getByLabel("Modality", { exact: true }).selectOption("chat");
+    await expect.poll(() => failures.count(), WAIT).toBe(0);
+    await expect.poll(() => rows("Latest jobs", "service-motion-1").count(), WAIT).toBe(0);
+    await page.getByLabel("Modality", { exact: true }).selectOption("");
+    await page.getByRole("radio", { name: "Failed" }).check({ force: true });
+    await expect.poll(() => rows("Latest jobs", "service-chat-1").count(), WAIT).toBe(0);
+    await expect.poll(() => rows("Latest jobs", "cancelled").count(), WAIT).toBe(1);
+    await page.getByRole("radio", { name: "All" }).check({ force: true });
+    await context.setOffline(true);
+    await expect.poll(() => page.getByRole("alert").textContent(), WAIT).toMatch(/be reached/);
+    await context.setOffline(false);
+    await expect.poll(() => page.getByRole("alert").count(), WAIT).toBe(0);
     await expect
       .poll(() => rows("Money by project", "studio").textContent(), WAIT)
-      .toContain("$0.72");
+      .toContain("$1.44");
     const draining = page.locator(".badge[data-state=draining]");
     await page.getByRole("button", { name: /^Drain/ }).click();
     await expect.poll(() => draining.count(), WAIT).toBe(1);
@@ -223,7 +310,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
       .poll(() => held.textContent(), { timeout: CLIP_MS })
       .toMatch(/service-motion-1.*(steps|frames)/);
     await look("operations");
-    await desk.getByRole("button", { name: "Cancel" }).click();
+    await desk.getByRole("button", { name: "Cancel", exact: true }).click();
   });
 
   it("asks nobody else for anything, and breaks none of its own rules", async () => {

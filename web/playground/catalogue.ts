@@ -38,6 +38,8 @@ export interface Endpoint {
   readonly mainNames: ReadonlySet<string>;
   readonly example: Values;
   readonly models: readonly Model[];
+  /** Goes on turn by turn: the whole talk is sent again, or the answer before is named. */
+  readonly conversation: "messages" | "previous_response_id" | undefined;
 }
 
 const TITLES: Readonly<Record<string, readonly [title: string, about: string]>> = {
@@ -52,6 +54,7 @@ const TITLES: Readonly<Record<string, readonly [title: string, about: string]>> 
   "/rerank": ["Rerank", "Documents in the order in which they answer a query."],
   "/moderations": ["Moderation", "Whether a text is harmful, and how."],
 };
+const CONVERSATIONS = ["messages", "previous_response_id"] as const;
 const ORDER = Object.keys(TITLES);
 
 /** Shown first, in this order. */
@@ -98,7 +101,10 @@ export function readCatalogue({ paths }: ApiDescription, models: readonly Model[
     .toSorted((a, b) => placeOf(a.root) - placeOf(b.root))
     .map(({ root, summary, schema, example }) => {
       const [title, about] = TITLES[root] ?? [root.slice(1), summary];
-      const fields = fieldsOf(schema);
+      const all = fieldsOf(schema);
+      const names = new Set(all.map(nameOf));
+      const conversation = CONVERSATIONS.find((name) => names.has(name));
+      const fields = all.filter(({ name }) => name !== "previous_response_id");
       return {
         path: `/v1${root}`,
         title,
@@ -110,6 +116,7 @@ export function readCatalogue({ paths }: ApiDescription, models: readonly Model[
           fields.filter(({ name, isRequired }) => isRequired || MAIN.includes(name)).map(nameOf),
         ),
         example,
+        conversation,
         models: models.filter(({ endpoints }) => endpoints.includes(`/v1${root}`)),
       };
     });

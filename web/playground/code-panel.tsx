@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { CopyButton } from "../lib/copy-button.js";
 import type { Endpoint, Values } from "./catalogue.js";
-import { toRequest } from "./form-values.js";
 import { toCurl, toOpenAi } from "./snippets.js";
 
 const FORMS = [
@@ -12,14 +11,14 @@ const FORMS = [
 /** The request of the form, to be taken elsewhere. The key is not in it. */
 export function CodePanel({
   endpoint,
-  values,
+  makeRequest,
 }: {
   readonly endpoint: Endpoint;
-  readonly values: Values;
+  readonly makeRequest: () => Values;
 }) {
   const [name, setName] = useState<string>(FORMS[0].name);
   const shown = FORMS.find((form) => form.name === name) ?? FORMS[0];
-  const code = makeCode(shown.make, endpoint, values);
+  const code = makeCode(shown.make, endpoint, makeRequest);
   return (
     <section class="code" aria-label="As code">
       <div class="code-bar">
@@ -50,9 +49,9 @@ export function CodePanel({
   );
 }
 
-function makeCode(make: typeof toCurl, endpoint: Endpoint, values: Values): string {
+function makeCode(make: typeof toCurl, endpoint: Endpoint, makeRequest: () => Values): string {
   try {
-    return make(location.origin, endpoint, toRequest(endpoint.fields, values));
+    return make(location.origin, endpoint, makeRequest());
   } catch {
     return "";
   }

@@ -1,4 +1,6 @@
 import type { Field } from "./schema.js";
+import { useObjectUrl } from "../lib/object-url.js";
+import { wordsOf } from "./words.js";
 
 export interface FieldInputProps {
   readonly field: Field;
@@ -14,19 +16,21 @@ export interface FieldInputProps {
 export function FieldInput(props: FieldInputProps) {
   const { field, problem } = props;
   const id = `field-${field.name}`;
+  const { label = labelOf(field.name) } = wordsOf(field.name);
+  const help = helpOf(field);
   const isWide = ["text", "lines", "json", "file"].includes(field.kind) || field.name === "query";
   return (
     <div class={isWide ? "field wide" : "field"}>
-      <label for={id}>{labelOf(field.name)}</label>
+      <label for={id}>{label}</label>
       <Input {...props} id={id} />
       {problem !== undefined && (
         <p id={`${id}-problem`} class="problem" role="alert">
           {problem}
         </p>
       )}
-      {field.help !== undefined && (
+      {help !== undefined && (
         <p id={`${id}-help`} class="help">
-          {field.help}
+          {help}
         </p>
       )}
     </div>
@@ -61,13 +65,7 @@ function Input(props: InputProps) {
     case "lines":
       return <textarea {...common} rows={4} value={text} onInput={onInput} />;
     case "file":
-      return (
-        <input
-          {...common}
-          type="file"
-          onChange={(event) => onChange(event.currentTarget.files?.[0] ?? "")}
-        />
-      );
+      return <FileInput {...props} />;
     case "number":
       return (
         <input {...common} {...boundsOf(field)} type="number" value={text} onInput={onInput} />
@@ -79,6 +77,30 @@ function Input(props: InputProps) {
     default:
       return field.kind satisfies never;
   }
+}
+
+function FileInput(props: InputProps) {
+  const { value, field, onChange } = props;
+  const file = value instanceof File ? value : undefined;
+  const isPicture = field.name === "image";
+  const url = useObjectUrl(isPicture ? file : undefined);
+  return (
+    <>
+      <input
+        {...attributesOf(props)}
+        required={field.isRequired && file === undefined}
+        type="file"
+        accept={isPicture ? "image/png,image/jpeg,image/webp" : "audio/*,video/*"}
+        onChange={(event) => onChange(event.currentTarget.files?.[0] ?? "")}
+      />
+      {file !== undefined && (
+        <p class="chosen">
+          {url !== undefined && <img src={url} alt="" />}
+          <span>{file.name}</span>
+        </p>
+      )}
+    </>
+  );
 }
 
 /** Bounds that are there to keep numbers exact say nothing to a person. */
@@ -93,7 +115,7 @@ function boundsOf({ min, max, step }: Field) {
 function attributesOf({ id, field, problem }: InputProps) {
   const described = [
     ...(problem === undefined ? [] : [`${id}-problem`]),
-    ...(field.help === undefined ? [] : [`${id}-help`]),
+    ...(helpOf(field) === undefined ? [] : [`${id}-help`]),
   ];
   return {
     id,
@@ -107,6 +129,11 @@ function attributesOf({ id, field, problem }: InputProps) {
 function choicesOf({ kind, choices }: Field, suggestions: readonly string[]): readonly string[] {
   if (kind === "flag") return ["true", "false"];
   return choices.length > 0 ? choices : suggestions;
+}
+
+/** In words for a person where there are some: the schema's are for programs. */
+function helpOf({ name, help }: Field): string | undefined {
+  return (wordsOf(name).help ?? help) || undefined;
 }
 
 function labelOf(name: string): string {

@@ -1,13 +1,17 @@
+import { Fragment } from "preact";
 import type { Endpoint, Values } from "./catalogue.js";
 import { FieldInput } from "./field-input.js";
 import type { Field } from "./schema.js";
+import { examplesOf } from "./words.js";
 
 export interface RequestFormProps {
   readonly endpoint: Endpoint;
   readonly values: Values;
-  readonly onChange: (name: string, value: unknown) => void;
+  readonly onChange: (values: Values) => void;
   readonly onSubmit: () => void;
   readonly onCancel: () => void;
+  /** Leaves the conversation that is shown. */
+  readonly onNew: (() => void) | undefined;
   readonly isRunning: boolean;
   /** No key was given yet. */
   readonly isLocked: boolean;
@@ -15,7 +19,7 @@ export interface RequestFormProps {
 }
 
 export function RequestForm(props: RequestFormProps) {
-  const { endpoint, onSubmit, onCancel, isRunning, isLocked, problem } = props;
+  const { endpoint, onSubmit, onCancel, onNew, isRunning, isLocked, problem } = props;
   const { fields, mainNames } = endpoint;
   const main = fields.filter(({ name }) => mainNames.has(name));
   const more = fields.filter(({ name }) => !mainNames.has(name));
@@ -26,6 +30,10 @@ export function RequestForm(props: RequestFormProps) {
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit();
+      }}
+      onKeyDown={(event) => {
+        const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+        if (isSent && !isRunning && !isLocked) event.currentTarget.requestSubmit();
       }}
     >
       <Fields {...props} fields={main} />
@@ -39,9 +47,15 @@ export function RequestForm(props: RequestFormProps) {
         <button type="submit" disabled={isRunning || isLocked}>
           {isRunning ? "Running …" : "Run"}
         </button>
+        {!isRunning && !isLocked && <kbd class="muted">Ctrl + Enter</kbd>}
         {isRunning && (
           <button type="button" class="quiet" onClick={onCancel}>
             Cancel
+          </button>
+        )}
+        {onNew !== undefined && !isRunning && (
+          <button type="button" class="quiet" onClick={onNew}>
+            New conversation
           </button>
         )}
         {isLocked && <span class="muted">Give an API key first.</span>}
@@ -50,19 +64,40 @@ export function RequestForm(props: RequestFormProps) {
   );
 }
 
+/** Requests to click. */
+function Examples({ endpoint: { path }, onChange }: RequestFormProps) {
+  const examples = examplesOf(path);
+  if (examples.length === 0) return null;
+  return (
+    <div class="examples" role="group" aria-label="Examples">
+      <span class="muted">Try</span>
+      {examples.map(({ name, values }) => (
+        <button key={name} type="button" class="quiet small" onClick={() => onChange(values)}>
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
 function Fields(props: RequestFormProps & { readonly fields: readonly Field[] }) {
   const { fields, values, endpoint, onChange, problem } = props;
+  // Below the last field that they fill.
+  const named = Object.keys(examplesOf(endpoint.path)[0]?.values ?? {});
+  const filled = fields.findLast(({ name }) => named.includes(name))?.name;
   return (
     <div class="fields">
       {fields.map((field) => (
-        <FieldInput
-          key={field.name}
-          field={field}
-          value={values[field.name]}
-          suggestions={suggestionsFor(field, endpoint, values)}
-          onChange={(value) => onChange(field.name, value)}
-          problem={problem?.param === field.name ? problem.message : undefined}
-        />
+        <Fragment key={field.name}>
+          <FieldInput
+            field={field}
+            value={values[field.name]}
+            suggestions={suggestionsFor(field, endpoint, values)}
+            onChange={(value) => onChange({ [field.name]: value })}
+            problem={problem?.param === field.name ? problem.message : undefined}
+          />
+          {field.name === filled && <Examples {...props} />}
+        </Fragment>
       ))}
     </div>
   );

@@ -1,36 +1,68 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatSeconds, formatUsd } from "../lib/format.js";
+import { useObjectUrl } from "../lib/object-url.js";
 import { AnswerView } from "./answer-view.js";
 import type { Endpoint } from "./catalogue.js";
+import { Conversation } from "./conversation.js";
+import { textOf } from "./form-values.js";
+import { titleOf } from "./gallery.js";
 import type { Job, Run } from "./run.js";
+import { Sound } from "./sound.js";
 
 const TICK_MS = 200;
 
-/** What has come of the latest request. */
-export function Result({
-  endpoint,
-  run,
-}: {
+export interface ResultActions {
+  readonly onRetry: (run: Run) => void;
+  /** Holds it beside what is made next, or no longer. */
+  readonly onCompare: (run: Run) => void;
+  /** Makes the next one from this seed; empty: from any. */
+  readonly onSeed: (seed: string) => void;
+  readonly keptSeed: string;
+  readonly comparedId: string | undefined;
+}
+
+export interface ResultProps {
+  readonly label: string;
   readonly endpoint: Endpoint;
   readonly run: Run | undefined;
-}) {
+  /** What stands beside it. */
+  readonly other: Run | undefined;
+  readonly actions: ResultActions;
+}
+
+/** What has come of a request. */
+export function Result({ label, endpoint, run, other, actions }: ResultProps) {
   if (run === undefined)
     return (
-      <section class="result empty" aria-label="Result">
+      <section class="result empty" aria-label={label}>
         <p class="muted">The answer appears here.</p>
       </section>
     );
   return (
-    <section class="result" aria-label="Result" aria-busy={run.state === "running"}>
+    <section class="result" aria-label={label} aria-busy={run.state === "running"}>
       <Status run={run} />
       {run.state === "running" && endpoint.isJob && <Progress job={run.job} />}
-      {run.error !== undefined && run.error.param === undefined && (
-        <p class="problem" role="alert">
-          {run.error.message}
+      {other !== undefined && <Differences run={run} other={other} />}
+      {run.notice !== undefined && (
+        <p class="problem" role="status">
+          {run.notice}
         </p>
       )}
+      {run.error !== undefined && run.error.param === undefined && (
+        <div class="inline">
+          <p class="problem" role="alert">
+            {run.error.message}
+          </p>
+          <button type="button" class="quiet small" onClick={() => actions.onRetry(run)}>
+            Try again
+          </button>
+        </div>
+      )}
       <Stage run={run} />
-      <AnswerView run={run} />
+      {run.turns === undefined ? <AnswerView run={run} /> : <Conversation run={run} />}
+      {run.state === "done" && run.turns === undefined && (
+        <Actions run={run} actions={actions} hasSeed={hasSeed(endpoint)} />
+      )}
       {run.answer !== undefined && (
         <details class="raw">
           <summary>JSON</summary>
@@ -40,6 +72,67 @@ export function Result({
         </details>
       )}
     </section>
+  );
+}
+
+function hasSeed({ fields, conversation }: Endpoint): boolean {
+  return conversation === undefined && fields.some(({ name }) => name === "seed");
+}
+
+/** What two requests do not share, as this one has it. */
+function Differences({ run, other }: { readonly run: Run; readonly other: Run }) {
+  const names = [...new Set([...Object.keys(run.request), ...Object.keys(other.request)])];
+  const shown = (value: unknown) =>
+    value instanceof File ? value.name : value === undefined ? "default" : textOf(value);
+  const rows = names
+    .map((name) => [name, shown(run.request[name]), shown(other.request[name])] as const)
+    .filter(([, mine, theirs]) => mine !== theirs);
+  return (
+    <dl class="differences" aria-label="What differs">
+      {rows.map(([name, mine]) => (
+        <div key={name}>
+          <dt>{name.replaceAll("_", " ")}</dt>
+          <dd>{mine}</dd>
+        </div>
+      ))}
+      {rows.length === 0 && <dt>the same request</dt>}
+    </dl>
+  );
+}
+
+function Actions({
+  run,
+  actions: { onSeed, onCompare, keptSeed, comparedId },
+  hasSeed: isSeeded,
+}: {
+  readonly run: Run;
+  readonly actions: ResultActions;
+  readonly hasSeed: boolean;
+}) {
+  const seed = textOf(run.request["seed"] ?? "");
+  const isKept = seed !== "" && seed === keptSeed;
+  const isCompared = run.id === comparedId;
+  return (
+    <div class="actions">
+      {isSeeded && seed !== "" && (
+        <button
+          type="button"
+          class="quiet small"
+          aria-pressed={isKept}
+          onClick={() => onSeed(isKept ? "" : seed)}
+        >
+          {isKept ? "Seed kept" : "Keep seed"} <span class="figure">{seed}</span>
+        </button>
+      )}
+      <button
+        type="button"
+        class="quiet small"
+        aria-pressed={isCompared}
+        onClick={() => onCompare(run)}
+      >
+        {isCompared ? "Stop comparing" : "Compare with the next"}
+      </button>
+    </div>
   );
 }
 
@@ -102,44 +195,70 @@ function describe(job: Job | undefined): string {
 
 /** What was made, or a picture of it while it is made. */
 function Stage({ run }: { readonly run: Run }) {
-  const { media, preview, pictures = [], isUnfinished = false } = run;
-  if (media?.type.startsWith("video/") === true)
+  const { media, preview } = run;
+  const previewUrl = useObjectUrl(preview);
+  const blobUrl = useObjectUrl(media?.blob);
+  const url = media?.url ?? blobUrl;
+  const name = fileNameOf(run);
+  if (url !== undefined && isVideo(media?.type))
     return (
       <figure>
         {/* oxlint-disable-next-line jsx-a11y/media-has-caption -- clips have no speech */}
-        <video src={media.url} poster={preview} controls loop muted autoPlay playsInline />
-        <Download url={media.url} />
+        <video src={url} poster={previewUrl} controls loop muted autoPlay playsInline />
+        <Download url={url} name={name} />
       </figure>
     );
-  if (media !== undefined)
+  if (url !== undefined)
     return (
       <figure>
-        <audio src={media.url} controls />
-        <Download url={media.url} />
+        <Sound url={url} blob={media?.blob} />
+        <Download url={url} name={name} />
       </figure>
     );
-  if (run.state === "running" && preview !== undefined)
+  if (run.state === "running" && previewUrl !== undefined)
     return (
       <figure>
-        <img src={preview} alt="What is made so far" />
+        <img src={previewUrl} alt="What is made so far" />
       </figure>
     );
+  return <Pictures run={run} name={name} />;
+}
+
+function Pictures({ run, name }: { readonly run: Run; readonly name: string }) {
+  const { pictures = [], isUnfinished = false } = run;
   return (
     <>
-      {pictures.map((url) => (
-        <figure key={url.slice(-64)} data-unfinished={isUnfinished}>
-          <img src={url} alt={isUnfinished ? "Unfinished picture" : "The picture that was made"} />
-          {!isUnfinished && <Download url={url} />}
+      {pictures.map((picture) => (
+        <figure key={picture.slice(-64)} data-unfinished={isUnfinished}>
+          <img
+            src={picture}
+            alt={isUnfinished ? "Unfinished picture" : "The picture that was made"}
+          />
+          {!isUnfinished && <Download url={picture} name={name} />}
         </figure>
       ))}
     </>
   );
 }
 
-function Download({ url }: { readonly url: string }) {
+function isVideo(type = ""): boolean {
+  return type.startsWith("video/");
+}
+
+/** A name that tells files apart in a folder of downloads. */
+function fileNameOf(run: Run): string {
+  const { media } = run;
+  const subtype = /^\w+\/(?:x-)?(\w+)/.exec(media?.type ?? "image/png")?.[1] ?? "bin";
+  const words = titleOf(run)
+    .toLowerCase()
+    .match(/[a-z0-9]+/g) ?? ["framemill"];
+  return `${words.slice(0, 6).join("-")}.${subtype === "mpeg" ? "mp3" : subtype}`;
+}
+
+function Download({ url, name }: { readonly url: string; readonly name: string }) {
   return (
     <figcaption>
-      <a href={url} download>
+      <a href={url} download={name}>
         Download
       </a>
     </figcaption>

@@ -20,17 +20,26 @@ export interface Charge {
   readonly units: Readonly<Record<string, number>>;
 }
 
+/** What was said in a conversation. */
+export interface Turn {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
 /** One request and what has come of it. */
 export interface Run {
+  readonly id: string;
   readonly state: "running" | "done" | "failed" | "cancelled";
   readonly request: Values;
   readonly startedAtMs: number;
   readonly endedAtMs?: number;
+  /** Of a conversation: what was said before the answer. */
+  readonly turns?: readonly Turn[];
   readonly job?: Job;
-  /** Address of a picture of what is made so far. */
-  readonly preview?: string;
-  /** Address and type of what was made. */
-  readonly media?: { readonly url: string; readonly type: string };
+  /** A picture of what is made so far, of a finished clip its thumbnail. */
+  readonly preview?: Blob;
+  /** What was made: itself, or its address on the front. */
+  readonly media?: { readonly type: string; readonly blob?: Blob; readonly url?: string };
   readonly pictures?: readonly string[];
   readonly isUnfinished?: boolean;
   readonly text?: string;
@@ -38,6 +47,8 @@ export interface Run {
   readonly answer?: unknown;
   readonly charge?: Charge;
   readonly error?: { readonly message: string; readonly param?: string | undefined };
+  /** What is the matter while it goes on. */
+  readonly notice?: string | undefined;
 }
 
 export type Change = Partial<Run>;
@@ -46,6 +57,8 @@ export interface RunContext {
   readonly endpoint: Endpoint;
   readonly key: string;
   readonly request: Values;
+  /** The job, where it is there already. */
+  readonly job?: Job | undefined;
   readonly signal: AbortSignal;
   readonly onChange: (change: Change) => void;
 }
@@ -53,6 +66,7 @@ export interface RunContext {
 /** How often the charge of an answer is asked for: it is entered when the answer has ended. */
 const CHARGE_TRIES = 5;
 const CHARGE_PAUSE_MS = 200;
+const RECONNECT_MS = 2_000;
 
 /** Sends a request and follows it to its end, whatever that is; never rejects. */
 export async function runRequest(context: RunContext): Promise<void> {
@@ -79,30 +93,50 @@ export async function cancelJob({ path }: Endpoint, key: string, id: string): Pr
 async function followJob(context: RunContext): Promise<void> {
   const { endpoint, key, request, signal, onChange } = context;
   // Not aborted: what may have been created is cancelled by its id.
-  let job = await callJson<Job>(endpoint.path, { key, body: toBody(request) });
-  if (signal.aborted) await cancelJob(endpoint, key, job.id);
-  onChange({ job, answer: job });
-  const events = await call(`${endpoint.path}/${job.id}/events`, { key, signal });
-  for await (const data of eventData(events.body ?? new ReadableStream())) {
-    job = parseJob(data);
-    onChange({ job, answer: job });
-    if (endpoint.hasPreview && job.status === "in_progress") void showPreview(context, job.id);
-  }
+  const created =
+    context.job ?? (await callJson<Job>(endpoint.path, { key, body: toBody(request) }));
+  if (signal.aborted) await cancelJob(endpoint, key, created.id);
+  onChange({ job: created, answer: created });
+  const job = await awaitEnd(context, created);
   if (job.status === "completed") {
-    const media = await findMedia(context, job.id);
+    const media = await findMedia(endpoint, key, job.id);
+    if (endpoint.hasPreview) await showPicture(context, job.id);
     onChange({ state: "done", media, ...(await chargeOf(context, job.id)) });
   } else if (job.error?.code === "cancelled") onChange({ state: "cancelled" });
   else
     onChange({ state: "failed", error: { message: job.error?.message ?? "the job has failed" } });
 }
 
-/** A picture that is not there (yet) is nothing to tell of. */
-async function showPreview({ endpoint, key, signal, onChange }: RunContext, id: string) {
-  const url = `${endpoint.path}/${id}/preview`;
-  const picture = await call(url, { key, signal })
+/** The job once it has ended: it goes on while the connection does not, and is found again. */
+async function awaitEnd(context: RunContext, created: Job): Promise<Job> {
+  const { endpoint, key, signal, onChange } = context;
+  let job = created;
+  for (;;) {
+    try {
+      const events = await call(`${endpoint.path}/${job.id}/events`, { key, signal });
+      onChange({ notice: undefined });
+      for await (const data of eventData(events.body ?? new ReadableStream())) {
+        job = parseJob(data);
+        onChange({ job, answer: job });
+        const isRunning = job.status === "in_progress";
+        if (endpoint.hasPreview && isRunning) void showPicture(context, job.id);
+      }
+    } catch (thrown) {
+      if (signal.aborted || thrown instanceof ApiError) throw thrown;
+    }
+    if (job.status === "completed" || job.status === "failed") return job;
+    onChange({ notice: "The connection is lost. The job goes on, and is looked for again." });
+    await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+    signal.throwIfAborted();
+  }
+}
+
+/** Of what there is so far, or the finished clip's thumbnail; one that is not there yet is nothing to tell of. */
+async function showPicture({ endpoint, key, signal, onChange }: RunContext, id: string) {
+  const preview = await call(`${endpoint.path}/${id}/preview`, { key, signal })
     .then(async (response) => (response.status === 200 ? await response.blob() : undefined))
     .catch(() => undefined);
-  if (picture !== undefined && !signal.aborted) onChange({ preview: URL.createObjectURL(picture) });
+  if (preview !== undefined && !signal.aborted) onChange({ preview });
 }
 
 interface Link {
@@ -111,8 +145,8 @@ interface Link {
 }
 
 /** A signed address on this origin: a player can ask for parts of the file, and holds no key. */
-async function findMedia({ endpoint, key, signal }: RunContext, id: string) {
-  const link = await callJson<Link>(`${endpoint.path}/${id}/link`, { key, signal });
+export async function findMedia({ path }: Endpoint, key: string, id: string) {
+  const link = await callJson<Link>(`${path}/${id}/link`, { key });
   const { pathname, search } = new URL(link.url);
   return { url: pathname + search, type: link.media_type };
 }
@@ -124,7 +158,7 @@ async function readAnswer(context: RunContext): Promise<void> {
   if (type.startsWith("text/event-stream")) await readEvents(response, onChange);
   else if (type.startsWith("application/json")) onChange(showJson(await readJson(response)));
   else if (type.startsWith("text/")) onChange({ text: await response.text() });
-  else onChange({ media: { url: URL.createObjectURL(await response.blob()), type } });
+  else onChange({ media: { blob: await response.blob(), type } });
   const id = response.headers.get("x-job-id");
   onChange({ state: "done", ...(id !== null && (await chargeOf(context, id))) });
 }

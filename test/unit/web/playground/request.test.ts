@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { renderOpenApi } from "#framemill/front/http/openapi.js";
 import { listModalities } from "#framemill/modalities/registry.js";
 import { type Endpoint, readCatalogue } from "../../../../web/playground/catalogue.js";
-import { initialValues, toRequest } from "../../../../web/playground/form-values.js";
+import { initialValues, toRequest, toValues } from "../../../../web/playground/form-values.js";
+import { examplesOf } from "../../../../web/playground/words.js";
 import { toCurl } from "../../../../web/playground/snippets.js";
 
 const models = listModalities().map(({ name, endpoint }) => ({
@@ -40,20 +41,49 @@ describe("the playground's forms", () => {
     }
   });
 
-  it("ask for what the modality's own example asks for, and stream where they can", () => {
+  it("begin with an example, of a length that a person wants to wait for, and stream where they can", () => {
     const request = (path: string) => toRequest(find(path).fields, initialValues(find(path)));
     expect(request("/v1/videos")).toEqual({
       model: "model-of-video",
-      prompt: "a red boat",
+      prompt: "a red boat sails across the ocean at sunset",
       seconds: 4,
     });
     expect(request("/v1/chat/completions")).toEqual({
       model: "model-of-chat",
-      messages: [{ role: "user", content: "Once upon a time" }],
+      messages: [{ role: "user", content: "Hello! Who are you?" }],
+      max_tokens: 128,
       stream: true,
     });
     expect(request("/v1/images/generations")).toMatchObject({ stream: true, partial_images: 2 });
-    expect(request("/v1/rerank")["documents"]).toEqual(["a red boat on a lake", "a bowl of soup"]);
+    expect(request("/v1/music")["seconds"]).toBe(10);
+    expect(request("/v1/rerank")["documents"]).toContain("a bowl of soup");
+    for (const { path, fields } of endpoints) {
+      const names = examplesOf(path).flatMap(({ values }) => Object.keys(values));
+      expect(fields.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+    }
+  });
+
+  it("hold again what a request asked for, but for its seed", () => {
+    for (const path of ["/v1/videos", "/v1/rerank", "/v1/audio/speech", "/v1/music"]) {
+      const { fields } = find(path);
+      const request = toRequest(fields, initialValues(find(path)));
+      expect(toRequest(fields, toValues(fields, { ...request, seed: 7 }))).toEqual(request);
+    }
+  });
+
+  it("send a conversation whole, or the id of the answer before", () => {
+    const before = [
+      { role: "user", content: "My name is Ada." },
+      { role: "assistant", content: "Hello, Ada!" },
+    ] as const;
+    const { fields, conversation } = find("/v1/chat/completions");
+    const { messages } = toRequest(fields, { messages: "What is my name?" }, before);
+    expect(messages).toEqual([...before, { role: "user", content: "What is my name?" }]);
+    expect([
+      conversation,
+      find("/v1/responses").conversation,
+      find("/v1/videos").conversation,
+    ]).toEqual(["messages", "previous_response_id", undefined]);
   });
 });
 
