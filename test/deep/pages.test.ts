@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     folder = await mkdtemp(join(tmpdir(), "framemill-pages-"));
     if (SHOTS !== undefined) await mkdir(SHOTS, { recursive: true });
     const models =
-      "service-motion-1,service-chat-1,service-moderate-1,service-rerank-1,service-voice-1";
+      "service-motion-1,service-chat-1,service-moderate-1,service-rerank-1,service-voice-1,service-transcribe-1";
     const environment = { ADMIN_KEY, MODELS: models };
     [up, browser] = await Promise.all([startUp(folder, { environment }), openChromium()]);
     origin = new URL(up.baseUrl).origin;
@@ -95,6 +95,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
   const run = async () => await page.getByRole("button", { name: "Run" }).click();
   /** In both colours, at the desk and on a phone: nothing that axe finds, nothing beside the window. */
   const look = async (name: string) => {
+    await page.evaluate("scrollTo(0, 0)");
     for (const colorScheme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await accessibilityProblems(page)).toEqual([]);
@@ -222,7 +223,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await look("playground-chat");
   });
 
-  it("draws a sound from its start to its end", async () => {
+  it("draws a sound from its start to its end, and hands it to be transcribed", async () => {
     await page.getByRole("link", { name: "Speech" }).click();
     await run();
     const bars = page.getByRole("img", { name: "Loudness from start to end" }).locator("rect");
@@ -230,6 +231,11 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     const heights = await bars.evaluateAll((all) => all.map((one) => one.getAttribute("height")));
     expect(new Set(heights).size).toBeGreaterThan(10);
     await look("playground-speech");
+    await page.getByRole("button", { name: "Transcribe it" }).click();
+    await run();
+    await expect.poll(state, WAIT).toBe("done");
+    expect(await page.locator(".result .text").textContent()).toMatch(/noon/i);
+    await page.getByRole("link", { name: "Speech" }).click();
   });
 
   it("says in words that the front cannot be reached, and finds it again", async () => {

@@ -5,6 +5,7 @@ import type { Endpoint, Values } from "./catalogue.js";
 import { turnsAfter } from "./conversation.js";
 import { initialValues, textOf, toRequest, toValues } from "./form-values.js";
 import { Gallery } from "./gallery.js";
+import { handOver, handoverOf, takeHanded } from "./handover.js";
 import { RequestForm } from "./request-form.js";
 import { Result, type ResultActions } from "./result.js";
 import type { Run, Turn } from "./run.js";
@@ -13,17 +14,24 @@ import { useRuns } from "./use-runs.js";
 export interface EndpointPanelProps {
   readonly endpoint: Endpoint;
   readonly apiKey: string;
+  /** Paths of the endpoints that have a model. */
+  readonly offered: readonly string[];
 }
 
 /** One endpoint: what to ask, what came of it, the same as code, and what was made before. */
-export function EndpointPanel({ endpoint, apiKey }: EndpointPanelProps) {
-  const [values, setValues] = useState(() => initialValues(endpoint));
+export function EndpointPanel({ endpoint, apiKey, offered }: EndpointPanelProps) {
+  const handed = useRef<Values>(undefined);
+  handed.current ??= takeHanded(endpoint.path);
+  const [values, setValues] = useState(() => ({ ...initialValues(endpoint), ...handed.current }));
   const [problem, setProblem] = useState<string>();
   const [comparedId, setComparedId] = useState<string>();
   const change = (more: Values) => setValues((before) => ({ ...before, ...more }));
   const fill = ({ request, turns }: Run) => {
     const asked = toValues(endpoint.fields, request);
     change(turns === undefined ? asked : { ...asked, [questionOf(endpoint)]: "" });
+    // The latest run comes after it, and must not take its place.
+    change(handed.current ?? {});
+    handed.current = {};
   };
   const { runs, shown, show, close, start, cancel, forget } = useRuns(endpoint, apiKey, fill);
   const compared = runs.find(({ id }) => id === comparedId && id !== shown?.id);
@@ -33,6 +41,7 @@ export function EndpointPanel({ endpoint, apiKey }: EndpointPanelProps) {
     try {
       const { request, turns } = nextRequest(endpoint, values, before);
       setProblem(undefined);
+      handed.current = {};
       start(withSeed(endpoint, request), {
         ...(before && { id: before.id }),
         ...(turns && { turns }),
@@ -49,6 +58,7 @@ export function EndpointPanel({ endpoint, apiKey }: EndpointPanelProps) {
     onSeed: (seed) => change({ seed }),
     keptSeed: textOf(values["seed"] ?? ""),
     comparedId,
+    ...onwardOf(endpoint, offered),
   };
   return (
     <>
@@ -78,14 +88,7 @@ export function EndpointPanel({ endpoint, apiKey }: EndpointPanelProps) {
               {problem}
             </p>
           )}
-          <CodePanel
-            endpoint={endpoint}
-            makeRequest={() =>
-              before !== undefined && values[questionOf(endpoint)] === ""
-                ? before.request
-                : nextRequest(endpoint, values, before).request
-            }
-          />
+          <CodePanel endpoint={endpoint} makeRequest={() => asCode(endpoint, values, before)} />
         </section>
         <div class="results" ref={result}>
           <Result
@@ -109,6 +112,13 @@ export function EndpointPanel({ endpoint, apiKey }: EndpointPanelProps) {
       <Gallery runs={runs} shownId={shown?.id} onShow={show} onForget={forget} />
     </>
   );
+}
+
+/** The way to an endpoint that makes something of what was made here, where it has a model. */
+function onwardOf({ path }: Endpoint, offered: readonly string[]): Pick<ResultActions, "onward"> {
+  const handover = handoverOf(path);
+  if (handover === undefined || !offered.includes(handover.path)) return {};
+  return { onward: { label: handover.label, go: (run) => handOver(handover, run) } };
 }
 
 interface NextRequest {
@@ -136,6 +146,12 @@ function nextRequest(endpoint: Endpoint, values: Values, before: Run | undefined
   const id = said.length > 0 ? responseId(before?.answer) : undefined;
   const named = id === undefined ? {} : { previous_response_id: id };
   return { request: { ...toRequest(fields, values), ...named }, turns };
+}
+
+/** What the code asks for: the latest question, where no other is typed yet. */
+function asCode(endpoint: Endpoint, values: Values, before: Run | undefined): Values {
+  const isAsked = before !== undefined && values[questionOf(endpoint)] === "";
+  return isAsked ? before.request : nextRequest(endpoint, values, before).request;
 }
 
 function responseId(answer: unknown): string | undefined {

@@ -96,7 +96,12 @@ function Playground() {
         <main id="main" tabIndex={-1}>
           {unreachable !== undefined && <Unreachable problem={unreachable} onRetry={retry} />}
           {shown !== undefined && (
-            <EndpointPanel key={`${shown.path} ${goodKey}`} endpoint={shown} apiKey={goodKey} />
+            <EndpointPanel
+              key={`${shown.path} ${goodKey}`}
+              endpoint={shown}
+              apiKey={goodKey}
+              offered={endpoints.filter(({ models }) => models.length > 0).map(({ path }) => path)}
+            />
           )}
         </main>
       </div>

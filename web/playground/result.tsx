@@ -19,6 +19,8 @@ export interface ResultActions {
   readonly onSeed: (seed: string) => void;
   readonly keptSeed: string;
   readonly comparedId: string | undefined;
+  /** To the endpoint that makes something of it. */
+  readonly onward?: { readonly label: string; readonly go: (run: Run) => void };
 }
 
 export interface ResultProps {
@@ -102,7 +104,7 @@ function Differences({ run, other }: { readonly run: Run; readonly other: Run })
 
 function Actions({
   run,
-  actions: { onSeed, onCompare, keptSeed, comparedId },
+  actions: { onSeed, onCompare, keptSeed, comparedId, onward },
   hasSeed: isSeeded,
 }: {
   readonly run: Run;
@@ -132,6 +134,11 @@ function Actions({
       >
         {isCompared ? "Stop comparing" : "Compare with the next"}
       </button>
+      {onward !== undefined && (
+        <button type="button" class="quiet small" onClick={() => onward.go(run)}>
+          {onward.label}
+        </button>
+      )}
     </div>
   );
 }
