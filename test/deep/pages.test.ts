@@ -154,7 +154,9 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await page.getByRole("button", { name: /^Keep seed/ }).click();
     await page.getByRole("button", { name: "Compare with the next" }).click();
     await page.getByRole("button", { name: "a fox in the snow" }).click();
+    await page.route("**/events", (route) => route.abort(), { times: 1 });
     await page.getByLabel("Prompt", { exact: true }).press("Control+Enter");
+    await page.getByText("The connection is lost. The job goes on").waitFor(WAIT);
     await expect.poll(() => page.locator("video").count(), { timeout: CLIP_MS }).toBe(2);
     const differences = page.locator(".differences");
     expect(await differences.allTextContents()).toEqual([
@@ -315,6 +317,10 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await expect
       .poll(() => held.textContent(), { timeout: CLIP_MS })
       .toMatch(/service-motion-1.*(steps|frames)/);
+    // A job that goes on is followed again by the page that is loaded again.
+    await desk.reload();
+    const shown = () => desk.locator(".status").getAttribute("data-state");
+    await expect.poll(shown, WAIT).toBe("running");
     await look("operations");
     await desk.getByRole("button", { name: "Cancel", exact: true }).click();
   });
