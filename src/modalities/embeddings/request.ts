@@ -20,7 +20,12 @@ const MAX_TOKEN_ID = 2 ** 31 - 1;
 const token = z.int().min(0).max(MAX_TOKEN_ID);
 const tokens = z.array(token).min(1, "must not be empty");
 const input = z
-  .union([text, z.array(text), z.array(token), z.array(tokens)])
+  .union([
+    text,
+    z.array(text).min(1).max(MAX_INPUTS),
+    tokens.max(MAX_TOTAL_TOKENS),
+    z.array(tokens).min(1).max(MAX_INPUTS),
+  ])
   .describe(`${INPUT_FORMS}; at most ${MAX_INPUTS} items, none of them empty`);
 
 /** Body of `POST /v1/embeddings`. */

@@ -42,7 +42,7 @@ const part = z.discriminatedUnion("type", [textPart, picturePart]);
 export const moderationBody = z.strictObject({
   model: z.string().min(1).optional(),
   input: z
-    .union([text, z.array(text).max(MAX_INPUTS), z.array(part)])
+    .union([text, z.array(text).min(1).max(MAX_INPUTS), z.array(part).min(1).max(MAX_INPUTS)])
     .describe("a text, texts that are judged one by one, or parts that are judged together"),
 });
 

@@ -4,6 +4,7 @@ import {
   booleanWord,
   describe,
   invalidValue,
+  NOT_BLANK,
   parseBody,
   wholeNumber,
 } from "../shared/request-body.js";
@@ -15,7 +16,7 @@ const DEFAULT_TOKENS_PER_DOCUMENT = 4_096;
 const documentObject = z.looseObject({ text: z.string() });
 const query = z
   .string({ error: (issue) => `query must be a string, got ${describe(issue.input)}` })
-  .refine((value) => value.trim().length > 0, "query must not be empty");
+  .regex(NOT_BLANK, "query must not be empty");
 
 /** Body of `POST /v1/rerank` and `POST /v2/rerank`. */
 export const rerankBody = z.strictObject({

@@ -43,10 +43,16 @@ export function wholeNumber(param: string, minimum: number, maximum: number) {
     issue.input === undefined
       ? `${param} is required`
       : `${param} must be a whole number from ${minimum} to ${maximum}, got ${describe(issue.input)}`;
-  return z
-    .union([z.number(), z.string().regex(/^\d{1,16}$/)], { error })
-    .transform(Number)
-    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, { error });
+  return z.preprocess(
+    numberIn(/^\d{1,16}$/),
+    z.int({ error }).min(minimum, { error }).max(maximum, { error }),
+  );
+}
+
+/** The number that a form's text of this pattern says; any other value as it came. */
+function numberIn(pattern: RegExp) {
+  return (value: unknown) =>
+    typeof value === "string" && pattern.test(value) ? Number(value) : value;
 }
 
 /** Whether `seconds` came as digits, as multipart forms and OpenAI's clients send them, who read it so. */
@@ -58,10 +64,10 @@ export function hasSecondsAsText(body: unknown): boolean {
 export function decimalNumber(param: string, minimum: number, maximum: number) {
   const error = (issue: { readonly input?: unknown }) =>
     `${param} must be a number from ${minimum} to ${maximum}, got ${describe(issue.input)}`;
-  return z
-    .union([z.number(), z.string().regex(/^\d{1,3}(\.\d{0,9})?$/)], { error })
-    .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, { error });
+  return z.preprocess(
+    numberIn(/^\d{1,3}(\.\d{0,9})?$/),
+    z.number({ error }).min(minimum, { error }).max(maximum, { error }),
+  );
 }
 
 /** One of some words. */
@@ -83,11 +89,10 @@ export function boundedText(param: string, maximum: number) {
 
 /** The same, and not blank. */
 export function promptText(param: string, maximum: number) {
-  return boundedText(param, maximum).refine(
-    (prompt) => prompt.trim().length > 0,
-    `${param} must not be empty`,
-  );
+  return boundedText(param, maximum).regex(NOT_BLANK, `${param} must not be empty`);
 }
+
+export const NOT_BLANK = /\S/;
 
 /** A caller's own words beside a job. */
 export const metadataField = atMost(
@@ -108,11 +113,21 @@ export function atMost<Schema extends z.ZodType>(most: number, things: string, s
 
 /** A boolean, or the word, as multipart forms send it. */
 export function booleanWord(param: string) {
-  return z
-    .union([z.boolean(), z.enum(["true", "false"])], {
-      error: (issue) => `${param} must be true or false, got ${describe(issue.input)}`,
-    })
-    .transform((value) => value === true || value === "true");
+  const error = (issue: { readonly input?: unknown }) =>
+    `${param} must be true or false, got ${describe(issue.input)}`;
+  return z.preprocess(
+    (value) => (value === "true" || value === "false" ? value === "true" : value),
+    z.boolean({ error }),
+  );
+}
+
+/**
+ * A value that is looked at by hand, for sentences that a union's issues cannot give, with what it must be
+ * for the OpenAPI document.
+ */
+function describedAs<Checked extends z.ZodType>(checked: Checked, schema: z.ZodType): Checked {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io: "input" });
+  return checked.meta(json);
 }
 
 /** A short, safe rendering of a refused value for an error message. */
@@ -155,15 +170,26 @@ const TEXT_FIELDS = new Map([
   ["refusal", "refusal"],
 ]);
 
-const part = z.looseObject({ type: z.string() }).superRefine((value, context) => {
-  const field = TEXT_FIELDS.get(value.type);
-  const message =
-    field === undefined
-      ? `must be text: the models of this endpoint do not read ${value.type.slice(0, 40)} parts`
-      : `must have its text in ${field}, got ${describe(value[field])}`;
-  if (field === undefined || typeof value[field] !== "string")
-    context.addIssue({ code: "custom", message, path: ["type"] });
-});
+type TextPart = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+const part = describedAs(
+  z
+    .custom<TextPart>((value) => typeof child(value, "type") === "string", { abort: true })
+    .superRefine((value, context) => {
+      const field = TEXT_FIELDS.get(value.type);
+      const message =
+        field === undefined
+          ? `must be text: the models of this endpoint do not read ${value.type.slice(0, 40)} parts`
+          : `must have its text in ${field}, got ${describe(value[field])}`;
+      if (field === undefined || typeof value[field] !== "string")
+        context.addIssue({ code: "custom", message, path: ["type"] });
+    }),
+  z.union(
+    [...TEXT_FIELDS].map(([type, field]) =>
+      z.looseObject({ type: z.literal(type), [field]: z.string() }),
+    ),
+  ),
+);
 
 /** A message's content: a string, or parts of text. */
 export const textContent = atMost(

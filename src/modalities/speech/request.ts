@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AUDIO_FORMATS } from "../../core/audio-format.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { describe, invalidValue, oneOf, parseBody } from "../shared/request-body.js";
+import { describe, invalidValue, NOT_BLANK, oneOf, parseBody } from "../shared/request-body.js";
 
 const MAX_CHARACTERS = 4_096;
 const STREAM_FORMATS = ["audio", "sse"] as const;
@@ -12,7 +12,9 @@ const text = (param: string) =>
     .refine((value) => countCharacters(value) <= MAX_CHARACTERS, {
       error: (issue) =>
         `${param} must be at most ${MAX_CHARACTERS} characters, got ${countCharacters(String(issue.input))}`,
-    });
+    })
+    // As JSON schema counts, too: by code points.
+    .meta({ maxLength: MAX_CHARACTERS });
 
 const voiceName = z.string().min(1).max(128);
 const voiceError = { error: "voice must be a name or {id}" };
@@ -24,7 +26,7 @@ const speedError = (issue: { readonly input?: unknown }) =>
 export const speechBody = z.strictObject({
   model: z.string().min(1),
   input: text("input")
-    .refine((input) => input.trim() !== "", "input must not be empty")
+    .regex(NOT_BLANK, "input must not be empty")
     .describe("What to say, at most 4096 characters."),
   voice: z
     .union([voiceName, z.strictObject({ id: voiceName })], voiceError)

@@ -75,12 +75,13 @@ const GRANULARITIES = ["word", "segment"] as const;
 
 /** One of some words; multipart forms send a list of one as the word alone. */
 const words = <const Word extends string>(param: string, allowed: readonly Word[]) => {
-  const term = z.enum(allowed, {
-    error: (issue) => `${param} must be of ${allowed.join(", ")}, got ${describe(issue.input)}`,
-  });
-  return z.union([z.array(term).max(allowed.length), term.transform((one): Word[] => [one])], {
-    error: (issue) => `${param} must be of ${allowed.join(", ")}, got ${describe(issue.input)}`,
-  });
+  const error = (issue: { readonly input?: unknown }) =>
+    `${param} must be of ${allowed.join(", ")}, got ${describe(issue.input)}`;
+  const term = z.enum(allowed, { error });
+  return z.preprocess(
+    (value) => (typeof value === "string" ? [value] : value),
+    z.array(term, { error }).max(allowed.length),
+  );
 };
 
 const uploadedFile = z.custom<UploadedFile>(
