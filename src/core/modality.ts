@@ -15,6 +15,8 @@ export interface UploadedFile {
 /** Largest body of an endpoint that takes pictures. */
 export const FILE_BODY_BYTES = 15 * 1024 * 1024;
 
+export type BodyType = "application/json" | "multipart/form-data";
+
 /** How a caller reaches a modality and gets its result. */
 export interface Endpoint {
   readonly path: `/v1/${string}`;
@@ -32,8 +34,10 @@ export interface Endpoint {
   readonly preview?: string;
   /** A replied job that can be read, cancelled and deleted at `path/{id}` afterwards, as `stored` says. */
   readonly isResource?: true;
-  /** What a replied job may answer besides JSON, e.g. `text/event-stream`. */
+  /** What a replied job may answer besides JSON and events, or what a polled one's content is. */
   readonly mediaTypes?: readonly string[];
+  /** What a body may be; JSON by default. Forms are for files. */
+  readonly bodyTypes?: readonly BodyType[];
   /** Largest body; 4 MiB by default, `FILE_BODY_BYTES` where pictures come with it. */
   readonly maxBodyBytes?: number;
   /** Most values of a JSON body; 50 000 by default. */
@@ -128,6 +132,12 @@ export interface JobView<Request = unknown, Output = unknown> {
   readonly usage: Usage | null;
   /** Null until the job completed. */
   readonly output: Output | null;
+}
+
+/** A resource as its callers see it. */
+export interface PublicObject {
+  readonly id: string;
+  readonly [field: string]: unknown;
 }
 
 /** One request that waits for its answer. */
@@ -240,10 +250,12 @@ export interface Modality<
   /** A smallest body without `model`, which the given model takes; for canaries, documentation and tests. */
   readonly example: (model?: ModelInfo) => Record<string, unknown>;
   readonly schemas: Schemas<Request, Output, Delta>;
-  /** JSON schema of the request body, for the OpenAPI document. */
-  readonly requestSchema: () => unknown;
-  /** JSON schema of the resource or reply, for the OpenAPI document. */
-  readonly responseSchema: () => unknown;
+  /** JSON schema of the request body, for the OpenAPI document; schemas with an `id` are components of it. */
+  readonly requestSchema: (bodyType?: BodyType) => unknown;
+  /** JSON schema of the resource or reply; undefined where no answer is JSON. */
+  readonly responseSchema?: () => unknown;
+  /** JSON schema of the data of each server-sent event, where an answer may stream so. */
+  readonly eventSchema?: () => unknown;
   /**
    * Parses a body (JSON, or multipart with `UploadedFile` values and strings for numbers), checks it
    * against the model's limits and stores its inputs. Throws `JobError` with `param`; a refused
@@ -264,7 +276,7 @@ export interface Modality<
   /** How its models judge other modalities' prompts. */
   readonly judge?: Judge<Output>;
   /** The public object of a polled job, or of a stored one. */
-  render?(job: JobView<Request, Output>): Record<string, unknown>;
+  render?(job: JobView<Request, Output>): PublicObject;
   /** The answer of a replied job. What it throws before its first byte has the error's own status. */
   answer?(exchange: Exchange<Request, Output, Delta>): Promise<Answer>;
   /** Whether a replied job is kept to be read afterwards. */

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { JobError } from "#framemill/core/errors.js";
 import type { AdmitContext, JobView, Modality, ModelInfo } from "#framemill/core/modality.js";
 import { findPrices, listPrices, tierOf } from "#framemill/core/prices.js";
@@ -63,7 +64,7 @@ describe.each(listModalities().map((modality) => ({ name: modality.name, modalit
         type: "object",
         required: expect.any(Array),
       });
-      expect(modality.responseSchema()).toMatchObject({ type: "object" });
+      expect(modality.responseSchema ?? modality.eventSchema).toBeDefined();
     });
 
     test("names what is missing from an empty body, and stores nothing", async () => {
@@ -110,6 +111,8 @@ describe.each(listModalities().map((modality) => ({ name: modality.name, modalit
   },
 );
 
+type JsonSchema = Parameters<typeof z.fromJSONSchema>[0];
+
 const rendered = listModalities().filter((modality) => "render" in modality);
 
 test.each(rendered)("$name renders what its own response schema describes", async (modality) => {
@@ -134,7 +137,34 @@ test.each(rendered)("$name renders what its own response schema describes", asyn
     usage: null,
     output: null,
   };
-  const schema = modality.responseSchema() as { required: string[] };
-  const shown = Object.keys(modality.render?.(view) ?? {});
-  expect(shown).toEqual(expect.arrayContaining(schema.required));
+  const schema = z.fromJSONSchema(z.json().parse(modality.responseSchema?.()) as JsonSchema);
+  expect(schema.parse(modality.render?.(view))).toBeDefined();
+});
+
+test.each([
+  ["chat", { messages: [] }],
+  ["chat", { messages: [{ role: "user", content: [{ type: "image_url", image_url: "a" }] }] }],
+  ["embeddings", { input: [] }],
+  ["embeddings", { dimensions: 0 }],
+  ["image", { prompt: " " }],
+  ["image", { n: 11 }],
+  ["moderation", { input: [] }],
+  ["music", { seconds: 0 }],
+  ["rerank", { query: "\n" }],
+  ["responses", { input: [] }],
+  ["speech", { input: "" }],
+  ["video", { prompt: "" }],
+  ["video", { seconds: 11 }],
+  ["video", { image: 7 }],
+])("%s describes as refused what it refuses: %j", async (name, fields) => {
+  const modality = listModalities().find((one) => one.name === name);
+  if (modality === undefined) throw new Error(`no modality ${name}`);
+  const { context, model } = tryOut(modality);
+  const example = { model: model.id, ...modality.example() };
+  const schema = z.fromJSONSchema(z.json().parse(modality.requestSchema()) as JsonSchema);
+  expect(schema.safeParse(example).success).toBe(true);
+  expect(schema.safeParse({ ...example, ...fields }).success).toBe(false);
+  await expect(modality.admit({ ...example, ...fields }, context)).rejects.toMatchObject({
+    httpStatus: 400,
+  });
 });

@@ -25,7 +25,7 @@ const idParameter = { name: "id", in: "path", required: true, schema: { type: "s
 /** OpenAPI 3.1 of the service, generated from the registry. */
 export function renderOpenApi(modalities: readonly Modality[], serverUrl: string): Json {
   const schemas = Object.fromEntries(
-    modalities.map((modality) => [schemaName(modality), plain(modality.responseSchema())]),
+    modalities.map((modality) => [schemaName(modality), plain(modality.responseSchema?.())]),
   );
   const pathsOf = (modality: Modality) =>
     isPolled(modality) ? jobPaths(modality) : replyPaths(modality);

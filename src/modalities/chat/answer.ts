@@ -11,49 +11,26 @@ import type {
   ToolCall,
 } from "../../models/decoder/request/generation-request.js";
 import type { ChosenLogprob } from "../../models/decoder/request/request.js";
-import { deltaOf, openDeltas, tokenLogprobs } from "../shared/generation-answer.js";
+import { deltaOf, openDeltas, tokenLogprob, tokenLogprobs } from "../shared/generation-answer.js";
 import type { ChatRequest } from "./request.js";
 
-const tokenLogprob = z.object({
-  token: z.string(),
-  logprob: z.number(),
-  bytes: z.array(z.int()).nullable(),
-});
+const logprobsObject = z
+  .object({
+    content: z.array(tokenLogprob),
+    refusal: z.null(),
+  })
+  .meta({ id: "ChatLogprobs" });
 
-/** The whole answer of `POST /v1/chat/completions`. */
-export const chatCompletion = z.object({
-  id: z.string().describe("chatcmpl- and 32 hexadecimal digits"),
-  object: z.literal("chat.completion"),
-  created: z.int().describe("Unix time in seconds"),
-  model: z.string(),
-  choices: z.array(
-    z.object({
-      index: z.int(),
-      message: z.object({
-        role: z.literal("assistant"),
-        content: z.string().nullable(),
-        refusal: z.null(),
-        annotations: z.array(z.never()),
-        tool_calls: z
-          .array(
-            z.object({
-              id: z.string(),
-              type: z.literal("function"),
-              function: z.object({ name: z.string(), arguments: z.string() }),
-            }),
-          )
-          .optional(),
-      }),
-      logprobs: z
-        .object({
-          content: z.array(tokenLogprob.extend({ top_logprobs: z.array(tokenLogprob) })),
-          refusal: z.null(),
-        })
-        .nullable(),
-      finish_reason: z.enum(["stop", "length", "tool_calls", "content_filter"]),
-    }),
-  ),
-  usage: z.object({
+const toolCallFields = {
+  id: z.string(),
+  type: z.literal("function"),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+};
+
+const finishReason = z.enum(["stop", "length", "tool_calls", "content_filter"]);
+
+const completionUsage = z
+  .object({
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     total_tokens: z.int(),
@@ -64,11 +41,63 @@ export const chatCompletion = z.object({
       accepted_prediction_tokens: z.int(),
       rejected_prediction_tokens: z.int(),
     }),
-  }),
+  })
+  .meta({ id: "CompletionUsage" });
+
+const headerFields = {
+  id: z.string().describe("chatcmpl- and 32 hexadecimal digits"),
+  created: z.int().describe("Unix time in seconds"),
+  model: z.string(),
   system_fingerprint: z.string(),
   service_tier: z.literal("default"),
+};
+
+/** The whole answer of `POST /v1/chat/completions`. */
+export const chatCompletion = z.object({
+  ...headerFields,
+  object: z.literal("chat.completion"),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({
+        role: z.literal("assistant"),
+        content: z.string().nullable(),
+        refusal: z.null(),
+        annotations: z.array(z.never()),
+        tool_calls: z.array(z.object(toolCallFields)).optional(),
+      }),
+      logprobs: logprobsObject.nullable(),
+      finish_reason: finishReason,
+    }),
+  ),
+  usage: completionUsage,
 });
 
+/** Data of an event, where the answer streams; the last one is `[DONE]`. */
+export const chatChunk = z
+  .object({
+    ...headerFields,
+    object: z.literal("chat.completion.chunk"),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        delta: z.object({
+          role: z.literal("assistant").optional(),
+          content: z.string().optional(),
+          refusal: z.null().optional(),
+          tool_calls: z.array(z.object({ index: z.int(), ...toolCallFields })).optional(),
+        }),
+        logprobs: logprobsObject.nullable(),
+        finish_reason: finishReason.nullable(),
+      }),
+    ),
+    usage: completionUsage
+      .nullish()
+      .describe("where it was asked for: with the last chunk, null before"),
+  })
+  .meta({ id: "ChatCompletionChunk" });
+
+type ChatChunk = z.infer<typeof chatChunk>;
 type ChatCompletion = z.infer<typeof chatCompletion>;
 type ChatExchange = Exchange<ChatRequest, GenerationOutput, GenerationDelta>;
 
@@ -158,16 +187,18 @@ async function* streamChat(
   deltas: AsyncIterable<Chunk<GenerationDelta>>,
 ): AsyncGenerator<string> {
   const { includeUsage, n } = exchange.request;
-  const chunk = (choices: readonly object[], usage: object | null = null) =>
-    serverSentEvent({
+  const chunk = (choices: ChatChunk["choices"], usage: ChatChunk["usage"] = null) => {
+    const data: ChatChunk = {
       ...header(exchange),
       object: "chat.completion.chunk",
       choices,
       ...(includeUsage && { usage }),
-    });
+    };
+    return serverSentEvent(data);
+  };
   const callCounts = Array.from({ length: n }, () => 0);
   for (let index = 0; index < n; index += 1) {
-    const delta = { role: "assistant", content: "", refusal: null };
+    const delta = { role: "assistant", content: "", refusal: null } as const;
     yield chunk([{ index, delta, logprobs: null, finish_reason: null }]);
   }
   for await (const value of deltas) yield chunk([toChunkChoice(deltaOf(value), callCounts)]);
@@ -176,7 +207,7 @@ async function* streamChat(
   yield serverSentEvent("[DONE]");
 }
 
-function toChunkChoice(delta: GenerationDelta, callCounts: number[]) {
+function toChunkChoice(delta: GenerationDelta, callCounts: number[]): ChatChunk["choices"][number] {
   const text = textOf(delta.parts);
   const calls = callsOf(delta.parts);
   const first = callCounts[delta.choice] ?? 0;

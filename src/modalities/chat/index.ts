@@ -7,7 +7,7 @@ import {
   generationOutput,
 } from "../../models/decoder/request/generation-request.js";
 import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
-import { answerChat, chatCompletion } from "./answer.js";
+import { answerChat, chatChunk, chatCompletion } from "./answer.js";
 import { chatRequest, chatBody, type ChatRequest, parseChatBody } from "./request.js";
 
 export const chat = defineModality<"chat", ChatRequest, GenerationOutput, GenerationDelta>({
@@ -24,6 +24,7 @@ export const chat = defineModality<"chat", ChatRequest, GenerationOutput, Genera
   schemas: { request: chatRequest, output: generationOutput, delta: generationDelta },
   requestSchema: () => z.toJSONSchema(chatBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(chatCompletion),
+  eventSchema: () => z.toJSONSchema(chatChunk),
   admit: (body, { model }) => parseChatBody(body, model),
   prices: { inputTokens: 0.15, outputTokens: 0.6 },
   mostUnits: mostTokens,

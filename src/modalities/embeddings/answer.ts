@@ -4,20 +4,22 @@ import type { Exchange } from "../../core/modality.js";
 import type { EmbeddingsOutput, EmbeddingsRequest } from "./request.js";
 
 /** The answer of `POST /v1/embeddings`. */
-export const embeddingsReply = z.object({
-  object: z.literal("list"),
-  data: z.array(
-    z.object({
-      object: z.literal("embedding"),
-      index: z.int(),
-      embedding: z
-        .union([z.array(z.number()), z.string()])
-        .describe("floats, or little-endian float32 in base64"),
-    }),
-  ),
-  model: z.string(),
-  usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
-});
+export const embeddingsReply = z
+  .object({
+    object: z.literal("list"),
+    data: z.array(
+      z.object({
+        object: z.literal("embedding"),
+        index: z.int(),
+        embedding: z
+          .union([z.array(z.number()), z.string()])
+          .describe("floats, or little-endian float32 in base64"),
+      }),
+    ),
+    model: z.string(),
+    usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+  })
+  .meta({ id: "EmbeddingList" });
 
 const FLOAT_BYTES = 4;
 

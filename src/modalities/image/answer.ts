@@ -13,20 +13,49 @@ const usageObject = z.object({
 });
 
 /** The answer to `POST /v1/images/generations`, where it does not stream. */
-export const imagesObject = z.object({
-  created: z.int().describe("Unix time in seconds"),
-  background: z.literal("opaque"),
-  data: z.array(
-    z.object({
-      b64_json: z.string().optional(),
-      url: z.string().optional().describe("works for an hour, without a key"),
-    }),
-  ),
-  output_format: z.enum(["png", "jpeg", "webp"]),
-  quality: z.enum(["low", "medium", "high"]),
-  size: z.string(),
-  usage: usageObject,
-});
+export const imagesObject = z
+  .object({
+    created: z.int().describe("Unix time in seconds"),
+    background: z.literal("opaque"),
+    data: z.array(
+      z.object({
+        b64_json: z.string().optional(),
+        url: z.string().optional().describe("works for an hour, without a key"),
+      }),
+    ),
+    output_format: z.enum(["png", "jpeg", "webp"]),
+    quality: z.enum(["low", "medium", "high"]),
+    size: z.string(),
+    usage: usageObject,
+  })
+  .meta({ id: "ImageList" });
+
+const eventFields = {
+  ...imagesObject.pick({ background: true, output_format: true, quality: true, size: true }).shape,
+  b64_json: z.string(),
+  created_at: z.int().describe("Unix time in seconds"),
+  image_index: z.int().describe("which of the pictures it is"),
+};
+
+const partialImage = z
+  .object({
+    type: z.literal("image_generation.partial_image"),
+    ...eventFields,
+    partial_image_index: z.int(),
+  })
+  .meta({ id: "PartialImageEvent" });
+
+const completedImage = z
+  .object({
+    type: z.literal("image_generation.completed"),
+    ...eventFields,
+    usage: usageObject,
+  })
+  .meta({ id: "CompletedImageEvent" });
+
+/** Data of an event, where the answer streams. */
+export const imageEvent = z.discriminatedUnion("type", [partialImage, completedImage]);
+type ImageEvent = z.infer<typeof imageEvent>;
 
 type ImageExchange = Exchange<ImageRequest, ImageOutput>;
 
@@ -55,7 +84,8 @@ async function renderImages(exchange: ImageExchange): Promise<z.infer<typeof ima
 async function* imageEvents(exchange: ImageExchange): AsyncGenerator<string> {
   const { request } = exchange;
   for await (const { bytes, partial, index, ...size } of readPartials(exchange.chunks)) {
-    yield event("image_generation.partial_image", {
+    yield event({
+      type: "image_generation.partial_image",
       ...commonFields(request),
       b64_json: toBase64(bytes),
       created_at: Math.floor(exchange.createdAtMs / 1_000),
@@ -72,7 +102,8 @@ async function* completedEvents(
   { output: { images, usage }, completedAtMs }: Finished<ImageOutput>,
 ): AsyncGenerator<string> {
   for (const [index, image] of images.entries()) {
-    yield event("image_generation.completed", {
+    yield event({
+      type: "image_generation.completed",
       ...commonFields(exchange.request),
       b64_json: toBase64(await exchange.readFile(image.variant)),
       created_at: Math.floor(completedAtMs / 1_000),
@@ -84,8 +115,8 @@ async function* completedEvents(
   }
 }
 
-function event(type: string, data: Record<string, unknown>): string {
-  return serverSentEvent({ type, ...data }, type);
+function event(data: ImageEvent): string {
+  return serverSentEvent(data, data.type);
 }
 
 function commonFields({ format, quality }: ImageRequest) {

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { defineModality } from "../../core/modality.js";
 import type { Prices } from "../../core/usage.js";
-import { answerImages, imagesObject } from "./answer.js";
+import { answerImages, imageEvent, imagesObject } from "./answer.js";
 import {
   imageOutput,
   imageRequest,
@@ -32,6 +32,7 @@ export const image = defineModality<"image", ImageRequest, ImageOutput>({
   schemas: { request: imageRequest, output: imageOutput },
   requestSchema: () => z.toJSONSchema(imageBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(imagesObject),
+  eventSchema: () => z.toJSONSchema(imageEvent),
   admit: async (body, { model }) => parseImageRequest(body, model, () => randomInt(2 ** 47)),
   prices: { tierOf: ({ quality }) => quality, byTier: PRICES },
   mostUnits: ({ n }) => ({ images: n }),

@@ -1,9 +1,11 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
+import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import { type AdmitContext, defineModality } from "../../core/modality.js";
 import { hasSecondsAsText } from "../shared/request-body.js";
 import { musicObject, renderMusic } from "./answer.js";
 import {
+  MUSIC_FORMATS,
   musicOutput,
   musicRequest,
   type MusicOutput,
@@ -20,6 +22,7 @@ export const music = defineModality<"music", MusicRequest, MusicOutput>({
     object: "music",
     idPrefix: "music_",
     variants: [],
+    mediaTypes: MUSIC_FORMATS.map((format) => AUDIO_MEDIA_TYPES[format]),
   },
   example: () => ({ prompt: "a calm piano melody over soft strings", seconds: 1 }),
   schemas: { request: musicRequest, output: musicOutput },

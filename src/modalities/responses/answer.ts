@@ -14,6 +14,7 @@ import {
   type ItemStatus,
   messageItem,
   outputText,
+  type ResponseEvent,
   type ResponseState,
   toResponse,
 } from "./response-object.js";
@@ -42,8 +43,14 @@ interface Stream {
   readonly deltas: AsyncIterable<Chunk<GenerationDelta>>;
 }
 
+type EventType = ResponseEvent["type"];
+type FieldsOf<Type extends EventType> = Omit<
+  Extract<ResponseEvent, { type: Type }>,
+  "type" | "sequence_number"
+>;
+
 /** Writes one event; numbers them from 0. */
-type Write = (type: string, fields: object) => string;
+type Write = <const Type extends EventType>(type: Type, fields: FieldsOf<Type>) => string;
 
 /** `event:` and `data:` of each step, from `response.created` to its end in the OpenAI API's order. */
 async function* streamResponse({ exchange, begun, deltas }: Stream): AsyncGenerator<string> {
@@ -61,7 +68,8 @@ async function* streamResponse({ exchange, begun, deltas }: Stream): AsyncGenera
     const { output, completedAtMs } = await exchange.finished();
     yield* items.finish(output.choices[0]?.finishReason === "length" ? "incomplete" : "completed");
     const response = toResponse({ ...begun, status: "completed", output, completedAtMs });
-    yield write(`response.${response.status}`, { response });
+    const isCut = response.status === "incomplete";
+    yield write(isCut ? "response.incomplete" : "response.completed", { response });
   } catch (thrown) {
     const { code, message } = toJobError(thrown);
     const response = toResponse({ ...begun, status: "failed", failure: { code, message } });

@@ -8,7 +8,7 @@ import {
 } from "../../models/decoder/request/generation-request.js";
 import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
 import { answerResponses } from "./answer.js";
-import { renderResponse, responseObject } from "./response-object.js";
+import { renderResponse, responseEvent, responseObject } from "./response-object.js";
 import {
   responsesRequest,
   parseResponsesBody,
@@ -37,6 +37,7 @@ export const responses = defineModality<
   schemas: { request: responsesRequest, output: generationOutput, delta: generationDelta },
   requestSchema: () => z.toJSONSchema(responsesBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(responseObject),
+  eventSchema: () => z.toJSONSchema(responseEvent),
   admit: parseResponsesBody,
   prices: { inputTokens: 0.15, outputTokens: 0.6 },
   mostUnits: mostTokens,

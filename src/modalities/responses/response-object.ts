@@ -7,33 +7,45 @@ import type {
   GenerationOutput,
   ToolCall,
 } from "../../models/decoder/request/generation-request.js";
-import { type PublicLogprob, tokenLogprobs } from "../shared/generation-answer.js";
+import { type PublicLogprob, tokenLogprob, tokenLogprobs } from "../shared/generation-answer.js";
 import type { ResponsesRequest } from "./request.js";
 
-const outputItem = z.discriminatedUnion("type", [
-  z.object({
-    id: z.string(),
-    type: z.literal("message"),
-    status: z.enum(["in_progress", "completed", "incomplete"]),
-    role: z.literal("assistant"),
-    content: z.array(
-      z.object({
-        type: z.literal("output_text"),
-        text: z.string(),
-        annotations: z.array(z.never()),
-        logprobs: z.array(z.record(z.string(), z.unknown())),
-      }),
-    ),
-  }),
-  z.object({
-    id: z.string(),
-    type: z.literal("function_call"),
-    status: z.enum(["in_progress", "completed", "incomplete"]),
-    call_id: z.string(),
-    name: z.string(),
-    arguments: z.string(),
-  }),
-]);
+const logprobList = z.array(tokenLogprob);
+
+const outputTextPart = z
+  .object({
+    type: z.literal("output_text"),
+    text: z.string(),
+    annotations: z.array(z.never()),
+    logprobs: logprobList,
+  })
+  .meta({ id: "ResponseOutputText" });
+
+const itemStatus = z.enum(["in_progress", "completed", "incomplete"]);
+
+const outputItem = z
+  .discriminatedUnion("type", [
+    z
+      .object({
+        id: z.string(),
+        type: z.literal("message"),
+        status: itemStatus,
+        role: z.literal("assistant"),
+        content: z.array(outputTextPart),
+      })
+      .meta({ id: "ResponseMessage" }),
+    z
+      .object({
+        id: z.string(),
+        type: z.literal("function_call"),
+        status: itemStatus,
+        call_id: z.string(),
+        name: z.string(),
+        arguments: z.string(),
+      })
+      .meta({ id: "ResponseFunctionCall" }),
+  ])
+  .meta({ id: "ResponseOutputItem" });
 
 type OutputItem = z.infer<typeof outputItem>;
 export type ItemStatus = OutputItem["status"];
@@ -41,45 +53,84 @@ export type ItemStatus = OutputItem["status"];
 const anyObject = z.record(z.string(), z.unknown());
 
 /** The public response object. */
-export const responseObject = z.object({
-  id: z.string().describe("resp_ and 32 hexadecimal digits"),
-  object: z.literal("response"),
-  created_at: z.int().describe("Unix time in seconds"),
-  completed_at: z.int().nullable(),
-  status: z.enum(["queued", "in_progress", "completed", "failed", "incomplete", "cancelled"]),
-  background: z.literal(false),
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  incomplete_details: z.object({ reason: z.literal("max_output_tokens") }).nullable(),
-  instructions: z.string().nullable(),
-  max_output_tokens: z.int().nullable(),
-  metadata: z.record(z.string(), z.string()),
-  model: z.string(),
-  output: z.array(outputItem),
-  parallel_tool_calls: z.boolean(),
-  previous_response_id: z.string().nullable(),
-  reasoning: z.object({ effort: z.null(), summary: z.null() }),
-  service_tier: z.literal("default"),
-  store: z.boolean(),
-  temperature: z.number(),
-  text: z.object({ format: anyObject }),
-  tool_choice: z.union([z.string(), anyObject]),
-  tools: z.array(anyObject),
-  top_logprobs: z.int(),
-  top_p: z.number(),
-  truncation: z.enum(["auto", "disabled"]),
-  usage: z
-    .object({
-      input_tokens: z.int(),
-      input_tokens_details: z.object({ cached_tokens: z.int() }),
-      output_tokens: z.int(),
-      output_tokens_details: z.object({ reasoning_tokens: z.int() }),
-      total_tokens: z.int(),
-    })
-    .nullable(),
-  user: z.null(),
-});
+export const responseObject = z
+  .object({
+    id: z.string().describe("resp_ and 32 hexadecimal digits"),
+    object: z.literal("response"),
+    created_at: z.int().describe("Unix time in seconds"),
+    completed_at: z.int().nullable(),
+    status: z.enum(["queued", "in_progress", "completed", "failed", "incomplete", "cancelled"]),
+    background: z.literal(false),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    incomplete_details: z.object({ reason: z.literal("max_output_tokens") }).nullable(),
+    instructions: z.string().nullable(),
+    max_output_tokens: z.int().nullable(),
+    metadata: z.record(z.string(), z.string()),
+    model: z.string(),
+    output: z.array(outputItem),
+    parallel_tool_calls: z.boolean(),
+    previous_response_id: z.string().nullable(),
+    reasoning: z.object({ effort: z.null(), summary: z.null() }),
+    service_tier: z.literal("default"),
+    store: z.boolean(),
+    temperature: z.number(),
+    text: z.object({ format: anyObject }),
+    tool_choice: z.union([z.string(), anyObject]),
+    tools: z.array(anyObject),
+    top_logprobs: z.int(),
+    top_p: z.number(),
+    truncation: z.enum(["auto", "disabled"]),
+    usage: z
+      .object({
+        input_tokens: z.int(),
+        input_tokens_details: z.object({ cached_tokens: z.int() }),
+        output_tokens: z.int(),
+        output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+        total_tokens: z.int(),
+      })
+      .nullable(),
+    user: z.null(),
+  })
+  .meta({ id: "ResponseObject" });
 
 type ResponseObject = z.infer<typeof responseObject>;
+
+const textPlace = { item_id: z.string(), output_index: z.int(), content_index: z.int() };
+const callPlace = { item_id: z.string(), output_index: z.int() };
+
+/** An event of one type with its place in the stream. */
+function eventOf<const Type extends string, Fields extends z.core.$ZodLooseShape>(
+  type: Type,
+  fields: Fields,
+) {
+  const words = type.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return z
+    .object({ type: z.literal(type), sequence_number: z.int(), ...fields })
+    .meta({ id: `${words.join("")}Event` });
+}
+
+/** Data of an event, where the answer streams. */
+export const responseEvent = z.discriminatedUnion("type", [
+  eventOf("response.created", { response: responseObject }),
+  eventOf("response.in_progress", { response: responseObject }),
+  eventOf("response.completed", { response: responseObject }),
+  eventOf("response.incomplete", { response: responseObject }),
+  eventOf("response.failed", { response: responseObject }),
+  eventOf("response.output_item.added", { output_index: z.int(), item: outputItem }),
+  eventOf("response.output_item.done", { output_index: z.int(), item: outputItem }),
+  eventOf("response.content_part.added", { ...textPlace, part: outputTextPart }),
+  eventOf("response.content_part.done", { ...textPlace, part: outputTextPart }),
+  eventOf("response.output_text.delta", { ...textPlace, delta: z.string(), logprobs: logprobList }),
+  eventOf("response.output_text.done", { ...textPlace, text: z.string(), logprobs: logprobList }),
+  eventOf("response.function_call_arguments.delta", { ...callPlace, delta: z.string() }),
+  eventOf("response.function_call_arguments.done", {
+    ...callPlace,
+    name: z.string(),
+    arguments: z.string(),
+  }),
+]);
+
+export type ResponseEvent = z.infer<typeof responseEvent>;
 
 /** What a response is made of, whether it is being answered or read afterwards. */
 export interface ResponseState {
@@ -180,15 +231,12 @@ type MessageItem = Extract<OutputItem, { type: "message" }>;
 type CallItem = Extract<OutputItem, { type: "function_call" }>;
 type OutputText = MessageItem["content"][number];
 
-export function outputText(
-  text: string,
-  logprobs: (PublicLogprob & { top_logprobs: PublicLogprob[] })[] = [],
-): OutputText {
+export function outputText(text: string, logprobs: PublicLogprob[] = []): OutputText {
   return {
     type: "output_text",
     text,
     annotations: [],
-    logprobs: logprobs.map((logprob) => ({ ...logprob })),
+    logprobs,
   };
 }
 

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Chunk } from "../../core/events.js";
 import type { GenerationDelta } from "../../models/decoder/request/generation-request.js";
 import type { ChosenLogprob, TokenLogprob } from "../../models/decoder/request/request.js";
@@ -30,22 +31,24 @@ export function deltaOf(chunk: Chunk<GenerationDelta>): GenerationDelta {
   return chunk.value;
 }
 
-export interface PublicLogprob {
-  token: string;
-  logprob: number;
-  bytes: number[];
-}
+const topLogprob = z
+  .object({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()).describe("UTF-8") })
+  .meta({ id: "TopLogprob" });
 
-export function tokenLogprobs(
-  logprobs: readonly ChosenLogprob[],
-): (PublicLogprob & { top_logprobs: PublicLogprob[] })[] {
+/** A token that was chosen, and those that were likely in its place. */
+export const tokenLogprob = topLogprob
+  .extend({ top_logprobs: z.array(topLogprob) })
+  .meta({ id: "TokenLogprob" });
+export type PublicLogprob = z.infer<typeof tokenLogprob>;
+
+export function tokenLogprobs(logprobs: readonly ChosenLogprob[]): PublicLogprob[] {
   return logprobs.map((one) => ({
     ...publicLogprob(one),
     top_logprobs: one.top.map(publicLogprob),
   }));
 }
 
-function publicLogprob({ token, logprob, bytes }: TokenLogprob): PublicLogprob {
+function publicLogprob({ token, logprob, bytes }: TokenLogprob): z.infer<typeof topLogprob> {
   // JSON has no infinity: an impossible token has the number that the OpenAI API gives it.
   return { token, logprob: Math.max(logprob, -9_999), bytes: [...bytes] };
 }

@@ -18,18 +18,20 @@ const state = {
 
 /** Fields after them. */
 const outcome = {
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  error: z.object({ code: z.string(), message: z.string() }).meta({ id: "JobFailure" }).nullable(),
   queue_position: z.int().nullable(),
   eta_seconds: z.int().nullable(),
-  cost: z.object({
-    currency: z.literal("usd"),
-    per_second: z.number(),
-    amount: z.number().describe("quoted at creation"),
-    final: z
-      .number()
-      .nullable()
-      .describe("charged; null until the job has ended, 0 when it failed"),
-  }),
+  cost: z
+    .object({
+      currency: z.literal("usd"),
+      per_second: z.number(),
+      amount: z.number().describe("quoted at creation"),
+      final: z
+        .number()
+        .nullable()
+        .describe("charged; null until the job has ended, 0 when it failed"),
+    })
+    .meta({ id: "JobCost" }),
 };
 
 /** Length of what was asked for, in the type in which it was: clients of OpenAI's send and read strings. */

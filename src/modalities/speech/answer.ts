@@ -17,11 +17,16 @@ const usage = z.object({
 });
 
 /** The events of `stream_format: "sse"`; otherwise the answer is the sound itself. */
-export const speechEvent = z.object({
-  type: z.enum(["speech.audio.delta", "speech.audio.done"]),
-  audio: z.base64().optional().describe("The next bytes of the file, with the delta"),
-  usage: usage.optional().describe("With the last event"),
-});
+export const speechEvent = z.discriminatedUnion("type", [
+  z
+    .object({
+      type: z.literal("speech.audio.delta"),
+      audio: z.base64().describe("The next bytes of the file"),
+    })
+    .meta({ id: "SpeechAudioDeltaEvent" }),
+  z.object({ type: z.literal("speech.audio.done"), usage }).meta({ id: "SpeechAudioDoneEvent" }),
+]);
+type SpeechEvent = z.infer<typeof speechEvent>;
 
 /** The sound as it is made, or events that carry it. */
 export async function answerSpeech(exchange: SpeechExchange): Promise<Answer> {
@@ -38,7 +43,7 @@ async function* soundOf(chunks: AsyncIterable<Chunk>): AsyncGenerator<Uint8Array
 async function* speechEvents(exchange: SpeechExchange): AsyncGenerator<string> {
   for await (const bytes of soundOf(exchange.chunks)) {
     const audio = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-    yield serverSentEvent({ type: "speech.audio.delta", audio });
+    yield event({ type: "speech.audio.delta", audio });
   }
   const { output } = await exchange.finished();
   const outputTokens = Math.round(output.audioSeconds * AUDIO_TOKENS_PER_SECOND);
@@ -47,5 +52,9 @@ async function* speechEvents(exchange: SpeechExchange): AsyncGenerator<string> {
     output_tokens: outputTokens,
     total_tokens: output.inputTokens + outputTokens,
   };
-  yield serverSentEvent({ type: "speech.audio.done", usage: counted });
+  yield event({ type: "speech.audio.done", usage: counted });
+}
+
+function event(data: SpeechEvent): string {
+  return serverSentEvent(data);
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import { defineModality } from "../../core/modality.js";
 import { answerSpeech, speechEvent } from "./answer.js";
 import {
@@ -20,11 +21,12 @@ export const speech = defineModality<"speech", SpeechRequest, SpeechOutput>({
     idPrefix: "speech_",
     variants: [],
     promptParam: "input",
+    mediaTypes: Object.values(AUDIO_MEDIA_TYPES),
   },
   example: () => ({ input: "Hello there.", voice: "alloy", response_format: "wav" }),
   schemas: { request: speechRequest, output: speechOutput },
   requestSchema: () => z.toJSONSchema(speechBody, { io: "input", unrepresentable: "any" }),
-  responseSchema: () => z.toJSONSchema(speechEvent),
+  eventSchema: () => z.toJSONSchema(speechEvent),
   admit: async (body, { model }) => parseSpeechBody(body, model),
   prices: { characters: 15 },
   mostUnits: ({ input }) => ({ characters: countCharacters(input) }),

@@ -13,6 +13,76 @@ import type {
   TranscriptionRequest,
 } from "./request.js";
 
+const usageObject = z.object({
+  type: z.literal("duration"),
+  seconds: z.int().describe("Length of the sound, begun seconds included."),
+});
+
+const offsetSeconds = z.number().describe("Seconds from the start of the sound.");
+
+const timedSegment = z
+  .object({
+    id: z.int(),
+    seek: z.int(),
+    start: offsetSeconds,
+    end: offsetSeconds,
+    text: z.string(),
+    tokens: z.array(z.int()),
+    temperature: z.number(),
+    avg_logprob: z.number(),
+    compression_ratio: z.number(),
+    no_speech_prob: z.number(),
+  })
+  .meta({ id: "TranscriptionSegment" });
+
+const logprob = z
+  .object({ token: z.string(), bytes: z.array(z.int()), logprob: z.number() })
+  .meta({ id: "TranscriptionLogprob" });
+
+const plainFields = {
+  text: z.string(),
+  logprobs: z.array(logprob).optional().describe("where `include` asks for them"),
+  usage: usageObject,
+};
+
+/** The answer `json`. */
+const plainTranscription = z.object(plainFields).meta({ id: "PlainTranscription" });
+
+/** The answer `verbose_json`. */
+const verboseTranscription = z
+  .object({
+    task: z.literal("transcribe"),
+    language: z.string(),
+    duration: z.number(),
+    text: z.string(),
+    segments: z.array(timedSegment).optional(),
+    words: z
+      .array(z.object({ word: z.string(), start: offsetSeconds, end: offsetSeconds }))
+      .optional(),
+    usage: usageObject,
+  })
+  .meta({ id: "VerboseTranscription" });
+
+/** Answers `verbose_json` and `json`; the other formats are text. */
+export const transcriptionObject = z.union([verboseTranscription, plainTranscription]);
+
+/** Data of an event, where the answer streams. */
+export const transcriptionEvent = z.discriminatedUnion("type", [
+  z
+    .object({
+      type: z.literal("transcript.text.delta"),
+      delta: z.string(),
+      logprobs: plainFields.logprobs,
+    })
+    .meta({ id: "TranscriptTextDeltaEvent" }),
+  z
+    .object({ type: z.literal("transcript.text.done"), ...plainFields })
+    .meta({ id: "TranscriptTextDoneEvent" }),
+]);
+
+export const TEXT = "text/plain; charset=utf-8";
+export const WEBVTT = "text/vtt; charset=utf-8";
+
 export type TranscriptionExchange = Exchange<
   TranscriptionRequest,
   TranscriptionOutput,
@@ -24,14 +94,14 @@ export async function answerTranscription(exchange: TranscriptionExchange): Prom
   const { request } = exchange;
   if (request.stream) return await answerStream(exchange);
   const { durationSeconds, transcript } = (await exchange.finished()).output;
-  const plain = (body: string): Answer => ({ mediaType: "text/plain; charset=utf-8", body });
+  const plain = (body: string): Answer => ({ mediaType: TEXT, body });
   switch (request.format) {
     case "text":
       return plain(`${transcript.text}\n`);
     case "srt":
       return plain(formatSrt(transcript.segments));
     case "vtt":
-      return { mediaType: "text/vtt; charset=utf-8", body: formatVtt(transcript.segments) };
+      return { mediaType: WEBVTT, body: formatVtt(transcript.segments) };
     case "verbose_json":
       return { json: verboseJson(transcript, durationSeconds, request) };
     case "json":
@@ -45,7 +115,7 @@ export function billedSeconds(durationSeconds: number): number {
   return Math.ceil(durationSeconds);
 }
 
-function usage(durationSeconds: number) {
+function usage(durationSeconds: number): z.infer<typeof usageObject> {
   return { type: "duration", seconds: billedSeconds(durationSeconds) };
 }
 
@@ -53,10 +123,14 @@ function withLogprobs(
   logprobs: readonly TokenLogprob[],
   { logprobs: isAsked }: TranscriptionRequest,
 ) {
-  return isAsked ? { logprobs } : {};
+  return isAsked ? { logprobs: logprobs.map((one) => ({ ...one, bytes: [...one.bytes] })) } : {};
 }
 
-function plainJson(transcript: Transcript, seconds: number, request: TranscriptionRequest) {
+function plainJson(
+  transcript: Transcript,
+  seconds: number,
+  request: TranscriptionRequest,
+): z.infer<typeof plainTranscription> {
   const { text, logprobs } = transcript;
   return { text, ...withLogprobs(logprobs, request), usage: usage(seconds) };
 }
@@ -65,7 +139,7 @@ function verboseJson(
   { text, language, segments, words }: Transcript,
   seconds: number,
   { granularities }: TranscriptionRequest,
-) {
+): z.infer<typeof verboseTranscription> {
   return {
     task: "transcribe",
     language: languageName(language),
@@ -83,18 +157,21 @@ function verboseJson(
   };
 }
 
-function segmentObject(segment: Transcript["segments"][number], id: number) {
+function segmentObject(
+  found: Transcript["segments"][number],
+  id: number,
+): z.infer<typeof timedSegment> {
   return {
     id,
-    seek: segment.seek,
-    start: segment.startSeconds,
-    end: segment.endSeconds,
-    text: segment.text,
-    tokens: segment.tokens,
-    temperature: segment.temperature,
-    avg_logprob: segment.averageLogprob,
-    compression_ratio: segment.compressionRatio,
-    no_speech_prob: segment.noSpeechProbability,
+    seek: found.seek,
+    start: found.startSeconds,
+    end: found.endSeconds,
+    text: found.text,
+    tokens: [...found.tokens],
+    temperature: found.temperature,
+    avg_logprob: found.averageLogprob,
+    compression_ratio: found.compressionRatio,
+    no_speech_prob: found.noSpeechProbability,
   };
 }
 
@@ -114,12 +191,17 @@ async function* streamEvents(exchange: TranscriptionExchange): AsyncGenerator<st
   for await (const chunk of exchange.chunks) {
     if (chunk.type !== "json") continue;
     const { delta, logprobs } = chunk.value;
-    const type = "transcript.text.delta";
-    yield serverSentEvent({ type, delta, ...withLogprobs(logprobs, request) });
+    yield event({ type: "transcript.text.delta", delta, ...withLogprobs(logprobs, request) });
   }
   const { transcript, durationSeconds } = (await exchange.finished()).output;
-  const type = "transcript.text.done";
-  yield serverSentEvent({ type, ...plainJson(transcript, durationSeconds, request) });
+  yield event({
+    type: "transcript.text.done",
+    ...plainJson(transcript, durationSeconds, request),
+  });
+}
+
+function event(data: z.infer<typeof transcriptionEvent>): string {
+  return serverSentEvent(data);
 }
 
 type Cue = Pick<TranscriptSegment, "startSeconds" | "endSeconds" | "text">;
@@ -159,37 +241,3 @@ function line(text: string): string {
 function escapeMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
-
-const seconds = z.number().describe("Seconds from the start of the sound.");
-
-/** Answers `json` and `verbose_json`; the other formats are text. */
-export const transcriptionObject = z.object({
-  text: z.string(),
-  usage: z.object({
-    type: z.literal("duration"),
-    seconds: z.int().describe("Length of the sound, begun seconds included."),
-  }),
-  logprobs: z
-    .array(z.object({ token: z.string(), bytes: z.array(z.int()), logprob: z.number() }))
-    .optional(),
-  task: z.literal("transcribe").optional(),
-  language: z.string().optional(),
-  duration: z.number().optional(),
-  segments: z
-    .array(
-      z.object({
-        id: z.int(),
-        seek: z.int(),
-        start: seconds,
-        end: seconds,
-        text: z.string(),
-        tokens: z.array(z.int()),
-        temperature: z.number(),
-        avg_logprob: z.number(),
-        compression_ratio: z.number(),
-        no_speech_prob: z.number(),
-      }),
-    )
-    .optional(),
-  words: z.array(z.object({ word: z.string(), start: seconds, end: seconds })).optional(),
-});

@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { type AdmitContext, defineModality } from "../../core/modality.js";
-import { answerTranscription, billedSeconds, transcriptionObject } from "./answer.js";
+import {
+  answerTranscription,
+  billedSeconds,
+  TEXT,
+  transcriptionEvent,
+  transcriptionObject,
+  WEBVTT,
+} from "./answer.js";
 import {
   MAX_SECONDS,
   parseTranscriptionBody,
@@ -29,6 +36,8 @@ export const transcription = defineModality<
     object: "transcription",
     idPrefix: "trans_",
     variants: [],
+    mediaTypes: [TEXT, WEBVTT],
+    bodyTypes: ["multipart/form-data"],
     maxBodyBytes: MAX_BODY_BYTES,
   },
   example: () => ({
@@ -37,6 +46,7 @@ export const transcription = defineModality<
   schemas: { request: transcriptionRequest, output: transcriptionOutput, delta: transcriptDelta },
   requestSchema: () => z.toJSONSchema(transcriptionBody, { io: "input", unrepresentable: "any" }),
   responseSchema: () => z.toJSONSchema(transcriptionObject),
+  eventSchema: () => z.toJSONSchema(transcriptionEvent),
   admit,
   prices: { audioSeconds: 100 },
   mostUnits: (_request, model) => ({ audioSeconds: model.maxSeconds ?? MAX_SECONDS }),

@@ -74,18 +74,19 @@ const USUAL_TIER = "standard" satisfies TierName;
 /** How a picture of another shape fills the frame, in the words of CSS's object-fit. */
 const FITS = ["contain", "cover"] as const;
 
-const imageValue = z
-  .unknown()
+const imageUrl = z
+  .union([z.string(), urlObject])
   .optional()
-  .describe("A file part (PNG, JPEG, WebP), a data URL, {image_url} or {url}.");
+  .describe("A data URL of a PNG, JPEG or WebP, {image_url} or {url}; a file part in a form.");
+const imagePart = z.string().meta({ format: "binary" }).optional().describe("A PNG, JPEG or WebP.");
 
-/** Body of `POST /v1/videos`, JSON or multipart. */
+/** Body of `POST /v1/videos`. */
 export const videoBody = z.strictObject({
   model: z.string().min(1),
   prompt: promptText("prompt", MAX_PROMPT_CHARACTERS),
   seconds: wholeNumber("seconds", 4, 10),
-  image: imageValue,
-  input_reference: imageValue,
+  image: imageUrl,
+  input_reference: imageUrl,
   fit: oneOf("fit", FITS)
     .optional()
     .describe("How the picture fills the frame: whole with a blurred border, or cut to it."),
@@ -99,7 +100,14 @@ export const videoBody = z.strictObject({
   metadata: metadataField.optional(),
 });
 
-type VideoBody = z.infer<typeof videoBody>;
+/** The same as a multipart form. */
+export const videoForm = videoBody.extend({ image: imagePart, input_reference: imagePart });
+
+/** Either: a picture is read by hand, for sentences that say what is wrong with it. */
+const picture = z.unknown().optional();
+const looseBody = videoBody.extend({ image: picture, input_reference: picture });
+
+type VideoBody = z.infer<typeof looseBody>;
 
 /** An admitted request, as it is stored and travels on the queue. */
 export const videoRequest = z.object({
@@ -133,7 +141,7 @@ export type VideoOutput = z.infer<typeof videoOutput>;
 
 /** The parsed body with its tier settled; contradictions with the tier or the model are refused. */
 export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { quality: TierName } {
-  const parsed = parseBody(videoBody, body);
+  const parsed = parseBody(looseBody, body);
   refuseBoth(parsed, "image", "input_reference");
   refuseBoth(parsed, "quality", "tier");
   const quality = parsed.quality ?? parsed.tier ?? usualTier(parsed, model);
