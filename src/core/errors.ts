@@ -139,6 +139,15 @@ export function contextExceeded(contextTokens: number, excess: string, param: st
   return new JobError("context_length_exceeded", message, { param });
 }
 
+/** Codes that are answered with an HTTP status; `<object>` stands for any object that is polled or stored. */
+export function codesOfStatus(status: number): string[] {
+  const suffixes = RESOURCE_SUFFIXES.filter((suffix) => RESOURCE_FAILURES[suffix].http === status);
+  return [
+    ...Object.entries(FAILURES).flatMap(([code, { http }]) => (http === status ? [code] : [])),
+    ...suffixes.map((suffix) => `<object>_${suffix}`),
+  ];
+}
+
 export function isFailureCode(code: string): code is FailureCode {
   return isNamed(code) || suffixOf(code) !== undefined;
 }

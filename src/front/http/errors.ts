@@ -1,15 +1,6 @@
 import { type FailureCode, isOutage, JobError } from "../../core/errors.js";
 import type { JobFailure } from "../../core/job.js";
-
-/** The one body of every failure. */
-export interface ErrorBody {
-  readonly error: {
-    readonly message: string;
-    readonly type: string;
-    readonly param: string | null;
-    readonly code: string | null;
-  };
-}
+import type { ErrorBody } from "./objects.js";
 
 export interface ErrorAnswer {
   readonly status: number;

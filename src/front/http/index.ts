@@ -13,6 +13,7 @@ export {
 export { createReadiness, PARTS, type PartStates, watchParts } from "./health.js";
 export { createLongBodies, type LongBodies } from "./long-bodies.js";
 export { chooseModel, getModel, renderModel, renderModels, withAliases } from "./models.js";
+export type { ChargeObject, DeletedObject, LinkObject, ObjectList } from "./objects.js";
 export { readMultipart } from "./multipart.js";
 export { addOpenRoutes, type MetricsPage, addWebPages } from "./open-routes.js";
 export { readBody, type ReadBody } from "./read-body.js";

@@ -1,8 +1,9 @@
 import { JobError } from "../../core/errors.js";
 import type { Modality, ModelInfo } from "../../core/modality.js";
 import { listModalities } from "../../modalities/registry.js";
+import type { ModelList, ModelObject } from "./objects.js";
 
-export function renderModels(models: readonly ModelInfo[]) {
+export function renderModels(models: readonly ModelInfo[]): ModelList {
   const data = models.flatMap((model) =>
     [model.id, ...aliasesOf(model)].map((id) => renderModel(model, id)),
   );
@@ -10,7 +11,10 @@ export function renderModels(models: readonly ModelInfo[]) {
 }
 
 /** The stock object by the name that it was asked by, and which endpoints the model serves with which voices. */
-export function renderModel({ modality, createdAtSeconds, voices }: ModelInfo, id: string) {
+export function renderModel(
+  { modality, createdAtSeconds, voices }: ModelInfo,
+  id: string,
+): ModelObject {
   return {
     id,
     object: "model",
@@ -19,7 +23,7 @@ export function renderModel({ modality, createdAtSeconds, voices }: ModelInfo, i
     endpoints: listModalities()
       .filter(({ name, modelsOf }) => (modelsOf ?? name) === modality)
       .map(({ endpoint }) => endpoint.path),
-    ...(voices !== undefined && { voices }),
+    ...(voices !== undefined && { voices: [...voices] }),
   };
 }
 

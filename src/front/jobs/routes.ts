@@ -18,15 +18,19 @@ import type { Artifact } from "../../core/artifact.js";
 import { EVENT_STREAM } from "../../core/answer.js";
 import { JobError, resourceCode } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
-import type { Modality, ModelInfo, JobView } from "../../core/modality.js";
+import type { Modality, ModelInfo, JobView, PublicObject } from "../../core/modality.js";
 import type { Units } from "../../core/usage.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import {
   abortOnClose,
   callerOf,
+  type ChargeObject,
+  type DeletedObject,
   getModel,
   LINK_SECONDS,
+  type LinkObject,
   type LongBodies,
+  type ObjectList,
   renderModel,
   renderModels,
   type WatchLimit,
@@ -70,7 +74,7 @@ type JobCall = FastifyRequest<JobRequest>;
 /** One modality's jobs, as the handlers below see them. */
 interface Resource extends RoutesOptions {
   readonly modality: Modality;
-  readonly render: (job: JobRecord) => Promise<Record<string, unknown>>;
+  readonly render: (job: JobRecord) => Promise<PublicObject>;
 }
 
 /** What belongs to no modality: the models, and what jobs have cost. */
@@ -249,7 +253,7 @@ async function cancel(resource: Resource, request: JobCall) {
   return await resource.render(await getJob(resource, request, id));
 }
 
-async function remove(resource: Resource, request: JobCall) {
+async function remove(resource: Resource, request: JobCall): Promise<DeletedObject> {
   const { id } = request.params;
   const { projectId } = scopeOf(resource, request);
   const db = resource.database;
@@ -268,7 +272,7 @@ async function download(resource: Resource, request: JobCall, reply: FastifyRepl
 }
 
 /** An address that downloads the file without a key: what a player or a page can be given. */
-async function link(resource: Resource, request: JobCall) {
+async function link(resource: Resource, request: JobCall): Promise<LinkObject> {
   const { replies, publicUrl } = resource;
   const artifact = await askedArtifact(resource, request);
   const path = replies.links.make(request.params.id, artifact.variant);
@@ -307,11 +311,7 @@ function scopeOf({ modality }: Resource, request: FastifyRequest): JobScope {
 }
 
 /** The public object of a job. */
-function renderJob(
-  modality: Modality,
-  record: JobRecord,
-  estimates: Estimates,
-): Record<string, unknown> {
+function renderJob(modality: Modality, record: JobRecord, estimates: Estimates): PublicObject {
   if (modality.render !== undefined) return modality.render(toView(modality, record, estimates));
   throw new JobError("server_error", `${modality.name} has no object`);
 }
@@ -355,7 +355,7 @@ function queuePosition({ state, jobs_ahead: ahead }: JobRecord): number | null {
 }
 
 /** What a job has cost, once it has ended and cost anything. */
-async function readCharge(db: Db, projectId: string, id: string) {
+async function readCharge(db: Db, projectId: string, id: string): Promise<ChargeObject> {
   const { rows } = await sql<{
     readonly nano_usd: number;
     readonly counted_units: Units;
@@ -399,13 +399,13 @@ function parsePage({ limit, order, after }: RawPageQuery): PageQuery {
 }
 
 /** A list answer; the page was read one longer to know whether more follow. */
-function renderPage(objects: readonly Record<string, unknown>[], limit: number) {
+function renderPage(objects: readonly PublicObject[], limit: number): ObjectList {
   const data = objects.slice(0, limit);
   return {
     object: "list",
     data,
-    first_id: data[0]?.["id"] ?? null,
-    last_id: data.at(-1)?.["id"] ?? null,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
     has_more: objects.length > limit,
   };
 }
