@@ -16,7 +16,7 @@ const END = "<!-- /outputs and pieces -->";
 const HEAD = `<!-- Written by npm run check:fix from src/front/http/openapi.ts: change it there. -->
 # API reference
 
-Every endpoint with every field, as a running service says it of itself at \`/openapi.json\`. What the fields mean, with examples, is in [api.md](api.md). Paths are below the service's address; bodies are JSON or, with the same fields, \`multipart/form-data\`, where numbers are strings of digits. What an answer requires is always there. A failure of any endpoint has the body and one of the codes of [Errors](api.md#errors).`;
+Every endpoint with every field, as a running service says it of itself at \`/openapi.json\`. What the fields mean, with examples, is in [api.md](api.md). Paths are below the service's address; bodies are JSON or, where files are sent, \`multipart/form-data\`, and a field that may be left out may be null. What an answer requires is always there. A failure of any endpoint is an [ErrorBody](#errorbody) with one of the codes of [Errors](api.md#errors). Every answer has the headers of [Headers](#headers) that are required.`;
 
 /** The modalities, and their service as it describes itself. */
 async function readBuild() {
@@ -32,7 +32,7 @@ async function readBuild() {
 
 /** Method, full path and operation of every endpoint. */
 function operationsOf({ paths }) {
-  return Object.entries(paths).flatMap(([path, { parameters = [], ...methods }]) =>
+  return Object.entries(paths).flatMap(([path, { parameters = [], servers: _own, ...methods }]) =>
     Object.entries(methods).map(([method, operation]) => ({
       method: method.toUpperCase(),
       path: path.startsWith("/v2/") ? path : `/v1${path}`,
@@ -43,14 +43,21 @@ function operationsOf({ paths }) {
 
 function section(service, { method, path, operation }) {
   const { summary, parameters, requestBody, responses } = operation;
-  const body = requestBody?.content["application/json"];
   return [
     `## ${method} ${path}`,
     `${summary}.`,
     ...parametersOf(parameters),
-    ...(body ? ["Request:", table(fieldsOf(body.schema, service))] : []),
-    answerOf(responses["200"].content),
+    ...requestOf(service, requestBody),
+    answerOf(responses),
   ].join("\n\n");
+}
+
+/** The fields of a body, of whichever type it is. */
+function requestOf(service, requestBody) {
+  if (requestBody === undefined) return [];
+  const types = Object.keys(requestBody.content).map((mediaType) => `\`${mediaType}\``);
+  const anyOf = Object.values(requestBody.content).map(({ schema }) => schema);
+  return [`Request, ${types.join(" or ")}:`, table(fieldsOf({ anyOf }, service))];
 }
 
 function parametersOf(parameters) {
@@ -64,10 +71,18 @@ function parametersOf(parameters) {
 }
 
 /** Its fields stand once, below Objects. */
-function answerOf(content) {
-  const types = Object.keys(content).map((mediaType) => `\`${mediaType}\``);
-  const name = content["application/json"]?.schema.$ref?.split("/").at(-1);
-  return `Answer: ${[...types, ...(name ? [`[${name}](#${name})`] : [])].join(", ")}.`;
+function answerOf(responses) {
+  const types = Object.entries(responses["200"].content).map(([mediaType, { schema }]) => {
+    const name = nameOf(schema);
+    return `\`${mediaType}\`${name ? ` ([${name}](#${name.toLowerCase()}))` : ""}`;
+  });
+  const failures = Object.keys(responses).filter((status) => status >= 400);
+  return `Answer: ${types.join(", ")}. Failures: ${failures.join(", ")}.`;
+}
+
+/** Of the component that a schema refers to. */
+function nameOf({ $ref }) {
+  return $ref?.split("/").at(-1);
 }
 
 function table(fields) {
@@ -79,17 +94,38 @@ function table(fields) {
   return lines.map((line) => `| ${line} |`).join("\n");
 }
 
-function objects(service) {
-  return Object.entries(service.components.schemas).map(
-    ([name, schema]) => `### ${name}\n\n${table(fieldsOf(schema, service))}`,
+/** What answers are; the objects inside of them are told with them. */
+function objects(service, operations) {
+  const answers = [
+    ...operations.flatMap(({ operation }) => Object.values(operation.responses)),
+    ...Object.values(service.components.responses),
+  ].flatMap(({ content = {} }) => Object.values(content).map(({ schema }) => nameOf(schema)));
+  const names = [...new Set(answers)].filter(Boolean).toSorted(byName);
+  return names.map(
+    (name) => `### ${name}\n\n${table(fieldsOf(service.components.schemas[name], service))}`,
   );
 }
 
+function byName(one, other) {
+  return one.localeCompare(other);
+}
+
+function headersOf({ components }) {
+  const rows = Object.entries(components.headers).map(([name, header]) => {
+    const [{ path, type }] = fieldsOf({ properties: { [name]: header.schema } });
+    return { path, type, required: header.required, meaning: header.description ?? "" };
+  });
+  return table(rows);
+}
+
 /** Fields that a request may have and the guide does not name. */
-function unexplained(operations, guide) {
+function unexplained(service, operations, guide) {
   return operations.flatMap(({ method, path, operation }) => {
-    const properties = operation.requestBody?.content["application/json"].schema.properties ?? {};
-    const unnamed = Object.keys(properties).filter((name) => !guide.includes(`\`${name}`));
+    const bodies = Object.values(operation.requestBody?.content ?? {});
+    const names = bodies.flatMap(({ schema }) =>
+      Object.keys(service.components.schemas[nameOf(schema)].properties),
+    );
+    const unnamed = [...new Set(names)].filter((name) => !guide.includes(`\`${name}`));
     return unnamed.map((name) => `${GUIDE} does not name \`${name}\` of ${method} ${path}`);
   });
 }
@@ -127,11 +163,18 @@ async function save(page, wanted, source) {
 const { modalities, service } = await readBuild();
 const operations = operationsOf(service);
 const sections = operations.map((one) => section(service, one));
-const missing = unexplained(operations, await readFile(join(root, GUIDE), "utf8"));
+const missing = unexplained(service, operations, await readFile(join(root, GUIDE), "utf8"));
 for (const sentence of missing) process.stdout.write(`${sentence}\n`);
 if (missing.length > 0) process.exitCode = 1;
 
-const reference = [HEAD, ...sections, "## Objects", ...objects(service)].join("\n\n");
+const reference = [
+  HEAD,
+  ...sections,
+  "## Objects",
+  ...objects(service, operations),
+  "## Headers",
+  headersOf(service),
+].join("\n\n");
 await save(PAGE, `${reference}\n`, "src/front/http/openapi.ts");
 
 const contract = await readFile(join(root, CONTRACT), "utf8");

@@ -36,34 +36,35 @@ function resolve(schema, document) {
 }
 
 function* walk(schema, path, document) {
-  for (const form of formsOf(schema)) {
+  for (const form of formsOf(schema, document)) {
     if (form.items) yield* walk(resolve(form.items, document), `${path}[]`, document);
     for (const [name, field] of Object.entries(form.properties ?? {})) {
       const inner = path ? `${path}.${name}` : name;
       const resolved = resolve(field, document);
       const required = form.required?.includes(name) ?? false;
-      const types = new Set(typesOf(resolved));
+      const types = new Set(typesOf(resolved, document));
       yield { path: inner, required, types, meaning: meaningOf(resolved) };
       yield* walk(resolved, inner, document);
     }
   }
 }
 
-function formsOf(schema) {
-  const forms = schema.anyOf ?? schema.oneOf;
-  return forms ? forms.flatMap(formsOf) : [schema];
+function formsOf(schema, document) {
+  const resolved = resolve(schema, document);
+  const forms = resolved.anyOf ?? resolved.oneOf;
+  return forms ? forms.flatMap((form) => formsOf(form, document)) : [resolved];
 }
 
 function meaningOf({ description = "" }) {
   return description.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 }
 
-function typesOf(schema) {
-  return formsOf(schema).flatMap((form) => {
+function typesOf(schema, document) {
+  return formsOf(schema, document).flatMap((form) => {
     if (form.const !== undefined) return [code(form.const)];
     if (form.enum) return form.enum.map(code);
     if (Array.isArray(form.type)) return form.type.flatMap((type) => typesOf({ ...form, type }));
-    return [wordsOf(form)];
+    return [wordsOf(form, document)];
   });
 }
 
@@ -77,8 +78,8 @@ const WORDS = {
   },
   integer: ({ minimum, maximum }) => ["integer", range(minimum, maximum)].filter(Boolean).join(" "),
   number: ({ minimum, maximum }) => ["number", range(minimum, maximum)].filter(Boolean).join(" "),
-  array: ({ minItems, maxItems, items = {} }) => {
-    const types = [...new Set(typesOf(items))].join(" or ");
+  array: ({ minItems, maxItems, items = {} }, document) => {
+    const types = [...new Set(typesOf(items, document))].join(" or ");
     const count = range(minItems, maxItems);
     return count ? `array of ${types}, ${count}` : `array of ${types}`;
   },
@@ -88,8 +89,8 @@ const WORDS = {
       : "object",
 };
 
-function wordsOf(form) {
-  return WORDS[form.type]?.(form) ?? form.type ?? "any";
+function wordsOf(form, document) {
+  return WORDS[form.type]?.(form, document) ?? form.type ?? "any";
 }
 
 function range(least, most) {

@@ -1,5 +1,5 @@
 import { callJson } from "../lib/api.js";
-import { type Field, type Schema, toField } from "./schema.js";
+import { type Field, resolve, type Schema, toField } from "./schema.js";
 
 /** What `/openapi.json` says of one path. */
 interface PathItem {
@@ -12,6 +12,7 @@ interface PathItem {
 }
 
 interface ApiDescription {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   readonly paths: Readonly<Record<string, PathItem>>;
 }
 
@@ -89,12 +90,16 @@ export async function loadCatalogue(key: string): Promise<Endpoint[]> {
 }
 
 /** One endpoint for each path that takes a body; aliases below other roots are left out. */
-export function readCatalogue({ paths }: ApiDescription, models: readonly Model[]): Endpoint[] {
+export function readCatalogue(
+  { paths, components }: ApiDescription,
+  models: readonly Model[],
+): Endpoint[] {
   const found = Object.entries(paths).flatMap(([root, { post }]) => {
     const content = post?.requestBody?.content ?? {};
-    const { schema, example = {} } = content["application/json"] ?? {};
+    const [{ schema, example = {} } = {}] = Object.values(content);
     if (schema === undefined || root.includes("{") || root.startsWith("/v2/")) return [];
-    return [{ root, summary: post?.summary ?? root, schema, example }];
+    const fields = resolve(schema, components.schemas);
+    return [{ root, summary: post?.summary ?? root, schema: fields, example }];
   });
   const placeOf = (root: string) => (ORDER.indexOf(root) + ORDER.length + 1) % (ORDER.length + 1);
   return found

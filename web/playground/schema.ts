@@ -1,5 +1,6 @@
 /** A JSON schema, as far as a form can be made of it. */
 export interface Schema {
+  readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
@@ -15,6 +16,24 @@ export interface Schema {
 }
 
 export type FieldKind = "line" | "text" | "lines" | "number" | "choice" | "flag" | "file" | "json";
+
+/** The schema with those in place that it and its parts refer to. */
+export function resolve(schema: Schema, components: Readonly<Record<string, Schema>>): Schema {
+  const name = schema.$ref?.split("/").at(-1);
+  const named = name === undefined ? schema : (components[name] ?? {});
+  const resolveAll = (schemas: readonly Schema[]) => schemas.map((one) => resolve(one, components));
+  return {
+    ...named,
+    ...(named.anyOf && { anyOf: resolveAll(named.anyOf) }),
+    ...(named.oneOf && { oneOf: resolveAll(named.oneOf) }),
+    ...(named.items && { items: resolve(named.items, components) }),
+    ...(named.properties && {
+      properties: Object.fromEntries(
+        Object.entries(named.properties).map(([field, one]) => [field, resolve(one, components)]),
+      ),
+    }),
+  };
+}
 
 /** One input of a form. */
 export interface Field {

@@ -103,9 +103,17 @@ describe("a modality more, one folder and one line", () => {
     const { origin } = new URL(service().baseUrl);
     const openapi = (await (await fetch(`${origin}/openapi.json`)).json()) as {
       paths: Record<string, { post?: { requestBody: { content: object } } }>;
+      components: { schemas: Record<string, object> };
     };
     expect(openapi.paths["/reversals"]?.post?.requestBody.content).toMatchObject({
-      "application/json": { example: { text: "boat" }, schema: { required: ["model", "text"] } },
+      "application/json": {
+        example: { text: "boat" },
+        schema: { $ref: "#/components/schemas/ReversalRequest" },
+      },
+    });
+    expect(openapi.components.schemas).toMatchObject({
+      ReversalRequest: { required: ["model", "text"] },
+      PrintList: { required: expect.arrayContaining(["data", "has_more"]) },
     });
   });
 });
