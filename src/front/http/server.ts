@@ -54,16 +54,18 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const app = createApp(options);
   const known = collectRoutes(app);
   addAnswerHooks(app, options);
-  app.setErrorHandler(async (error, request, reply) => sendError(options, error, request, reply));
-  app.setNotFoundHandler(async (request, reply) => {
-    const methods = known(request.url);
-    if (methods.length === 0)
-      throw new JobError("not_found", `nothing is at ${pathOf(request.url)}`);
+  const refuse = ({ url, method }: FastifyRequest, reply: FastifyReply): JobError => {
+    const methods = known(url);
+    if (methods.length === 0) return new JobError("not_found", `nothing is at ${pathOf(url)}`);
     reply.header("allow", methods.join(", "));
-    throw new JobError(
-      "method_not_allowed",
-      `${request.method} is not among ${methods.join(", ")}`,
-    );
+    return new JobError("method_not_allowed", `${method} is not among ${methods.join(", ")}`);
+  };
+  // Where nothing is served, it is not the body's fault.
+  app.setErrorHandler(async (error, request, reply) =>
+    sendError(options, request.is404 ? refuse(request, reply) : error, request, reply),
+  );
+  app.setNotFoundHandler(async (request, reply) => {
+    throw refuse(request, reply);
   });
   acceptJson(app);
   app.addHook("preValidation", async ({ params, query }) => {

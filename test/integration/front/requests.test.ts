@@ -90,6 +90,13 @@ describe("requests", () => {
       [call(`${origin}/`, {}), 404, "not_found"],
       [call(videos, { key, method: "PATCH" }), 405, "method_not_allowed"],
       [call(`${videos}/x/content`, { key, method: "DELETE" }), 405, "method_not_allowed"],
+      // Whatever comes with it.
+      [call(videos, { key, method: "QUERY" }), 405, "method_not_allowed"],
+      [
+        post({ method: "PUT", body: "x", headers: { "content-type": "text/plain" } }),
+        405,
+        "method_not_allowed",
+      ],
       [call(`${videos}?limit=0`, { key }), 400, "invalid_value"],
       [call(`${videos}?limit=101`, { key }), 400, "invalid_value"],
       [call(`${videos}?order=up`, { key }), 400, "invalid_value"],
