@@ -1,2 +1,2 @@
-/** Installs what examples/requirements.txt names, unless that is what is there; the folder for PYTHONPATH. */
-export function installPythonPackages(): Promise<string>;
+/** Installs a set, unless that is what is there; the folder for PYTHONPATH. */
+export function installPythonPackages(name: "examples" | "openapi"): Promise<string>;

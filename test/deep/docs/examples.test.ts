@@ -122,7 +122,10 @@ describe("the examples on the starters", () => {
   describeWithPython("with Python", () => {
     let python: Environment;
     beforeAll(async () => {
-      python = { PYTHONPATH: await installPythonPackages(), PYTHONDONTWRITEBYTECODE: "1" };
+      python = {
+        PYTHONPATH: await installPythonPackages("examples"),
+        PYTHONDONTWRITEBYTECODE: "1",
+      };
     });
 
     test("there is an answer of each endpoint", { timeout: 180_000 }, async () => {
