@@ -48,6 +48,32 @@ export async function runFfmpeg(
   }
 }
 
+/** Where Debian's packages or Homebrew's install it. */
+const INSTALL: Partial<Record<NodeJS.Platform, string>> = {
+  linux: "apt-get install ffmpeg",
+  darwin: "brew install ffmpeg",
+};
+export const FFMPEG_MEND = `install it (${INSTALL[process.platform] ?? "https://ffmpeg.org"}), or set FFMPEG_PATH and FFPROBE_PATH`;
+
+/** ffmpeg's first line about itself. Throws the sentence that says which of the two programs does not run. */
+export async function describeFfmpeg(programs: {
+  readonly ffmpegPath: string;
+  readonly ffprobePath: string;
+}): Promise<string> {
+  const { ffmpegPath, ffprobePath } = programs;
+  const [first = ""] = await Promise.all([ffmpegPath, ffprobePath].map(readVersion));
+  return first;
+}
+
+async function readVersion(program: string): Promise<string> {
+  try {
+    const { stdout } = await runFfmpeg(["-version"], { ffmpegPath: program });
+    return Buffer.from(stdout).toString().split("\n")[0] ?? "";
+  } catch (cause) {
+    throw new Error(`${program} does not run, which makes every clip and sound`, { cause });
+  }
+}
+
 /** The words of errno(3) for a machine without room, handles or memory, at the end of what ffmpeg says. */
 const LOCAL_FAULT =
   /(No space left on device|Disk quota exceeded|Read-only file system|File too large|Too many open files( in system)?|Cannot allocate memory|\b(ENOSPC|EDQUOT|EROFS|EMFILE|ENFILE|ENOMEM|EAGAIN))\.?\s*(\||$)/m;

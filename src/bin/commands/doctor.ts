@@ -21,7 +21,7 @@ import {
 import { describePlacement } from "../../runtime/ort/placement.js";
 import { phonemize } from "../../media/espeak.js";
 import { chooseVideoEncoder } from "../../media/encoder.js";
-import { runFfmpeg } from "../../media/ffmpeg.js";
+import { describeFfmpeg, FFMPEG_MEND } from "../../media/ffmpeg.js";
 import { createMessageSigner, openBroker } from "../../queue/index.js";
 import { createReporter, readTlsFiles } from "../../rpc/index.js";
 import { openArtifactStore } from "../../storage/index.js";
@@ -50,12 +50,8 @@ interface Check {
 const CHECKS: readonly Check[] = [
   {
     part: "ffmpeg",
-    mend: "install ffmpeg, or set FFMPEG_PATH and FFPROBE_PATH",
-    async run({ ffmpegPath, ffprobePath }) {
-      await runFfmpeg(["-version"], { ffmpegPath: ffprobePath });
-      const { stdout } = await runFfmpeg(["-version"], { ffmpegPath });
-      return Buffer.from(stdout).toString().split("\n")[0] ?? "";
-    },
+    mend: FFMPEG_MEND,
+    run: describeFfmpeg,
   },
   {
     part: "encoder",
