@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 /** Alarms and outages of the broker that the other files share. */
 const ALONE = ["test/integration/queue/alarms.test.ts"];
 /** Faults, floods and measurements: they stop the shared servers, or need the cores for themselves. */
-const DEEP_ALONE = ["test/deep/chaos/**/*.test.ts", "test/deep/bench.test.ts"];
+const DEEP_ALONE = ["test/deep/chaos/**/*.test.ts", "test/deep/{bench,install}.test.ts"];
 
 /** A broker without management API has one virtual host for all: then one file at a time. */
 const isShared = process.env["AMQP_URL"] === undefined || process.env["RABBITMQ_API_URL"];

@@ -20,6 +20,7 @@ const COMMANDS = {
   "test:unit": async (args) => (await import("./test.mjs")).unit(args),
   "test:deep": async (args) => (await import("./test.mjs")).deep(args),
   chaos,
+  pack,
   check: async (args) => (await import("./check.mjs")).check(args),
 };
 
@@ -62,6 +63,14 @@ async function bench(args) {
   } finally {
     await reaper.close();
   }
+}
+
+/** A tarball that `npx ./framemill-….tgz` runs: `npm pack` alone would pack what was compiled last, or nothing. */
+async function pack(args) {
+  await installPackages().then(build);
+  return passThrough("npm", ["pack", "--ignore-scripts", "--loglevel=error", ...args], {
+    cwd: root,
+  });
 }
 
 /** Makes packages, compiled code and ffmpeg ready, then hands the terminal to the command line. */

@@ -1,9 +1,10 @@
-// What the compiler leaves out: the pages of the front, web/ → dist/web, the ledger's statements, and a new
-// cluster of its embedded database.
+// What the compiler leaves out: the pages of the front, web/ → dist/web, the ledger's statements, a new
+// cluster of its embedded database, and ONNX Runtime.
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { carryRuntime, PLATFORMS } from "./carry-runtime.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const outdir = join(root, "dist", "web");
@@ -12,7 +13,9 @@ const statements = "front/ledger/sql";
 await rm(join(root, "dist", statements), { recursive: true, force: true });
 await cp(join(root, "src", statements), join(root, "dist", statements), { recursive: true });
 
-await makeCluster(join(root, "dist", "front", "ledger", "database", "cluster"));
+await makeCluster(join(root, "dist", "front", "ledger", "database"));
+
+carryRuntime(PLATFORMS);
 
 await rm(outdir, { recursive: true, force: true });
 await build({
@@ -36,16 +39,17 @@ await build({
   logLevel: "warning",
 });
 
-/** To make one takes seconds and hundreds of megabytes: services copy it. @param {string} folder */
+/** To make one takes seconds and hundreds of megabytes: services unpack it. @param {string} folder */
 async function makeCluster(folder) {
   const manifest = join(root, "node_modules", "@electric-sql", "pglite", "package.json");
   const { version } = JSON.parse(await readFile(manifest, "utf8"));
-  const madeBy = await readFile(`${folder}.version`, "utf8").catch(() => undefined);
+  const stamp = join(folder, "cluster.version");
+  const madeBy = await readFile(stamp, "utf8").catch(() => undefined);
   if (madeBy === version) return;
-  await rm(folder, { recursive: true, force: true });
   const { PGlite } = await import("@electric-sql/pglite");
-  const database = await PGlite.create(folder);
-  await database.exec("CHECKPOINT");
+  const database = await PGlite.create();
+  const cluster = await database.dumpDataDir("gzip");
   await database.close();
-  await writeFile(`${folder}.version`, version);
+  await writeFile(join(folder, "cluster.tgz"), cluster.stream());
+  await writeFile(stamp, version);
 }

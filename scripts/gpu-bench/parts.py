@@ -56,7 +56,7 @@ def machine(setup: Setup) -> None:
     fact("system", f"{platform.system()} {platform.release()}, glibc {platform.libc_ver()[1]}")
     fact("load average", float(pathlib.Path("/proc/loadavg").read_text().split()[0]))
     fact("Node", call([setup.kit.node, "--version"], 20).strip())
-    fact("onnxruntime-node", setup.kit.version("onnxruntime-node"))
+    fact("onnxruntime-node", setup.kit.runtime_version())
     fact("Python", platform.python_version())
     for package in ("torch", "triton", "onnx", "numpy"):
         with contextlib.suppress(PackageNotFoundError):

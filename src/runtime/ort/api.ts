@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
@@ -182,7 +182,7 @@ const DEVICE_ALLOCATOR = 0;
 const DEFAULT_MEMORY = 0;
 const BASE = koffi.struct({ GetApi: "void*", GetVersionString: "void*" });
 
-/** The library that onnxruntime-node carries for this machine. */
+/** The library for this machine: of onnxruntime-node, or of what scripts/carry-runtime.mjs took from it. */
 function locate(): { readonly path: string; readonly version: string } {
   const manifest = createRequire(import.meta.url).resolve("onnxruntime-node/package.json");
   const { version } = z
@@ -195,8 +195,12 @@ function locate(): { readonly path: string; readonly version: string } {
     win32: "onnxruntime.dll",
   };
   const name = names[platform];
-  if (name === undefined) throw new Error(`ONNX Runtime does not come for ${platform} ${arch}`);
-  return { path: join(dirname(manifest), "bin", "napi-v6", platform, arch, name), version };
+  const path = join(dirname(manifest), "bin", "napi-v6", platform, arch, name ?? "");
+  if (name === undefined || !existsSync(path))
+    throw new Error(
+      `ONNX Runtime ${version} does not come for ${platform} ${arch} in this installation`,
+    );
+  return { path, version };
 }
 
 /** What koffi makes of a C type, which its own types call `any`. */

@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
-import { cp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { Client } from "pg";
+import { extract } from "tar";
 import { createMutex } from "../../../core/async/mutex.js";
 import { systemCodeOf } from "../../../core/errors.js";
 import { isProcessAlive } from "../../../core/processes.js";
@@ -22,7 +23,7 @@ export async function openPGlite(dataDir: string) {
   const folder = join(dataDir, "database");
   await makePrivateFolder(dataDir, "DATA_DIR");
   const unlock = await lockFolder(dataDir);
-  await copyCluster(folder);
+  await unpackCluster(folder);
   await makePrivateFolder(folder, "DATA_DIR");
   const thread = await startThread(folder);
   // It makes its first files for everybody to read and write, whatever the umask says.
@@ -73,14 +74,16 @@ export async function openPGlite(dataDir: string) {
 }
 
 /** A cluster without tables; made by the build, or by PGlite where there is none. */
-const CLUSTER = fileURLToPath(new URL("./cluster", import.meta.url));
+const CLUSTER = fileURLToPath(new URL("./cluster.tgz", import.meta.url));
 
-/** Where there is no database yet: a copy that was interrupted has another name. */
-async function copyCluster(folder: string): Promise<void> {
+/** Where there is no database yet: one that was interrupted has another name. */
+async function unpackCluster(folder: string): Promise<void> {
   const draft = `${folder}.new`;
   if (existsSync(folder) || !existsSync(CLUSTER)) return;
   await rm(draft, { recursive: true, force: true });
-  await cp(CLUSTER, draft, { recursive: true });
+  await mkdir(draft);
+  // Strict, a full disk is an error; PGlite's names begin with a slash, which would be one, too.
+  await extract({ file: CLUSTER, cwd: draft, strip: 1, strict: true });
   await rename(draft, folder);
 }
 
