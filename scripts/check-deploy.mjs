@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { checkManifests } from "./deploy-kubernetes.mjs";
 import { findDeployTools } from "./deploy-tools.mjs";
+import { checkChart } from "./helm-chart.mjs";
 import { root } from "./packages.mjs";
 import { capture } from "./processes.mjs";
 
@@ -17,6 +18,7 @@ const CHECKS = [
   { name: "images", needs: "hadolint", find: checkImages },
   { name: "compose", find: checkCompose },
   { name: "kubernetes", needs: "kubectl", find: checkKubernetes },
+  { name: "chart", needs: "kubectl", find: () => checkChart(tools) },
   { name: "prometheus", needs: "promtool", find: checkPrometheus },
   { name: "dashboard", needs: "promtool", find: checkDashboard },
   { name: "runbook", find: checkRunbook },
@@ -134,4 +136,6 @@ for (const { name, needs, find } of CHECKS) {
   process.stdout.write(`${name}: ${verdict}\n`);
   if (!skipped) for (const problem of problems) process.stdout.write(`  ${problem}\n`);
 }
+if (tools.helm === undefined)
+  process.stdout.write("chart: not rendered, there is no Helm and no Go\n");
 process.exitCode = failed ? 1 : 0;

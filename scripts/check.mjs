@@ -24,7 +24,11 @@ const CHECKS = [
     command: [bin("oxlint"), "--deny-warnings", "src", "bench", "web", "test", "scripts"],
     fix: [bin("oxlint"), "--fix", "--deny-warnings", "src", "bench", "web", "test", "scripts"],
   },
-  { name: "deploy", command: [process.execPath, script("check-deploy.mjs")] },
+  {
+    name: "deploy",
+    command: [process.execPath, script("check-deploy.mjs")],
+    fix: [process.execPath, script("helm-chart.mjs")],
+  },
   { name: "layers", command: [process.execPath, script("layers.mjs")] },
   { name: "dead code", command: [bin("knip")] },
   { name: "proto", command: [bin("buf"), "lint"], fix: [bin("buf"), "lint"] },
