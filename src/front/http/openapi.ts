@@ -362,9 +362,7 @@ function failureResponses(components: Components): Json {
   const responses = ALL_FAILURES.map((status) => {
     const codes = status < 500 ? codesOfStatus(status) : [];
     const description = [STATUS_CODES[status], codes.join(", ")].filter(Boolean).join(": ");
-    const own = status === 429 || status === 503 ? ["retry-after"] : [];
-    const optional = status === 409 ? ["retry-after", "x-should-retry"] : [];
-    const headers = { ...ALWAYS, ...headerRefs([...own, ...optional]) };
+    const headers = { ...ALWAYS, ...headerRefs(FAILURE_HEADERS[status] ?? []) };
     return [
       failureName(status),
       { description, headers, content: { "application/json": { schema } } },
@@ -400,12 +398,20 @@ const HEADERS: Record<string, Json> = {
     ...duration,
   },
   "x-job-id": { description: "The job whose answer this is", ...text },
+  "www-authenticate": text,
   "x-should-retry": { description: "false where another attempt cannot help", ...text },
   "retry-after": { description: "Seconds to wait", ...count },
   "accept-ranges": { schema: { type: "string", const: "bytes" } },
   "content-disposition": text,
   "content-range": text,
   etag: { description: "Of the bytes; If-Range and If-None-Match take it", ...text },
+};
+
+const FAILURE_HEADERS: Readonly<Record<number, readonly string[]>> = {
+  401: ["www-authenticate"],
+  409: ["retry-after", "x-should-retry"],
+  429: ["retry-after", "x-should-retry"],
+  503: ["retry-after"],
 };
 
 const FILE_HEADERS = ["accept-ranges", "content-disposition", "etag"];
