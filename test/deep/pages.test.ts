@@ -272,11 +272,13 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await expect.poll(state, WAIT).toBe("done");
     expect(await page.locator(".result").textContent()).toContain("Not flagged");
     await page.getByRole("link", { name: "Video" }).click();
-    await page.getByLabel("Seconds").fill("11");
+    await page.getByText("More options").click();
+    await page.getByLabel("Size").fill("1x1");
     await run();
     await expect
-      .poll(() => page.locator("#field-seconds-problem").textContent(), WAIT)
-      .toMatch(/4 to 10/);
+      .poll(() => page.locator("#field-size-problem").textContent(), WAIT)
+      .toMatch(/size must be/);
+    await page.getByLabel("Size").fill("");
   });
 
   it("shows charge and cancelled clip to the operator, drains, and shows the next one's steps", async () => {
