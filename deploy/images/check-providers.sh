@@ -20,6 +20,12 @@ if [ -n "$missing" ]; then
   echo "Its names end in the major version of CUDA it was made for: take a base image of that version (CUDA_IMAGE)." >&2
   exit 1
 fi
+# Loaded by name when the provider starts: ldd does not know of it.
+if ! ldconfig -p | grep -q 'libcudnn\.so\.9 '; then
+  echo "libcudnn.so.9 is not in this base image: take one with cuDNN (CUDA_IMAGE)." >&2
+  exit 1
+fi
+echo "$cuda finds every library but the driver's"
 tensorrt=$folder/libonnxruntime_providers_tensorrt.so
 if [ -f "$tensorrt" ] && [ -n "$(missing_of "$tensorrt")" ]; then
   echo "PROVIDERS=tensorrt will not work in this image; it lacks:" "$(missing_of "$tensorrt")"

@@ -27,6 +27,17 @@ function npmPackages() {
     }));
 }
 
+/** What scripts/carry-runtime.mjs took from onnxruntime-node; fronts have none. */
+function carriedRuntime() {
+  const path = "dist/node_modules/onnxruntime-node/package.json";
+  if (!existsSync(path)) return [];
+  const { name, version, license } = readJson(path);
+  const purl = `pkg:npm/${name}@${version}`;
+  return [
+    { type: "library", "bom-ref": path, name, version, purl, licenses: [{ expression: license }] },
+  ];
+}
+
 function debianPackages() {
   const format = "${db:Status-Abbrev}\\t${Package}\\t${Version}\\t${Architecture}\\n";
   return execFileSync("dpkg-query", ["--show", `--showformat=${format}`], { encoding: "utf8" })
@@ -44,6 +55,7 @@ const node = process.versions.node;
 const components = [
   { type: "application", "bom-ref": `node@${node}`, name: "node", version: node },
   ...npmPackages(),
+  ...carriedRuntime(),
   ...debianPackages(),
 ];
 const metadata = { component: { type: "application", "bom-ref": name, name, version } };
