@@ -51,6 +51,17 @@ const { output } = await generateText({
 });
 say("responses", JSON.stringify(output));
 
+// A second turn: the SDK sends what the model said before by the id that the service stores it under.
+const question = { role: "user", content: "Tell me of a red boat." };
+const model = openai("service-chat-1");
+const { response } = await generateText({ model, messages: [question], maxOutputTokens: 16 });
+const next = await generateText({
+  model,
+  messages: [question, ...response.messages, { role: "user", content: "And its captain?" }],
+  maxOutputTokens: 16,
+});
+say("second turn", JSON.stringify(next.text));
+
 const { image } = await generateImage({ model: openai.image("service-image-1"), prompt });
 await writeFile(join(out, "image.png"), image.uint8Array);
 say("image", join(out, "image.png"));

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { AdmitContext, Earlier } from "../../core/modality.js";
 import {
+  type AnswerPart,
   type ConversationMessage,
   generationOutput,
   generationRequest,
@@ -19,11 +20,15 @@ const messageFields = {
   phase: z.unknown().optional(),
 };
 
-/** An item of the input: a message, a call of a function or its result; reasoning is passed over. */
-export const inputItem = z.union(
+/**
+ * An item of the input: a message, a call of a function or its result, or one of those by the id that it has
+ * in a stored response; reasoning is passed over.
+ */
+export const inputItem = z.discriminatedUnion(
+  "type",
   [
-    z.object({ type: z.literal("message"), ...messageFields }),
-    z.object({ type: z.undefined().optional(), ...messageFields }),
+    z.object({ type: z.literal("message").optional(), ...messageFields }),
+    z.object({ type: z.literal("item_reference"), id: z.string().min(1).max(128) }),
     z.object({
       type: z.literal("function_call"),
       id: z.string().nullish(),
@@ -41,10 +46,56 @@ export const inputItem = z.union(
     }),
     z.object({ type: z.literal("reasoning") }),
   ],
-  { error: "must be a message, a function_call or a function_call_output" },
+  {
+    error: "must be message, function_call, function_call_output, item_reference or reasoning",
+  },
 );
 
 type InputItem = z.infer<typeof inputItem>;
+type WrittenItem = Exclude<InputItem, { readonly type: "item_reference" }>;
+
+/** The input with what stored responses wrote in the place of its ids. */
+export async function resolveReferences(
+  input: string | readonly InputItem[],
+  context: Pick<AdmitContext, "findEarlier">,
+): Promise<string | readonly WrittenItem[]> {
+  if (typeof input === "string") return input;
+  const stored = new Map<string, Earlier | undefined>();
+  const find = async (id: string): Promise<AnswerPart | undefined> => {
+    const { responseId, place } = placeOfItem(id) ?? { responseId: undefined, place: 0 };
+    if (responseId === undefined) return undefined;
+    if (!stored.has(responseId)) stored.set(responseId, await context.findEarlier(responseId));
+    const earlier = stored.get(responseId);
+    return earlier && generationOutput.parse(earlier.output).choices[0]?.parts[place];
+  };
+  const written: WrittenItem[] = [];
+  for (const [index, item] of input.entries()) {
+    if (item.type !== "item_reference") written.push(item);
+    else written.push(toItem(await find(item.id), item.id, `input.${index}.id`));
+  }
+  return written;
+}
+
+/** The id of an output item: it says where the item is, so that a later input can refer to it. */
+export function outputItemId(kind: "msg" | "fc", responseId: string, place: number): string {
+  return `${kind}_${responseId.replace(/^resp_/, "")}${place}`;
+}
+
+/** Where an output item is, by its id; undefined for an id that none has. */
+function placeOfItem(itemId: string): { responseId: string; place: number } | undefined {
+  const [, key, place] = /^(?:msg|fc)_([0-9a-f]{32})(\d{1,6})$/.exec(itemId) ?? [];
+  return key === undefined ? undefined : { responseId: `resp_${key}`, place: Number(place) };
+}
+
+function toItem(part: AnswerPart | undefined, id: string, param: string): WrittenItem {
+  if (part === undefined) {
+    const message = `no stored response has the item ${JSON.stringify(id)}`;
+    throw new JobError("not_found", message, { param });
+  }
+  if (part.type === "text") return { type: "message", role: "assistant", content: part.text };
+  const { call } = part;
+  return { type: "function_call", call_id: call.id, name: call.name, arguments: call.arguments };
+}
 
 /** What was said up to the end of an earlier response, without its instructions. */
 export async function findConversation(
@@ -74,7 +125,7 @@ function conversationOf(earlier: Earlier): ConversationMessage[] {
 /** The messages with those of the input behind them. Throws where a result has no call. */
 export function continueConversation(
   earlier: readonly ConversationMessage[],
-  input: string | readonly InputItem[],
+  input: string | readonly WrittenItem[],
 ): ConversationMessage[] {
   if (typeof input === "string") return [...earlier, { role: "user", content: input }];
   const messages = [...earlier];
@@ -82,7 +133,7 @@ export function continueConversation(
   return messages;
 }
 
-function addItem(messages: ConversationMessage[], item: InputItem, index: number): void {
+function addItem(messages: ConversationMessage[], item: WrittenItem, index: number): void {
   if (item.type === "reasoning") return;
   if (item.type === "function_call") {
     addCall(messages, { id: item.call_id, name: item.name, arguments: item.arguments });

@@ -25,7 +25,12 @@ import {
   toSchemaFormat,
 } from "../shared/generation-body.js";
 import { atMost, invalidValue, parseBody } from "../shared/request-body.js";
-import { continueConversation, findConversation, inputItem } from "./conversation.js";
+import {
+  continueConversation,
+  findConversation,
+  inputItem,
+  resolveReferences,
+} from "./conversation.js";
 
 const LOGPROBS = "message.output_text.logprobs";
 
@@ -88,12 +93,13 @@ export async function parseResponsesBody(
   const body = parseBody(responsesBody, value);
   const previous = body.previous_response_id ?? null;
   const earlier = previous === null ? [] : await findConversation(previous, context);
+  const input = await resolveReferences(body.input, context);
   const instructions = body.instructions ?? null;
   const system: ConversationMessage[] =
     instructions === null ? [] : [{ role: "system", content: instructions }];
   const request = {
     ...sharedRequest(body),
-    messages: [...system, ...continueConversation(earlier, body.input)],
+    messages: [...system, ...continueConversation(earlier, input)],
     promptParam: "input",
     tools: (body.tools ?? []).map(toFunctionTool),
     toolChoice: toolChoice(body),

@@ -8,6 +8,7 @@ import type {
   ToolCall,
 } from "../../models/decoder/request/generation-request.js";
 import { type PublicLogprob, tokenLogprob, tokenLogprobs } from "../shared/generation-answer.js";
+import { outputItemId } from "./conversation.js";
 import type { ResponsesRequest } from "./request.js";
 
 const logprobList = z.array(tokenLogprob);
@@ -246,7 +247,7 @@ export function messageItem(
   index: number,
   { content, status }: Pick<MessageItem, "content" | "status">,
 ): MessageItem {
-  const id = `msg_${itemKey(responseId)}${index}`;
+  const id = outputItemId("msg", responseId, index);
   return { id, type: "message", status, role: "assistant", content };
 }
 
@@ -256,15 +257,11 @@ export function callItem(
   call: ToolCall & { readonly status: ItemStatus },
 ): CallItem {
   return {
-    id: `fc_${itemKey(responseId)}${index}`,
+    id: outputItemId("fc", responseId, index),
     type: "function_call",
     status: call.status,
     call_id: call.id,
     name: call.name,
     arguments: call.arguments,
   };
-}
-
-function itemKey(responseId: string): string {
-  return responseId.replace(/^resp_/, "");
 }

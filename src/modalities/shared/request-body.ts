@@ -34,7 +34,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   if (issue === undefined) throw new JobError("invalid_value", "the body is not usable");
-  throw issueError(issue, body);
+  throw issueError(innermost(issue), body);
 }
 
 /** A whole number, or its digits as a string, as multipart forms send it. */
@@ -138,6 +138,15 @@ export function describe(value: unknown): string {
   if (value === null || typeof value === "number" || typeof value === "boolean") return `${value}`;
   if (Array.isArray(value)) return `an array of ${value.length}`;
   return value instanceof Uint8Array ? "bytes" : typeof value;
+}
+
+/** Of a value that may be of several types, what is wrong inside the one that it is. */
+function innermost(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const inner = issue.errors.flat().find(({ path }) => path.length > 0);
+  return inner === undefined
+    ? issue
+    : innermost({ ...inner, path: [...issue.path, ...inner.path] });
 }
 
 function issueError(issue: z.core.$ZodIssue, body: object): JobError {

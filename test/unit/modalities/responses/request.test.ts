@@ -52,6 +52,41 @@ describe("a responses body", () => {
     ]);
   });
 
+  test("reads the items that a stored response has by their ids", async () => {
+    const key = "0123456789abcdef".repeat(2);
+    const stored = await admit({});
+    const context = {
+      model,
+      findEarlier: async (id: string) =>
+        id === `resp_${key}` ? { request: stored, output } : undefined,
+    };
+    const referTo = async (...ids: string[]) => {
+      const references = ids.map((id) => ({ type: "item_reference", id }));
+      const result = { type: "function_call_output", call_id: "call_1", output: "ok" };
+      const input = [{ role: "user", content: "Hi" }, ...references, result];
+      return await parseResponsesBody({ model: "m", input }, context);
+    };
+    const { messages } = await referTo(`msg_${key}0`, `fc_${key}1`);
+    expect(messages.slice(1)).toEqual([
+      {
+        role: "assistant",
+        content: "Well",
+        toolCalls: [{ id: "call_1", name: "f", arguments: "{}" }],
+      },
+      { role: "tool", content: "ok", toolCallId: "call_1" },
+    ]);
+    for (const id of [`msg_${key}2`, `msg_${key.replace("0", "f")}0`, "msg_x"])
+      await expect(referTo(id)).rejects.toMatchObject({ code: "not_found", param: "input.1.id" });
+  });
+
+  test("names the item that it cannot read", async () => {
+    const input = [{ role: "user", content: "Hi" }, { type: "file_search_call" }];
+    await expect(admit({ input })).rejects.toMatchObject({
+      param: "input.1.type",
+      message: expect.stringContaining("must be message, function_call") as string,
+    });
+  });
+
   test("reads its own output items back as input", async () => {
     const input = [
       { role: "user", content: "Hi" },
