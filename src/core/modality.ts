@@ -42,6 +42,11 @@ export interface Endpoint {
   readonly maxBodyBytes?: number;
   /** Most values of a JSON body; 50 000 by default. */
   readonly maxBodyValues?: number;
+  /**
+   * Parameters that other servers have and that change nothing here: they are taken out of a body, and named
+   * in the answer's `x-ignored-parameters`.
+   */
+  readonly ignores?: readonly string[];
   /** The field of a body that holds what is judged; `prompt` by default. */
   readonly promptParam?: string;
   /** `model` may be left out: the first model of the modality serves then. */

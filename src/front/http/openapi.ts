@@ -141,7 +141,7 @@ function replyPaths(builder: Builder): [path: string, Json][] {
   const answer = {
     description:
       events === undefined ? "OK" : `OK; a stream that fails ends with an event of ErrorBody`,
-    headers: { ...ALWAYS, ...headerRefs(["x-job-id"]) },
+    headers: { ...ALWAYS, ...headerRefs(["x-job-id", "x-ignored-parameters"]) },
     content,
   };
   const post = (operationId: string) => ({ post: creation(builder, operationId, answer) });
@@ -398,6 +398,10 @@ const HEADERS: Record<string, Json> = {
     ...duration,
   },
   "x-job-id": { description: "The job whose answer this is", ...text },
+  "x-ignored-parameters": {
+    description: "Parameters of the body that are of other servers and change nothing here",
+    ...text,
+  },
   "www-authenticate": text,
   "x-should-retry": { description: "false where another attempt cannot help", ...text },
   "retry-after": { description: "Seconds to wait", ...count },

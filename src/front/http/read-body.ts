@@ -6,6 +6,8 @@ import { chooseModel } from "./models.js";
 export interface ReadBody {
   /** What its modality reads. */
   readonly body: unknown;
+  /** Names of what was in it and changes nothing. */
+  readonly ignored: readonly string[];
   /** `webhook_url` as it came. */
   readonly webhookUrl?: unknown;
   /** Of a polled job, or one with an Idempotency-Key; empty for any other. */
@@ -25,8 +27,10 @@ export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBo
   const { webhookUrl, rest } = isPolled(modality)
     ? takeWebhook(body)
     : { webhookUrl: undefined, rest: body };
+  const ignored = ignoredIn(rest, modality);
   return {
-    body: rest,
+    body: ignored.length === 0 ? rest : without(rest, ignored),
+    ignored,
     webhookUrl,
     // What is answered at once and has no key is never compared with an earlier request.
     bodyHash: isPolled(modality) || isHashed ? hashBody([modality.name, body]) : "",
@@ -60,6 +64,14 @@ class NeedsMore extends Error {}
 
 async function later(): Promise<never> {
   throw new NeedsMore();
+}
+
+function ignoredIn(body: unknown, { endpoint: { ignores = [] } }: Modality): readonly string[] {
+  return typeof body === "object" && body !== null ? ignores.filter((name) => name in body) : [];
+}
+
+function without(body: unknown, names: readonly string[]): unknown {
+  return Object.fromEntries(Object.entries(body ?? {}).filter(([name]) => !names.includes(name)));
 }
 
 /** The webhook's address, apart from what the modality reads. */

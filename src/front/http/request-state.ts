@@ -9,6 +9,8 @@ declare module "fastify" {
     /** Null until the key was checked. */
     caller: Caller | null;
     allowances: Allowances;
+    /** Parameters of its body that change nothing. */
+    ignoredParameters: readonly string[];
     /** Monotonic milliseconds. */
     startedAtMs: number;
     /** Null where nothing is traced. */

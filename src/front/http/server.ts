@@ -183,9 +183,12 @@ function addAnswerHooks(
   app.addHook("onRequest", async (request) => {
     request.startedAtMs = now();
     request.allowances = defaultAllowances;
+    request.ignoredParameters = [];
   });
   app.addHook("onSend", async (request, reply) => {
     reply.headers(answerHeaders({ ...factsOf(request), elapsedMs: now() - request.startedAtMs }));
+    const { ignoredParameters: ignored } = request;
+    if (ignored.length > 0) reply.header("x-ignored-parameters", ignored.join(", "));
   });
   app.addHook("onResponse", async (request, reply) => {
     const route = request.routeOptions.url ?? "unknown";

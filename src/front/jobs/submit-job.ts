@@ -265,8 +265,10 @@ export async function readSubmission(
   const idempotencyKey = parseIdempotencyKey(request.headers["idempotency-key"]);
   const path = request.routeOptions.url ?? modality.endpoint.path;
   const isHashed = idempotencyKey !== null;
+  const read = await readRequest(request, { ...options, path, isHashed });
+  request.ignoredParameters = read.ignored;
   return {
-    ...(await readRequest(request, { ...options, path, isHashed })),
+    ...read,
     id: createJobId(modality, randomBytes),
     path,
     caller: callerOf(request),

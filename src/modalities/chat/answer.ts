@@ -166,7 +166,9 @@ function toLogprobs(logprobs: readonly ChosenLogprob[] | undefined) {
   return logprobs === undefined ? null : { content: tokenLogprobs(logprobs), refusal: null };
 }
 
-function toUsage({ usage: { promptTokens, completionTokens, cachedTokens } }: GenerationOutput) {
+function toUsage({
+  usage: { promptTokens, completionTokens, cachedTokens },
+}: Pick<GenerationOutput, "usage">) {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -186,13 +188,13 @@ async function* streamChat(
   exchange: ChatExchange,
   deltas: AsyncIterable<Chunk<GenerationDelta>>,
 ): AsyncGenerator<string> {
-  const { includeUsage, n } = exchange.request;
+  const { includeUsage, continuousUsage = false, n } = exchange.request;
   const chunk = (choices: ChatChunk["choices"], usage: ChatChunk["usage"] = null) => {
     const data: ChatChunk = {
       ...header(exchange),
       object: "chat.completion.chunk",
       choices,
-      ...(includeUsage && { usage }),
+      ...((includeUsage || continuousUsage) && { usage }),
     };
     return serverSentEvent(data);
   };
@@ -201,10 +203,18 @@ async function* streamChat(
     const delta = { role: "assistant", content: "", refusal: null } as const;
     yield chunk([{ index, delta, logprobs: null, finish_reason: null }]);
   }
-  for await (const value of deltas) yield chunk([toChunkChoice(deltaOf(value), callCounts)]);
+  for await (const value of deltas) {
+    const choices = [toChunkChoice(deltaOf(value), callCounts)];
+    yield chunk(choices, continuousUsage ? usageSoFar(value) : null);
+  }
   const { output } = await exchange.finished();
   if (includeUsage) yield chunk([], toUsage(output));
   yield serverSentEvent("[DONE]");
+}
+
+function usageSoFar({ units = {} }: Chunk<GenerationDelta>) {
+  const { inputTokens: promptTokens = 0, outputTokens: completionTokens = 0 } = units;
+  return toUsage({ usage: { promptTokens, completionTokens } });
 }
 
 function toChunkChoice(delta: GenerationDelta, callCounts: number[]): ChatChunk["choices"][number] {

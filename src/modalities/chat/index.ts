@@ -19,6 +19,7 @@ export const chat = defineModality<"chat", ChatRequest, GenerationOutput, Genera
     idPrefix: "chatcmpl-",
     variants: [],
     promptParam: "messages",
+    ignores: ["add_special_tokens", "skip_special_tokens", "spaces_between_special_tokens"],
   },
   example: () => ({ messages: [{ role: "user", content: "Once upon a time" }], max_tokens: 8 }),
   schemas: { request: chatRequest, output: generationOutput, delta: generationDelta },

@@ -185,6 +185,8 @@ function toTextJob(
     minP: request.minP,
     frequencyPenalty: request.frequencyPenalty,
     presencePenalty: request.presencePenalty,
+    repetitionPenalty: request.repetitionPenalty,
+    minTokens: request.minTokens,
     seed: request.seed,
     stop: request.stop,
     logitBias: request.logitBias,

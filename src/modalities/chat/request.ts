@@ -28,6 +28,8 @@ import {
 import { atMost, invalidValue, parseBody, textContent, textOf } from "../shared/request-body.js";
 
 const MAX_STOPS = 4;
+/** Of an answer: longer than any context, which ends it all the same. */
+const MOST_TOKENS = 1_000_000;
 const MAX_CHOICES = 8;
 const MAX_BIASES = 1_024;
 /** Calls of one message. */
@@ -89,6 +91,7 @@ export const chatBody = z.strictObject({
   stream_options: z
     .strictObject({
       include_usage: z.boolean().nullish(),
+      continuous_usage_stats: z.boolean().nullish(),
       include_obfuscation: z.unknown().optional(),
     })
     .nullish(),
@@ -97,9 +100,19 @@ export const chatBody = z.strictObject({
       error: `must be a text or an array of at most ${MAX_STOPS} texts`,
     })
     .nullish(),
-  max_tokens: boundedInteger(1, 1_000_000),
-  max_completion_tokens: boundedInteger(1, 1_000_000),
+  max_tokens: boundedInteger(1, MOST_TOKENS),
+  max_completion_tokens: boundedInteger(1, MOST_TOKENS),
   presence_penalty: boundedNumber(-2, 2),
+  repetition_penalty: boundedNumber(0.1, 10).describe(
+    "Divides what speaks for a token that prompt or answer has; the model's own unless given",
+  ),
+  min_tokens: boundedInteger(0, MOST_TOKENS).describe(
+    "Tokens before which no answer ends by itself",
+  ),
+  ignore_eos: z
+    .boolean({ error: "must be true or false" })
+    .nullish()
+    .describe("Whether every answer is as long as it may be"),
   frequency_penalty: boundedNumber(-2, 2),
   logit_bias: atMost(
     MAX_BIASES,
@@ -135,6 +148,8 @@ type ChatBody = z.infer<typeof chatBody>;
 export const chatRequest = generationRequest.extend({
   /** Whether a stream ends with a chunk of usage. */
   includeUsage: z.boolean(),
+  /** There where every chunk of a stream says the usage so far. */
+  continuousUsage: z.literal(true).exactOptional(),
 });
 export type ChatRequest = z.infer<typeof chatRequest>;
 
@@ -152,11 +167,16 @@ export async function parseChatBody(value: unknown, model: ModelInfo): Promise<C
     n: body.n ?? 1,
     frequencyPenalty: body.frequency_penalty ?? 0,
     presencePenalty: body.presence_penalty ?? 0,
+    ...lengthOf(body),
+    ...(typeof body.repetition_penalty === "number" && {
+      repetitionPenalty: body.repetition_penalty,
+    }),
     stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []),
     logitBias: body.logit_bias ?? {},
     logprobs: logprobs(body),
     truncate: false,
     includeUsage: includeUsage(body),
+    ...(body.stream_options?.continuous_usage_stats && { continuousUsage: true as const }),
   };
   checkPromptLength(request, model, "messages");
   checkTools(request.tools, request.toolChoice);
@@ -200,6 +220,11 @@ function maxTokens({ max_tokens: old, max_completion_tokens: current }: ChatBody
     throw invalidValue("max_tokens", message);
   }
   return current ?? old ?? null;
+}
+
+function lengthOf({ ignore_eos: isWhole, min_tokens: least }: ChatBody) {
+  const minTokens = isWhole ? MOST_TOKENS : (least ?? 0);
+  return minTokens > 0 ? { minTokens } : {};
 }
 
 function logprobs({ logprobs: isAsked, top_logprobs: top }: ChatBody): number | null {

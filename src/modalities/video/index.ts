@@ -41,6 +41,8 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     bodyTypes: ["application/json", "multipart/form-data"],
     maxBodyBytes: FILE_BODY_BYTES,
     preview: "thumbnail",
+    // A clip is made in the steps of its model, which its price is for.
+    ignores: ["num_inference_steps", "guidance_scale"],
   },
   schemas: { request: videoRequest, output: videoOutput },
   requestSchema: (bodyType) =>

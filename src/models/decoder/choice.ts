@@ -93,11 +93,16 @@ export class Choice {
     editLogits(logits, edits, { counts: this.#counts, prompt: promptSet });
     const allowed = mask?.allowed() ?? null;
     if (allowed) maskLogits(logits, allowed);
+    else if (this.tokenCount < (job.minTokens ?? 0)) this.#barEnd(logits);
     const token = sampler.choose(logits, job, random.at(this.tokenCount));
     mask?.accept(token);
     if (raw) this.#tellLogprob(token, raw);
     this.#counts.set(token, (this.#counts.get(token) ?? 0) + 1);
     return token;
+  }
+
+  #barEnd(logits: Float32Array): void {
+    for (const id of this.#setup.stopTokenIds) if (id < logits.length) logits[id] = -Infinity;
   }
 
   #take(token: number): Ending {

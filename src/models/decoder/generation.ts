@@ -35,7 +35,8 @@ export async function createGeneration(
   tools: GenerationTools,
 ): Promise<Generation> {
   const { tokenizer, config, sampler } = tools;
-  const { contextTokens, repetitionPenalty } = config;
+  const { contextTokens } = config;
+  const { repetitionPenalty = config.repetitionPenalty } = job;
   checkCharacters(job, tokenizer, contextTokens);
   const promptTokens = encodePrompt(job, tools);
   if (promptTokens.length + 1 > contextTokens) {

@@ -71,6 +71,19 @@ describe("pages of other origins, and other names of models", () => {
     ]);
   });
 
+  it("names what it takes and leaves aside, and refuses what it does not know", async () => {
+    const { front, account } = harness;
+    const body = { model: MODEL, prompt: "a fox", seconds: 4, guidance_scale: 3 };
+    const ask = (more: object) =>
+      call(`${front.baseUrl}/videos`, { key: account.key, body: { ...body, ...more } });
+    const taken = await ask({ num_inference_steps: 20 });
+    expect([taken.status, taken.headers.get("x-ignored-parameters")]).toEqual([
+      200,
+      "num_inference_steps, guidance_scale",
+    ]);
+    expect((await ask({ frames: 9 })).json.error.code).toBe("unknown_parameter");
+  });
+
   it.each([
     ["nowhere=service-none-9", /service-none-9, which is no model/],
     [`${MODEL}=service-words-1`, /a name that a model has/],

@@ -118,6 +118,20 @@ describe("the text engine", () => {
     expect((await writeText(engine, fits)).usage?.completionTokens).toBe(12);
   });
 
+  test("does not end by itself before the least number of tokens", async () => {
+    // As if the model would end at once: its stop token is the likeliest always.
+    const job = { prompt: "Once", logitBias: { [PIECES.stop]: 1e6 }, maxTokens: 20 };
+    const counts = [undefined, 5, 1_000].map(async (minTokens) => {
+      const { usage, finishReason } = await writeText(engine, { ...job, minTokens });
+      return [usage?.completionTokens, finishReason];
+    });
+    expect(await Promise.all(counts)).toEqual([
+      [1, "stop"],
+      [6, "stop"],
+      [20, "length"],
+    ]);
+  });
+
   test("ends a cancelled request at once and serves the others on", async () => {
     const leaves = new AbortController();
     const other = writeText(engine, { prompt: "One day", maxTokens: 30 });

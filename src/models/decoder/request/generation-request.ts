@@ -73,6 +73,10 @@ export const generationRequest = z.object({
   minP: z.number(),
   frequencyPenalty: z.number(),
   presencePenalty: z.number(),
+  /** Above 1 speaks against tokens of prompt and answer; the model's own where absent. */
+  repetitionPenalty: z.number().positive().exactOptional(),
+  /** Tokens before which no answer ends by itself; 0 where absent. */
+  minTokens: z.int().nonnegative().exactOptional(),
   /** Same seed, same model, same request: same text. */
   seed: z.int(),
   stop: z.array(z.string()).readonly(),

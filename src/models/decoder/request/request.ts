@@ -27,6 +27,10 @@ export interface TextJob {
   /** Taken off a token's logit for each time, and once where it, stands in the answer, −2 to 2. */
   readonly frequencyPenalty: number;
   readonly presencePenalty: number;
+  /** Divides what speaks for a token of prompt or answer; the model's own where absent. */
+  readonly repetitionPenalty?: number | undefined;
+  /** Tokens before which no choice ends by itself; a masked one ends when it is whole. */
+  readonly minTokens?: number | undefined;
   /** Choice `i` draws from stream `i` of the seed; null draws a seed. */
   readonly seed: number | null;
   /** Texts that end the answer and are not part of it. */

@@ -43,6 +43,21 @@ describe("a chat body", () => {
     await expect(admit(ignored)).resolves.toMatchObject({ temperature: 1, stop: [] });
   });
 
+  test("has the lengths and penalties that benchmarks ask for", async () => {
+    expect(await admit({ min_tokens: 4, repetition_penalty: 1.2 })).toMatchObject({
+      minTokens: 4,
+      repetitionPenalty: 1.2,
+    });
+    const whole = await admit({ ignore_eos: true, max_tokens: 50 });
+    expect(whole.minTokens).toBeGreaterThanOrEqual(50);
+    expect(await admit({ ignore_eos: false, min_tokens: null })).not.toHaveProperty("minTokens");
+    const options = { include_usage: true, continuous_usage_stats: true };
+    expect(await admit({ stream: true, stream_options: options })).toMatchObject({
+      includeUsage: true,
+      continuousUsage: true,
+    });
+  });
+
   test.each([
     ["messages", { messages: Array(2_049).fill(messages[0]) }, "at most 2048 messages, got 2049"],
     [
