@@ -99,7 +99,9 @@ export function createSchemaReader(
 }
 
 function readSchema(reader: SchemaReader, schema: Schema, path: string): Rule {
-  const unsupported = UNSUPPORTED.find((key) => schema[key] !== undefined);
+  const unsupported = UNSUPPORTED.find(
+    (key) => schema[key] !== undefined && !isAnyName(schema, key),
+  );
   if (unsupported !== undefined)
     return reader.refuse(path, `has ${unsupported}, which is not supported,`);
   if (schema["const"] !== undefined) return text(JSON.stringify(schema["const"]));
@@ -117,6 +119,11 @@ function readSchema(reader: SchemaReader, schema: Schema, path: string): Rule {
   }
   const rule = readType(reader, { ...schema, type }, path);
   return schema["nullable"] === true ? choice(rule, text("null")) : rule;
+}
+
+/** Whether the keyword says only that names are strings, as zod writes it of every record. */
+function isAnyName(schema: Schema, key: string): boolean {
+  return key === "propertyNames" && JSON.stringify(schema[key]) === '{"type":"string"}';
 }
 
 /** A schema without a type means the one that its keywords are about. */

@@ -143,8 +143,15 @@ describe("an answer that is held to a schema", () => {
     expect(accepts(spec, '{"x":true}')).toBe(false);
   });
 
+  test("holds a record as zod writes it, whose names are strings", () => {
+    const spec = schemaOf(z.toJSONSchema(z.record(z.string(), z.number())));
+    expect(accepts(spec, '{"a":1}')).toBe(true);
+    expect(accepts(spec, '{"a":"b"}')).toBe(false);
+  });
+
   test.each([
     [{ type: "object", patternProperties: {} }, /patternProperties/],
+    [{ type: "object", propertyNames: { type: "string", maxLength: 2 } }, /propertyNames/],
     [{ type: "strange" }, /type/],
     [{ $ref: "#/nowhere" }, /#\/nowhere/],
     [{ type: "array", uniqueItems: true }, /uniqueItems/],
