@@ -18,14 +18,19 @@ describe("the build of a GPU image", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  /** Runs the check over these libraries, each with what the loader says of it. */
-  const check = async (libraries: Readonly<Record<string, string>>) => {
+  /** Runs the check over these libraries, each with what the loader says of it, in an image that has others. */
+  const check = async (
+    libraries: Readonly<Record<string, string>>,
+    has = "\tlibcudnn.so.9 (libc6,x86-64) => /usr/lib/libcudnn.so.9\n",
+  ) => {
     const place = await mkdtemp(join(folder, "image-"));
     for (const [name, says] of Object.entries(libraries)) await writeFile(join(place, name), says);
     // The loader's answers are the files themselves.
-    const ldd = join(place, "ldd");
-    await writeFile(ldd, '#!/bin/sh\ncat "$1"\n');
-    await chmod(ldd, 0o755);
+    const programs = { ldd: 'cat "$1"', ldconfig: `printf '%s' '${has}'` };
+    for (const [name, command] of Object.entries(programs)) {
+      await writeFile(join(place, name), `#!/bin/sh\n${command}\n`);
+      await chmod(join(place, name), 0o755);
+    }
     const env = { PATH: `${place}${delimiter}${process.env["PATH"]}` };
     return await promisify(execFile)("sh", [SCRIPT, place], { env });
   };
@@ -34,13 +39,21 @@ describe("the build of a GPU image", () => {
 
   test("passes where only the driver is missing, which comes with the GPU", async () => {
     const { stdout } = await check({ [SHARED]: found, [CUDA]: found + driver });
-    expect(stdout).toBe("");
+    expect(stdout).toMatch(
+      /libonnxruntime_providers_cuda\.so finds every library but the driver's\n$/,
+    );
   });
 
   test("fails where the base image has another CUDA than the provider was made for", async () => {
     const wrong = "\tlibcublasLt.so.13 => not found\n";
     await expect(check({ [SHARED]: found, [CUDA]: found + driver + wrong })).rejects.toThrow(
       /lacks, in this base image:\nlibcublasLt\.so\.13\n/,
+    );
+  });
+
+  test("fails where the base image lacks cuDNN, of which the loader does not know", async () => {
+    await expect(check({ [SHARED]: found, [CUDA]: found + driver }, "")).rejects.toThrow(
+      "libcudnn.so.9 is not in this base image",
     );
   });
 
