@@ -21,8 +21,11 @@ CALLS = itertools.count()
 def before_load_schema(context, document):
     schemas = document["components"]["schemas"]
     for name, fields in NAMES.items():
+        properties = schemas[name]["properties"]
         for field, value in fields.items():
-            schemas[name]["properties"][field] = value
+            options = properties[field].get("anyOf", [])
+            nulls = [option for option in options if option == {"type": "null"}]
+            properties[field] = {"anyOf": [value, *nulls]}
     for path in document["paths"].values():
         for operation in path.values():
             content = answer_of(operation).get("content", {})
