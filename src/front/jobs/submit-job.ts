@@ -211,15 +211,18 @@ async function findEarlier(
   const subject = `${caller.project.id} ${idempotencyKey ?? bodyHash}`;
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${subject}, 0))`.execute(trx);
   if (idempotencyKey !== null) {
-    // Who waited for an answer and was refused has none: the key is free again.
-    if (!isPolled(modality))
-      await sql`UPDATE jobs SET idempotency_key = NULL WHERE project_id = ${caller.project.id}
-        AND idempotency_key = ${idempotencyKey} AND state = 'failed'`.execute(trx);
-    const { rows } = await sql<{ id: string; body_hash: string }>`SELECT id, body_hash FROM jobs
+    const { rows } = await sql<{ id: string; body_hash: string; state: string }>`
+      SELECT id, body_hash, state FROM jobs
       WHERE project_id = ${caller.project.id} AND idempotency_key = ${idempotencyKey}`.execute(trx);
-    if (rows[0] !== undefined && rows[0].body_hash !== bodyHash)
+    const [earlier] = rows;
+    // Who waited for an answer and was refused has none: the key is free again.
+    if (earlier?.state === "failed" && !isPolled(modality)) {
+      await sql`UPDATE jobs SET idempotency_key = NULL WHERE id = ${earlier.id}`.execute(trx);
+      return undefined;
+    }
+    if (earlier !== undefined && earlier.body_hash !== bodyHash)
       throw conflict("its first request had another body");
-    return rows[0]?.id;
+    return earlier?.id;
   }
   if (!repeated || !isPolled(modality)) return undefined;
   const { rows } = await sql<{ id: string }>`SELECT id FROM jobs
