@@ -94,7 +94,7 @@ function table(fields) {
   return lines.map((line) => `| ${line} |`).join("\n");
 }
 
-/** What answers are; the objects inside of them are told with them. */
+/** What answers are; with the objects inside of them. */
 function objects(service, operations) {
   const answers = [
     ...operations.flatMap(({ operation }) => Object.values(operation.responses)),

@@ -29,7 +29,7 @@ function isOrigin(text: string): boolean {
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
-/** `name=model`, or `name=model,name=model`. */
+/** Name, model. */
 const ALIAS = /^([^=,\s]{1,128})=([^=,\s]{1,128})$/;
 
 /** Provider, option, value. */

@@ -4,7 +4,7 @@ import { messageOf } from "../core/errors.js";
 import { addAdminRoutes, createOperations } from "../front/operations/index.js";
 import { type Front, type FrontOptions, startFront } from "../front/front.js";
 import { addWebPages } from "../front/http/index.js";
-import { describeFfmpeg, FFMPEG_MEND } from "../media/ffmpeg.js";
+import { requireFfmpeg } from "../media/ffmpeg.js";
 import { traceBroker } from "../queue/index.js";
 import type { Worker } from "../worker/index.js";
 import {
@@ -184,8 +184,8 @@ export async function serveStack(config: Config): Promise<void> {
     const space = process.stdout.isTTY ? "\n" : "";
     process.stdout.write(`${space}${lines.join("\n")}\n${space}`);
     shutdown.addEventListener("abort", sayStopping);
-    await describeFfmpeg(config).catch((thrown: unknown) => {
-      process.stderr.write(`framemill: ${messageOf(thrown)}: ${FFMPEG_MEND}\n`);
+    await requireFfmpeg(config).catch((thrown: unknown) => {
+      process.stderr.write(`framemill: ${messageOf(thrown)}\n`);
     });
   });
 }

@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { JobError } from "../core/errors.js";
+import { JobError, messageOf } from "../core/errors.js";
 import { describeExit, type ProcessGroup, startProcessGroup } from "./process-group.js";
 
 export interface FfmpegRun {
@@ -63,6 +63,13 @@ export async function describeFfmpeg(programs: {
   const { ffmpegPath, ffprobePath } = programs;
   const [first = ""] = await Promise.all([ffmpegPath, ffprobePath].map(readVersion));
   return first;
+}
+
+/** Throws the same sentence with what to do about it. */
+export async function requireFfmpeg(programs: Parameters<typeof describeFfmpeg>[0]): Promise<void> {
+  await describeFfmpeg(programs).catch((cause: unknown) => {
+    throw new Error(`${messageOf(cause)}: ${FFMPEG_MEND}`, { cause });
+  });
 }
 
 async function readVersion(program: string): Promise<string> {

@@ -81,7 +81,7 @@ async function codecsOf(file: string): Promise<string> {
   return stdout.trim().split("\n").join(",");
 }
 
-/** npx hands no signal on: the whole group is told. */
+/** npx hands no signal on: the whole group gets it. */
 async function end(up: ChildProcess): Promise<void> {
   if (up.pid === undefined || up.exitCode !== null) return;
   const exited = once(up, "exit");

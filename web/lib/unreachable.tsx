@@ -8,7 +8,7 @@ export interface UnreachableProps {
   readonly onRetry: () => void;
 }
 
-/** Says that no front answers, and tries again by itself and when it is told to. */
+/** Says that no front answers, and tries again by itself and on demand. */
 export function Unreachable({ problem, onRetry }: UnreachableProps) {
   useEffect(() => {
     const timer = setInterval(onRetry, AGAIN_MS);

@@ -5,8 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { Config } from "../../config.js";
-import { messageOf } from "../../core/errors.js";
-import { describeFfmpeg, FFMPEG_MEND } from "../../media/ffmpeg.js";
+import { requireFfmpeg } from "../../media/ffmpeg.js";
 import { probeMedia } from "../../media/probe.js";
 import { type Endpoint, findRunningFront } from "../data-folder.js";
 import { UsageError } from "../option-values.js";
@@ -151,15 +150,9 @@ export async function makeClip(
   if (trace !== undefined && json !== true) await showTrace(trace, {});
 }
 
-async function checkFfmpeg(config: Config): Promise<void> {
-  await describeFfmpeg(config).catch((thrown: unknown) => {
-    throw new Error(`${messageOf(thrown)}: ${FFMPEG_MEND}`, { cause: thrown });
-  });
-}
-
 /** Imported late: the bar stands before a second of reading code begins. */
 async function startOwnStack(config: Config, trace?: string) {
-  const [{ startStack }] = await Promise.all([import("../stack.js"), checkFfmpeg(config)]);
+  const [{ startStack }] = await Promise.all([import("../stack.js"), requireFfmpeg(config)]);
   return startStack({
     ...config,
     ...(trace !== undefined && { tracesFile: trace }),

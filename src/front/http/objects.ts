@@ -58,7 +58,7 @@ export type ModelList = z.infer<typeof modelList>;
 export type ChargeObject = z.infer<typeof chargeObject>;
 export type LinkObject = z.infer<typeof linkObject>;
 
-/** A page of a list; objects are told newest first unless `order` says otherwise. */
+/** A page of a list; newest first unless `order` says otherwise. */
 export function listObject<Item extends z.ZodType>(item: Item) {
   return z.object({
     object: z.literal("list"),

@@ -148,13 +148,7 @@ function createApp(options: ServerOptions): FastifyInstance {
   // oxlint-enable typescript/no-unsafe-type-assertion
   app.server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
     const { body } = renderError(new JobError("invalid_value", "Expect is not supported"));
-    const facts = {
-      requestId: newRequestId(options),
-      elapsedMs: 0,
-      allowances: options.defaultAllowances,
-    };
-    const headers = { ...answerHeaders(facts), "content-type": JSON_TYPE };
-    response.writeHead(417, headers).end(JSON.stringify(body));
+    response.writeHead(417, unroutedHeaders(options)).end(JSON.stringify(body));
   });
   return app;
 }
@@ -264,20 +258,21 @@ function answerMalformed(
         isLong ? "the header is too long" : "the request is not HTTP/1.1",
       );
   const status = isLong ? 431 : error.httpStatus;
-  const facts = {
-    requestId: newRequestId(options),
-    elapsedMs: 0,
-    allowances: options.defaultAllowances,
-  };
   const text = JSON.stringify(renderError(error).body);
   const headers = {
-    ...answerHeaders(facts),
-    "content-type": JSON_TYPE,
+    ...unroutedHeaders(options),
     "content-length": String(Buffer.byteLength(text)),
     connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${text}`);
+}
+
+/** Of an error that is answered before any route is known. */
+function unroutedHeaders(options: ServerOptions): Record<string, string> {
+  const { defaultAllowances: allowances } = options;
+  const facts = { requestId: newRequestId(options), elapsedMs: 0, allowances };
+  return { ...answerHeaders(facts), "content-type": JSON_TYPE };
 }
 
 function newRequestId({ randomBytes }: ServerOptions): string {

@@ -1,4 +1,4 @@
-"""What schemathesis is told beside the document: real models, and how events are written in OpenAPI 3.1."""
+"""What schemathesis needs beside the document: real models, and how events are written in OpenAPI 3.1."""
 
 import ipaddress
 import itertools
