@@ -234,6 +234,9 @@ export interface Pipeline<Request, Output> {
   close(): Promise<void>;
 }
 
+/** Reads the answer when it is there, or follows its events, which may break off and be taken up again. */
+export type BackgroundUse = "read" | "follow";
+
 /** What a judging model is asked before a prompt is queued, and how its output is read. */
 export interface Judge<Output = unknown> {
   body(model: string, texts: readonly string[]): Record<string, unknown>;
@@ -286,6 +289,20 @@ export interface Modality<
   answer?(exchange: Exchange<Request, Output, Delta>): Promise<Answer>;
   /** Whether a replied job is kept to be read afterwards. */
   isStored?(request: Request): boolean;
+  /** What the caller of a stored answer does meanwhile, where a body says that it is not waited for. */
+  background?(body: unknown): BackgroundUse | undefined;
+  /**
+   * The server-sent events of a stored answer up to the job's present state: those of a later state are
+   * the same ones and more.
+   */
+  events?(job: JobView<Request, Output>): readonly string[];
+  /** What a stored answer was asked. */
+  readonly inputItems?: {
+    /** JSON schema of one. */
+    readonly schema: () => unknown;
+    /** Oldest first. */
+    list(request: Request, jobId: string): readonly PublicObject[];
+  };
   loadPipeline(): Promise<(setup: PipelineSetup) => Promise<Pipeline<Request, Output>>>;
 }
 

@@ -50,6 +50,11 @@ export function atMost(units: Units, most: Units): Units {
   return Object.fromEntries(bounded);
 }
 
+/** What counts against an allowance of tokens. */
+export function tokensOf({ inputTokens = 0, outputTokens = 0 }: Units): number {
+  return inputTokens + outputTokens;
+}
+
 /** Whole nano-dollars, which the ledger holds; units without a price cost nothing. */
 export function nanoPriceOf(prices: Prices, units: Units): number {
   return Math.round(sumPrices(prices, units) * 1_000);

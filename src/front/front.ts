@@ -157,6 +157,8 @@ async function startParts(
     findLease: async (lease) => await findOwnLease(database, lease),
     now,
   });
+  const limits = createLimits(database);
+  closers.add(limits.close);
   const workers = watchWorkers(
     createReportHandlers({
       database,
@@ -166,6 +168,7 @@ async function startParts(
       fencing,
       wakeOutbox: () => outbox.wake(),
       noteRun: paces.note,
+      limits,
       tracer,
     }),
     now,
@@ -224,8 +227,6 @@ async function startParts(
     allowPrivateWebhooks: config.webhookAllowPrivate,
     checkContent: createContentCheck({ model: config.moderationModel, judge, run }),
   });
-  const limits = createLimits(database);
-  closers.add(limits.close);
   const replies: RepliesOptions = {
     database,
     store,
@@ -339,7 +340,14 @@ async function closeApp(app: FastifyInstance): Promise<void> {
 async function runInternal(replies: RepliesOptions, submission: Submission): Promise<unknown> {
   const id = createJobId(submission.modality, randomBytes);
   const { path } = submission.modality.endpoint;
-  const own = { ...submission, id, path, idempotencyKey: null, isFree: true };
+  const own = {
+    ...submission,
+    id,
+    path,
+    background: undefined,
+    idempotencyKey: null,
+    isFree: true,
+  };
   const deadline = new AbortController();
   const unjudged = new JobError("service_unavailable", "The prompt could not be judged in time.");
   const timer = setTimeout(() => deadline.abort(unjudged), JUDGE_MS).unref();

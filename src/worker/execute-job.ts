@@ -4,7 +4,7 @@ import pRetry from "p-retry";
 import { type Artifact, attemptFolder } from "../core/artifact.js";
 import { JobError, reasonOf, toJobError } from "../core/errors.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
-import { isPolled, type Modality } from "../core/modality.js";
+import type { Modality } from "../core/modality.js";
 import type { ClaimResult, CompletionReport, ProgressStream } from "../core/reports.js";
 import { type Span, traced, traceFields } from "../core/tracing.js";
 import { priceOf } from "../core/usage.js";
@@ -80,7 +80,9 @@ async function attemptJob(delivery: Delivery, span: Span, deps: WorkerDeps): Pro
       span.set({ "framemill.attempt": lease.attempt, "framemill.resumed": isResumed });
       // Not as the message says: what a front answers is believed, and gets the worker token.
       const stream = deps.streamOf(claim.reportTo);
-      return await runLeased({ lease, checkpoint, run, attempt, span, stream, deps }, job);
+      const isAwaited = claim.reportTo !== undefined;
+      const running = { lease, checkpoint, run, attempt, span, isAwaited, stream, deps };
+      return await runLeased(running, job);
     } finally {
       attempt.end();
       await run.end();
@@ -133,7 +135,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
   try {
     const modality = getModality(job, deps);
     const whole = { ...job, request: await readRequest(job, modality, running) };
-    const made = await make(whole, modality, { ...running, saved, previews });
+    const made = await make(whole, { ...running, saved, previews });
     return await complete(whole, modality, running, made);
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
@@ -156,7 +158,9 @@ interface Running {
   readonly attempt: Attempt;
   /** Of the attempt. */
   readonly span: Span;
-  /** To the front that has the caller. */
+  /** Whether a caller waits for the answer. */
+  readonly isAwaited: boolean;
+  /** To the front that has the caller, or to the worker's own. */
   readonly stream: ProgressStream;
   readonly deps: WorkerDeps;
 }
@@ -192,25 +196,25 @@ async function readRequest(
 /** Reads what the pipeline yields and uploads what it made. */
 async function make(
   job: Job,
-  modality: Modality,
   running: Running & { readonly saved: Saved; readonly previews: Previews },
 ): Promise<Made> {
-  const { lease, run, attempt, stream, deps } = running;
+  const { lease, run, attempt, isAwaited, stream, deps } = running;
   const { token } = lease;
   const files: MadeFile[] = [];
   const stages = deps.metrics.watchStages(job);
   let output: unknown;
   let progress = { jobId: job.id, token, fraction: 0, stage: "starting" };
   const isReported = createProgressFilter();
-  // The front learns whom to tell that its caller has gone.
-  if (!isPolled(modality)) stream.progress(progress);
+  // The front learns whom to tell that nobody wants it any more.
+  stream.progress(progress);
   for await (const event of run.events(job, await readCheckpoint(running))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
       stages.enter(event.stage);
       if (isReported(event.stage)) stream.progress(progress);
-    } else if (event.type === "chunk") stream.progress({ ...progress, chunks: [event.chunk] });
-    else if (event.type === "file") files.push(event);
+    } else if (event.type === "chunk") {
+      if (isAwaited) stream.progress({ ...progress, chunks: [event.chunk] });
+    } else if (event.type === "file") files.push(event);
     else if (event.type === "preview") running.previews.show(event.bytes);
     else if (event.type === "checkpoint") running.saved.path = event.path;
     else if (event.type === "waited") attempt.waited(event.ms);
@@ -284,7 +288,7 @@ async function spillOutput(output: unknown, scratchPath: string): Promise<MadeFi
 async function complete(
   job: Job,
   modality: Modality,
-  { lease, attempt, stream, deps }: Running,
+  { lease, attempt, isAwaited, stream, deps }: Running,
   { output, reported, artifacts }: Made,
 ): Promise<Settlement> {
   const gpuMs = Math.round(attempt.workedMs());
@@ -298,11 +302,9 @@ async function complete(
   const span = deps.tracer.start("complete", { parent: job.traceparent });
   const { traceparent } = span;
   const report = { jobId, token, traceparent, usage, cost, artifacts, output: reported };
-  // Nobody waits for a polled job's answer: what was made must not be made again.
-  const forget = isPolled(modality) ? await keepReport(report, deps) : undefined;
-  const worthwhile = isPolled(modality)
-    ? deps.preempted
-    : AbortSignal.any([deps.preempted, attempt.signal]);
+  // What is to be read later must not be made again.
+  const forget = isAwaited ? undefined : await keepReport(report, deps);
+  const worthwhile = isAwaited ? AbortSignal.any([deps.preempted, attempt.signal]) : deps.preempted;
   const completing = traced(span, async () => {
     // Whatever the ledger says ends the answer, on whichever front: nothing of it may come later.
     if (!(await stream.flush(lease, worthwhile))) throw toJobError(worthwhile.reason);

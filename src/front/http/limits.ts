@@ -30,7 +30,7 @@ export interface Limits {
   /** Counts one request against the project. */
   readonly takeRequest: (project: Project) => Promise<Allowances & { readonly allowed: boolean }>;
   /** Counts tokens against the project, with the next count or within a quarter of a second. */
-  readonly takeTokens: (project: Project, count: number) => void;
+  readonly takeTokens: (project: Pick<Project, "id">, count: number) => void;
   /** Counts what is left to count. */
   readonly close: () => Promise<void>;
 }

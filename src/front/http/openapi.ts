@@ -126,7 +126,29 @@ function createBuilder(components: Components, modality: Modality): Builder {
 function modalityPaths(builder: Builder): [path: string, Json][] {
   const { modality } = builder;
   if (isPolled(modality)) return jobPaths(builder);
-  return [...replyPaths(builder), ...(modality.endpoint.isResource ? oneJobPaths(builder) : [])];
+  return [
+    ...replyPaths(builder),
+    ...(modality.endpoint.isResource ? oneJobPaths(builder) : []),
+    ...inputItemPaths(builder),
+  ];
+}
+
+function inputItemPaths({ components, modality, name, words, root }: Builder) {
+  if (modality.inputItems === undefined) return [];
+  const item = components.add(modality.inputItems.schema(), `${name}InputItem`);
+  const get = operation({
+    operationId: `list${name}InputItems`,
+    tag: modality.name,
+    summary: `List what ${withArticle(words)} was asked`,
+    parameters: PAGE,
+    responses: { 200: ok("application/json", pageOf(components, item, `${name}InputItemList`)) },
+    failures: [404],
+  });
+  return [[`${root}/{id}/input_items`, ofId({ get })] satisfies [string, Json]];
+}
+
+function pageOf(components: Components, item: unknown, name: string) {
+  return components.add(z.toJSONSchema(listObject(z.unknown().meta({ ...asJson(item) }))), name);
 }
 
 function replyPaths(builder: Builder): [path: string, Json][] {
@@ -214,13 +236,22 @@ function oneJobPaths(builder: Builder): [path: string, Json][] {
   const { object: kind, isResource = false } = modality.endpoint;
   const tag = modality.name;
   const one = ok("application/json", object);
+  const events = modality.events && components.add(modality.eventSchema?.(), `${name}Event`);
+  const streamed = events && { [EVENTS]: { schema: events } };
+  const streaming = [
+    query("stream", { type: "boolean", default: false }),
+    query("starting_after", { type: "integer", minimum: 0 }),
+  ];
   const deleted = components.add(deletedObject(kind), `${name}Deleted`);
   const read = operation({
     operationId: `get${name}`,
     tag,
     summary: `Read ${withArticle(words)}`,
-    parameters: [query("wait", { type: "integer", minimum: 0, maximum: 60 })],
-    responses: { 200: one },
+    parameters: [
+      query("wait", { type: "integer", minimum: 0, maximum: 60 }),
+      ...(events ? streaming : []),
+    ],
+    responses: { 200: { ...one, content: { ...asJson(one["content"]), ...streamed } } },
     failures: isResource ? [404, 410] : [404],
   });
   const remove = operation({
@@ -247,20 +278,12 @@ function jobPaths(builder: Builder): [path: string, Json][] {
   const { components, modality, name, root, object } = builder;
   const plural = pascal(root.slice(1));
   const one = ok("application/json", object);
-  const page = components.add(
-    z.toJSONSchema(listObject(z.unknown().meta({ ...object }))),
-    `${name}List`,
-  );
   const list = operation({
     operationId: `list${plural}`,
     tag: modality.name,
     summary: `List ${plural.toLowerCase()}`,
-    parameters: [
-      query("limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
-      query("order", { type: "string", enum: ["asc", "desc"], default: "desc" }),
-      query("after", { type: "string", minLength: 1 }),
-    ],
-    responses: { 200: ok("application/json", page) },
+    parameters: PAGE,
+    responses: { 200: ok("application/json", pageOf(components, object, `${name}List`)) },
   });
   return [
     [root, { post: creation(builder, `create${name}`, one), get: list }],
@@ -321,6 +344,12 @@ function filePaths({ components, modality, name, words, root, object }: Builder)
     }),
   ];
 }
+
+const PAGE = [
+  query("limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
+  query("order", { type: "string", enum: ["asc", "desc"], default: "desc" }),
+  query("after", { type: "string", minLength: 1 }),
+];
 
 const EVENTS = "text/event-stream";
 const PICTURE = "image/webp";

@@ -1,4 +1,10 @@
-import { type AdmitContext, isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
+import {
+  type AdmitContext,
+  type BackgroundUse,
+  isPolled,
+  type Modality,
+  type ModelInfo,
+} from "../../core/modality.js";
 import { checkBody, hashBody, parseJson } from "./bodies.js";
 import { chooseModel } from "./models.js";
 
@@ -10,7 +16,9 @@ export interface ReadBody {
   readonly ignored: readonly string[];
   /** `webhook_url` as it came. */
   readonly webhookUrl?: unknown;
-  /** Of a polled job, or one with an Idempotency-Key; empty for any other. */
+  /** Of a replied job that is not waited for. */
+  readonly background?: BackgroundUse | undefined;
+  /** Of a job that is not waited for, or one with an Idempotency-Key; empty for any other. */
   readonly bodyHash: string;
   /** What its modality made of it, where that was found out already. */
   readonly request?: unknown;
@@ -28,12 +36,15 @@ export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBo
     ? takeWebhook(body)
     : { webhookUrl: undefined, rest: body };
   const ignored = ignoredIn(rest, modality);
+  const background = modality.background?.(rest);
+  const isCompared = isPolled(modality) || background !== undefined || isHashed;
   return {
     body: ignored.length === 0 ? rest : without(rest, ignored),
     ignored,
     webhookUrl,
+    background,
     // What is answered at once and has no key is never compared with an earlier request.
-    bodyHash: isPolled(modality) || isHashed ? hashBody([modality.name, body]) : "",
+    bodyHash: isCompared ? hashBody([modality.name, body]) : "",
   };
 }
 

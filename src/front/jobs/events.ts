@@ -1,5 +1,4 @@
 import { sql, type JobNotifications, type JobRecord, type Database } from "../ledger/index.js";
-import { serverSentEvent } from "../../core/answer.js";
 import { isEndState, type JobState } from "../../core/job.js";
 import { JobError } from "../../core/errors.js";
 import { groupCommit } from "../../core/async/group-commit.js";
@@ -17,15 +16,16 @@ export interface EventsOptions {
   readonly look: LookAtJob;
   /** Undefined when the job was deleted. */
   readonly read: () => Promise<JobRecord | undefined>;
-  readonly render: (record: JobRecord) => unknown;
+  /** The events that a state of the job brings. */
+  readonly write: (record: JobRecord) => string | Promise<string>;
 }
 
-/** Server-sent events: the object now, at each change, and at its end. */
+/** Server-sent events of a job as it is now, at each change, and at its end. */
 export async function* jobEvents(
   notifications: JobNotifications,
   options: EventsOptions,
 ): AsyncGenerator<string> {
-  const { jobId, signal, now, look, read, render } = options;
+  const { jobId, signal, now, look, read, write } = options;
   const watch = notifications.watch(jobId);
   let shown = "";
   let sentAtMs = now();
@@ -38,7 +38,7 @@ export async function* jobEvents(
         if (record === undefined) return;
         shown = stateOf(record);
         sentAtMs = now();
-        yield serverSentEvent(render(record));
+        yield await write(record);
         if (isEndState(record.state)) return;
       } else if (now() - sentAtMs >= KEEP_ALIVE_MS) {
         sentAtMs = now();

@@ -5,7 +5,7 @@ import { EVENT_STREAM, serverSentEvent, type Answer } from "../../core/answer.js
 import { isOutage, JobError } from "../../core/errors.js";
 import { fromFailure, isEndState } from "../../core/job.js";
 import type { Exchange, Finished, Modality } from "../../core/modality.js";
-import { atMost, nanoPriceOf, type Quote, type Units } from "../../core/usage.js";
+import { atMost, nanoPriceOf, type Quote, tokensOf, type Units } from "../../core/usage.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import {
   type AnsweredJob,
@@ -253,10 +253,6 @@ async function disconnect(
 
 function countedTokens({ isFree = false }: Submission, { usage }: AnsweredJob): number {
   return isFree ? 0 : tokensOf(usage ?? {});
-}
-
-function tokensOf({ inputTokens = 0, outputTokens = 0 }: Units): number {
-  return inputTokens + outputTokens;
 }
 
 /** The completed job; rejects with the failed one's error, or with the reason of `signal`. */

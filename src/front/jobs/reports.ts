@@ -16,7 +16,14 @@ import type {
   WorkerStatus,
 } from "../../core/reports.js";
 import { traced, type Tracer, UNTRACED } from "../../core/tracing.js";
-import { nanoPriceOf, type Prices, priceOf, UNIT_NAMES, type Units } from "../../core/usage.js";
+import {
+  nanoPriceOf,
+  type Prices,
+  priceOf,
+  tokensOf,
+  UNIT_NAMES,
+  type Units,
+} from "../../core/usage.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import {
   type Claimer,
@@ -40,10 +47,10 @@ import {
   RETRY_DELAYS_MS,
   sql,
 } from "../ledger/index.js";
-import { withOutages } from "../http/index.js";
+import { type Limits, withOutages } from "../http/index.js";
 import { groupCommit } from "../../core/async/group-commit.js";
 import type { Chunk } from "../../core/events.js";
-import type { Schema } from "../../core/modality.js";
+import { isPolled, type Schema } from "../../core/modality.js";
 import { findModalityOfJob } from "../../modalities/registry.js";
 import type { LiveStreams } from "./live-streams.js";
 import { readOutput } from "./content.js";
@@ -71,6 +78,7 @@ export interface ReportsOptions {
   readonly wakeOutbox: () => void;
   /** A job has completed: what it took. */
   readonly noteRun: (run: CompletedRun) => void;
+  readonly limits: Pick<Limits, "takeTokens">;
   readonly sent: SentReader;
   readonly tracer?: Tracer;
 }
@@ -90,6 +98,7 @@ export function createReportHandlers({
   fencing,
   wakeOutbox,
   noteRun,
+  limits,
   sent,
   tracer = UNTRACED,
 }: ReportsOptions): ReportHandlers {
@@ -165,6 +174,9 @@ export function createReportHandlers({
       completed.set(report.jobId, true);
       streams.complete(done);
       noteRun(done);
+      // The front that has the caller counts what it answers with.
+      const tokens = quote?.reportTo === null ? tokensOf(report.usage) : 0;
+      if (tokens > 0) limits.takeTokens({ id: done.project_id }, tokens);
       return RECORDED;
     }),
     fail: fenced({ outcome: "stale", retryAfterMs: 0 }, (report) => recordFailure(db, report)),
@@ -257,7 +269,7 @@ function failureResult(state: "in_progress" | "failed", times: number): FailureR
 interface QuotedJob {
   readonly prices: Prices;
   readonly quotedUnits: Units;
-  /** Null for a polled job. */
+  /** Null where nobody waits. */
   readonly reportTo: string | null;
 }
 
@@ -271,8 +283,10 @@ async function readQuote(db: Db, jobId: string): Promise<QuotedJob | undefined> 
 }
 
 /** A caller never pays another price, nor more, than was quoted, and never for a file that is not there. */
-function checkCompletion(quote: QuotedJob, { usage, cost, artifacts }: CompletionReport): void {
-  const { prices, quotedUnits: most, reportTo } = quote;
+function checkCompletion(
+  { prices, quotedUnits: most }: QuotedJob,
+  { jobId, usage, cost, artifacts }: CompletionReport,
+): void {
   const beyond = UNIT_NAMES.find((name) => (usage[name] ?? 0) > (most[name] ?? 0));
   if (beyond !== undefined)
     throw costError(`${beyond} is above what was quoted, got ${usage[beyond] ?? 0}`);
@@ -280,7 +294,9 @@ function checkCompletion(quote: QuotedJob, { usage, cost, artifacts }: Completio
     throw costError(
       `the amount is not what the lease's prices make of the units, got ${cost.amountMicroUsd}`,
     );
-  if (reportTo === null && !artifacts.some(({ variant }) => variant === "content"))
+  const modality = findModalityOfJob(jobId);
+  const isFile = modality !== undefined && isPolled(modality);
+  if (isFile && !artifacts.some(({ variant }) => variant === "content"))
     throw artifactsError("a polled job has an artifact of variant content, got none");
 }
 

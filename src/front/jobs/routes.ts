@@ -15,7 +15,7 @@ import {
   sql,
 } from "../ledger/index.js";
 import type { Artifact } from "../../core/artifact.js";
-import { EVENT_STREAM } from "../../core/answer.js";
+import { EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
 import { JobError, resourceCode } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
 import type { Modality, ModelInfo, JobView, PublicObject } from "../../core/modality.js";
@@ -38,9 +38,9 @@ import {
 } from "../http/index.js";
 import { chooseArtifact, sendArtifact, readOutput, sendPicture } from "./content.js";
 import type { Estimates } from "./estimates.js";
-import { jobEvents, parseWait, waitForEnd, type LookAtJob } from "./events.js";
+import { type EventsOptions, jobEvents, parseWait, waitForEnd, type LookAtJob } from "./events.js";
 import { sendReply, startReply, type RepliesOptions } from "./replies.js";
-import { readSubmission, type SubmitJob } from "./submit-job.js";
+import { readSubmission, type Submission, type SubmitJob } from "./submit-job.js";
 
 export interface RoutesOptions {
   readonly database: Database;
@@ -66,14 +66,26 @@ const CLOSE_GRACE_MS = 20_000;
 
 interface JobRequest {
   Params: { readonly id: string };
-  Querystring: { readonly wait?: unknown; readonly variant?: unknown };
+  Querystring: {
+    readonly wait?: unknown;
+    readonly variant?: unknown;
+    readonly stream?: unknown;
+    readonly starting_after?: unknown;
+  };
 }
 
 type JobCall = FastifyRequest<JobRequest>;
 
+interface ListRequest {
+  Params: JobRequest["Params"];
+  Querystring: RawPageQuery;
+}
+
 /** One modality's jobs, as the handlers below see them. */
 interface Resource extends RoutesOptions {
   readonly modality: Modality;
+  /** With its output, where that is kept. */
+  readonly view: (job: JobRecord) => Promise<JobView>;
   readonly render: (job: JobRecord) => Promise<PublicObject>;
 }
 
@@ -135,6 +147,8 @@ export function addReplyRoutes(
   for (const url of [path, ...aliases])
     app.post(url, post, (...call) => answer(resource, closing, ...call));
   if (isResource) addResourceRoutes(app, resource);
+  if (modality.inputItems !== undefined)
+    app.get<ListRequest>(`${path}/:id/input_items`, (request) => listInputItems(resource, request));
 }
 
 function routeOptions({ endpoint: { maxBodyBytes, maxBodyValues } }: Modality) {
@@ -145,20 +159,22 @@ function routeOptions({ endpoint: { maxBodyBytes, maxBodyValues } }: Modality) {
 }
 
 function createResource(modality: Modality, options: RoutesOptions): Resource {
+  const view = async (job: JobRecord): Promise<JobView> => {
+    await options.estimates.refresh();
+    const output = await readOutput(options.store, job);
+    // An answer is its output; a polled object stays without.
+    if (output === undefined && modality.endpoint.isResource === true)
+      throw new JobError(
+        resourceCode(modality.endpoint.object, "expired"),
+        `the output of ${job.id} was too long to be kept for more than 24 hours`,
+      );
+    return toView(modality, { ...job, output: output ?? null }, options.estimates);
+  };
   return {
     ...options,
     modality,
-    async render(job) {
-      await options.estimates.refresh();
-      const output = await readOutput(options.store, job);
-      // An answer is its output; a polled object stays without.
-      if (output === undefined && modality.endpoint.isResource === true)
-        throw new JobError(
-          resourceCode(modality.endpoint.object, "expired"),
-          `the output of ${job.id} was too long to be kept for more than 24 hours`,
-        );
-      return renderJob(modality, { ...job, output: output ?? null }, options.estimates);
-    },
+    view,
+    render: async (job) => renderView(modality, await view(job)),
   };
 }
 
@@ -177,11 +193,26 @@ async function answer(
 ) {
   const { modality, replies, publicUrl } = resource;
   const submission = await readSubmission(request, resource);
+  if (submission.background !== undefined) return await begin(resource, submission, request, reply);
   const origin = originOf(request, publicUrl);
   const signal = abortOnClose(reply, closing);
   const running = await startReply(replies, submission, { origin, signal });
   reply.header("x-job-id", running.exchange.id);
   return await sendReply(modality, running, reply);
+}
+
+/** What goes on without its caller. */
+async function begin(
+  resource: Resource,
+  submission: Submission,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { id } = await resource.submitJob(submission);
+  const job = await getJob(resource, request, id);
+  reply.header("x-job-id", id);
+  if (submission.background === "read") return await resource.render(job);
+  return sendEvents(resource, request, reply, { jobId: id, write: answerEvents(resource) });
 }
 
 /** Answers under way may end before the server does. */
@@ -213,6 +244,11 @@ async function read(resource: Resource, request: JobCall, reply: FastifyReply) {
   const waitMs = parseWait(request.query.wait);
   const readJob = () => getJob(resource, request, jobId);
   const job = await readJob();
+  if (isStreamAsked(resource, request)) {
+    const from = parseStartingAfter(request.query.starting_after, job);
+    await resource.view(job); // an answer that is gone has a status, not a stream
+    return sendEvents(resource, request, reply, { jobId, write: answerEvents(resource, from) });
+  }
   if (waitMs === 0 || isEndState(job.state)) return await resource.render(job);
   const { notifications, now, look, watches, closing } = resource;
   const signal = abortOnClose(reply, closing);
@@ -222,27 +258,78 @@ async function read(resource: Resource, request: JobCall, reply: FastifyReply) {
 }
 
 async function follow(resource: Resource, request: JobCall, reply: FastifyReply) {
-  const { id } = request.params;
-  const { modality, estimates, notifications, closing, now, database, look, watches } = resource;
-  const scope = scopeOf(resource, request);
-  await getJob(resource, request, id);
+  const { id: jobId } = request.params;
+  const { modality, estimates } = resource;
+  await getJob(resource, request, jobId);
   await estimates.refresh();
+  const write = (job: JobRecord) =>
+    serverSentEvent(renderView(modality, toView(modality, job, estimates)));
+  return sendEvents(resource, request, reply, { jobId, write });
+}
+
+/** Writes of an answer's events those that were not written yet, from one on. */
+function answerEvents({ modality, view }: Resource, from = 0) {
+  let written = from;
+  return async (job: JobRecord): Promise<string> => {
+    const due = modality.events?.(await view(job)).slice(written) ?? [];
+    written += due.length;
+    return due.join("");
+  };
+}
+
+function sendEvents(
+  resource: Resource,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { jobId, write }: Pick<EventsOptions, "jobId" | "write">,
+) {
+  const { notifications, closing, now, database, look, watches } = resource;
+  const scope = scopeOf(resource, request);
   const signal = abortOnClose(reply, closing);
   watches.take(scope.projectId, signal);
   const events = jobEvents(notifications, {
-    jobId: id,
+    jobId,
     signal,
     now,
     look,
-    read: () => findJob(database, scope, id),
-    render: (job) => renderJob(modality, job, estimates),
+    read: () => findJob(database, scope, jobId),
+    write,
   });
   reply.headers({
     "content-type": EVENT_STREAM,
     "cache-control": "no-store",
     "x-accel-buffering": "no",
   });
-  return await reply.send(Readable.from(events, { objectMode: true }));
+  return reply.send(Readable.from(events, { objectMode: true }));
+}
+
+function isStreamAsked({ modality }: Resource, { query }: JobCall): boolean {
+  const { stream } = query;
+  if (modality.events === undefined || stream === undefined || stream === "false") return false;
+  if (stream === "true") return true;
+  throw new JobError("invalid_value", "stream must be true or false", { param: "stream" });
+}
+
+/** The number of the first event that the caller has not got. */
+function parseStartingAfter(value: unknown, { is_awaited: isAwaited }: JobRecord): number {
+  const param = "starting_after";
+  if (value === undefined) return 0;
+  if (isAwaited)
+    throw new JobError("invalid_value", `${param} is for responses of background: true`, { param });
+  if (typeof value === "string" && /^\d{1,6}$/.test(value)) return Number(value) + 1;
+  throw new JobError("invalid_value", `${param} must be the sequence number of an event`, {
+    param,
+  });
+}
+
+async function listInputItems(resource: Resource, request: FastifyRequest<ListRequest>) {
+  const { limit, order, after } = parsePage(request.query);
+  const job = await getJob(resource, request, request.params.id);
+  const items = resource.modality.inputItems?.list(job.request, job.id) ?? [];
+  const ordered = order === "asc" ? items : items.toReversed();
+  const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && start === 0) throw unknownAfter();
+  return renderPage(ordered.slice(start, start + limit + 1), limit);
 }
 
 async function cancel(resource: Resource, request: JobCall) {
@@ -250,6 +337,7 @@ async function cancel(resource: Resource, request: JobCall) {
   const { projectId } = scopeOf(resource, request);
   await getJob(resource, request, id);
   await cancelJob(resource.database, id, projectId);
+  resource.replies.cancelAtWorker(id);
   return await resource.render(await getJob(resource, request, id));
 }
 
@@ -259,6 +347,7 @@ async function remove(resource: Resource, request: JobCall): Promise<DeletedObje
   const db = resource.database;
   await getJob(resource, request, id);
   await cancelJob(db, id, projectId);
+  resource.replies.cancelAtWorker(id);
   await deleteJob(db, id, projectId);
   await resource.store.removeAll(`${id}/`);
   return { id, object: `${resource.modality.endpoint.object}.deleted`, deleted: true };
@@ -301,7 +390,11 @@ async function getJob(resource: Resource, request: FastifyRequest, id: string): 
 async function findSeq(resource: Resource, request: FastifyRequest, id: string): Promise<number> {
   const job = await findJob(resource.database, scopeOf(resource, request), id);
   if (job !== undefined) return job.seq;
-  throw new JobError("invalid_value", "after must be the id of an object of the list", {
+  throw unknownAfter();
+}
+
+function unknownAfter(): JobError {
+  return new JobError("invalid_value", "after must be the id of an object of the list", {
     param: "after",
   });
 }
@@ -311,8 +404,8 @@ function scopeOf({ modality }: Resource, request: FastifyRequest): JobScope {
 }
 
 /** The public object of a job. */
-function renderJob(modality: Modality, record: JobRecord, estimates: Estimates): PublicObject {
-  if (modality.render !== undefined) return modality.render(toView(modality, record, estimates));
+function renderView(modality: Modality, job: JobView): PublicObject {
+  if (modality.render !== undefined) return modality.render(job);
   throw new JobError("server_error", `${modality.name} has no object`);
 }
 

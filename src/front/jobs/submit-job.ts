@@ -166,10 +166,15 @@ async function acceptJob(
 }
 
 /** Whether one statement is enough: no earlier request to find, and no limit to keep to. */
-function standsAlone({ modality, caller, idempotencyKey }: Submission): boolean {
-  return (
-    !isPolled(modality) && idempotencyKey === null && caller.project.monthlyLimitMicroUsd === null
-  );
+function standsAlone(submission: Submission): boolean {
+  const { caller, idempotencyKey } = submission;
+  const isUnlimited = caller.project.monthlyLimitMicroUsd === null;
+  return isAwaited(submission) && idempotencyKey === null && isUnlimited;
+}
+
+/** Whether the caller is answered by the job; else by its object. */
+function isAwaited({ modality, background }: Submission): boolean {
+  return !isPolled(modality) && background === undefined;
 }
 
 function admitContext(
@@ -204,10 +209,8 @@ async function isWithdrawn(
 }
 
 /** The job that this request repeats. Requests with the same key or body come here one after the other. */
-async function findEarlier(
-  trx: Db,
-  { caller, modality, bodyHash, idempotencyKey, repeated }: Submission,
-): Promise<string | undefined> {
+async function findEarlier(trx: Db, submission: Submission): Promise<string | undefined> {
+  const { caller, modality, bodyHash, idempotencyKey, repeated } = submission;
   const subject = `${caller.project.id} ${idempotencyKey ?? bodyHash}`;
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${subject}, 0))`.execute(trx);
   if (idempotencyKey !== null) {
@@ -216,7 +219,7 @@ async function findEarlier(
       WHERE project_id = ${caller.project.id} AND idempotency_key = ${idempotencyKey}`.execute(trx);
     const [earlier] = rows;
     // Who waited for an answer and was refused has none: the key is free again.
-    if (earlier?.state === "failed" && !isPolled(modality)) {
+    if (earlier?.state === "failed" && isAwaited(submission)) {
       await sql`UPDATE jobs SET idempotency_key = NULL WHERE id = ${earlier.id}`.execute(trx);
       return undefined;
     }
@@ -224,7 +227,7 @@ async function findEarlier(
       throw conflict("its first request had another body");
     return earlier?.id;
   }
-  if (!repeated || !isPolled(modality)) return undefined;
+  if (!repeated || isAwaited(submission)) return undefined;
   const { rows } = await sql<{ id: string }>`SELECT id FROM jobs
     WHERE api_key_id = ${caller.apiKeyId} AND modality = ${modality.name}
       AND body_hash = ${bodyHash} AND created_at > now() - interval '10 minutes'
@@ -336,8 +339,8 @@ async function draftJob(
     quote: quote(prices, modality.mostUnits(request, model)),
     tier: tier ?? "",
     kept: isPolled(modality) || modality.isStored?.(request) === true,
-    reportTo: isPolled(modality) ? null : outbox.reportTo,
-    deadlineMs: isPolled(modality) ? POLL_DEADLINE_MS : replyTimeoutMs,
+    reportTo: isAwaited(submission) ? outbox.reportTo : null,
+    deadlineMs: isAwaited(submission) ? replyTimeoutMs : POLL_DEADLINE_MS,
     idempotencyKey: submission.idempotencyKey,
     bodyHash: submission.bodyHash,
     traceparent: submission.traceparent,

@@ -36,6 +36,8 @@ export interface JobRecord {
   readonly output: unknown;
   /** Read again after its answer: polled and stored jobs. */
   readonly kept: boolean;
+  /** Whether a caller waited for it. */
+  readonly is_awaited: boolean;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
@@ -90,7 +92,7 @@ function selectJobs({ projectId, modality }: JobScope, restriction: Sql): Sql<Jo
   return sql<JobRecord>`
     SELECT j.seq, j.id, j.modality, j.model, j.request, j.state, j.progress, j.stage, j.tier,
       j.prices, j.quoted_units, j.work, ${nanoUsdOf("j")} AS amount_nano_usd, j.failure, j.artifacts, j.usage,
-      j.output, j.kept, j.created_at, j.started_at, j.ended_at, j.expires_at, ahead.jobs_ahead,
+      j.output, j.kept, j.report_to IS NOT NULL AS is_awaited, j.created_at, j.started_at, j.ended_at, j.expires_at, ahead.jobs_ahead,
       ahead.work_ahead,
       (j.files_removed OR coalesce(j.expires_at <= now(), false)) AS expired,
       extract(epoch FROM now() - j.started_at)::double precision AS running_seconds,

@@ -262,7 +262,7 @@ interface Claim extends Omit<Lease, "jobId" | "leaseMs"> {
   readonly checkpoint: Artifact | null;
   /** Units the job may use at most. */
   readonly quotedUnits: Units;
-  /** gRPC address of the front that has the caller; null where what was made lies in a file. */
+  /** gRPC address of the front that has the caller; null where nobody waits. */
   readonly reportTo: string | null;
 }
 
@@ -329,7 +329,7 @@ export interface Completion {
 }
 
 /** A job as it is now that it has ended, and what it took. */
-type CompletedJob = AnsweredJob & CompletedRun;
+type CompletedJob = AnsweredJob & CompletedRun & { readonly project_id: string };
 
 const complete = readStatement<
   { readonly jobIds: readonly string[]; readonly reports: string },

@@ -389,7 +389,7 @@ describe("one delivery", () => {
     const away = () => Promise.reject(new JobError("service_unavailable", "the front is away"));
     const short = { ...lease, leaseMs: 5_050 };
     const { reporter } = frontDouble({
-      claim: async () => ({ outcome: "leased", lease: short, checkpoint: null }),
+      claim: async () => ({ outcome: "leased", lease: short, checkpoint: null, reportTo: "front" }),
       complete: away,
       heartbeat: away,
     });

@@ -35,6 +35,6 @@ WITH report AS (
 )
 -- A caller who waits on the same replica is answered there: no notification is needed.
 SELECT id, token, state, failure, artifacts, usage, output, ended_at, false AS expired,
-  modality, model, tier, work, gpu_ms, lasted_seconds,
+  project_id, modality, model, tier, work, gpu_ms, lasted_seconds,
   CASE WHEN kept OR NOT is_awaited THEN pg_notify('framemill_jobs', id) END
 FROM done LEFT JOIN noted ON of_job = id;
