@@ -1,8 +1,10 @@
 import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
 import { toJobError } from "../../core/errors.js";
+import { isEndState } from "../../core/job.js";
 import type { Chunk } from "../../core/events.js";
-import type { Exchange } from "../../core/modality.js";
+import type { Exchange, JobView } from "../../core/modality.js";
 import type {
+  GenerationChoice,
   GenerationDelta,
   GenerationOutput,
   ToolCall,
@@ -14,6 +16,7 @@ import {
   type ItemStatus,
   messageItem,
   outputText,
+  renderResponse,
   type ResponseEvent,
   type ResponseState,
   toResponse,
@@ -32,7 +35,12 @@ export async function answerResponses(exchange: ResponsesExchange): Promise<Answ
   return { json: toResponse({ ...begun, status: "completed", output, completedAtMs }) };
 }
 
-function begin({ id, model, request, createdAtMs }: ResponsesExchange): ResponseState {
+function begin({
+  id,
+  model,
+  request,
+  createdAtMs,
+}: Pick<ResponsesExchange, "id" | "model" | "request" | "createdAtMs">): ResponseState {
   const nothing = { output: null, failure: null, completedAtMs: null };
   return { id, model, request, createdAtMs, status: "in_progress", ...nothing };
 }
@@ -54,27 +62,64 @@ type Write = <const Type extends EventType>(type: Type, fields: FieldsOf<Type>) 
 
 /** `event:` and `data:` of each step, from `response.created` to its end in the OpenAI API's order. */
 async function* streamResponse({ exchange, begun, deltas }: Stream): AsyncGenerator<string> {
-  let sequence = 0;
-  const write: Write = (type, fields) => {
-    const event = serverSentEvent({ type, sequence_number: sequence, ...fields }, type);
-    sequence += 1;
-    return event;
-  };
+  const write = createWrite();
   try {
     yield write("response.created", { response: toResponse(begun) });
     yield write("response.in_progress", { response: toResponse(begun) });
     const items = createItems(begun.id, write);
-    for await (const chunk of deltas) yield* items.add(deltaOf(chunk));
+    for await (const chunk of deltas) {
+      const { parts, logprobs = null } = deltaOf(chunk);
+      yield* items.add({ parts, logprobs });
+    }
     const { output, completedAtMs } = await exchange.finished();
-    yield* items.finish(output.choices[0]?.finishReason === "length" ? "incomplete" : "completed");
     const response = toResponse({ ...begun, status: "completed", output, completedAtMs });
-    const isCut = response.status === "incomplete";
-    yield write(isCut ? "response.incomplete" : "response.completed", { response });
+    yield* items.finish(response.status === "incomplete" ? "incomplete" : "completed");
+    yield writeEnd(write, response);
   } catch (thrown) {
     const { code, message } = toJobError(thrown);
-    const response = toResponse({ ...begun, status: "failed", failure: { code, message } });
-    yield write("response.failed", { response });
+    yield writeEnd(write, toResponse({ ...begun, status: "failed", failure: { code, message } }));
   }
+}
+
+/**
+ * The events of a stored response up to its present state. Its text, which was not kept as it came, is one
+ * piece.
+ */
+export function responseEvents(job: JobView<ResponsesRequest, GenerationOutput>): string[] {
+  const write = createWrite();
+  const { id, model, request, createdAtMs, startedAtMs, state, output } = job;
+  const begun = begin({ id, model, request, createdAtMs });
+  const queued = { ...begun, status: request.isBackground ? "queued" : begun.status } as const;
+  const events = [write("response.created", { response: toResponse(queued) })];
+  if (request.isBackground) events.push(write("response.queued", { response: toResponse(queued) }));
+  if (startedAtMs !== null)
+    events.push(write("response.in_progress", { response: toResponse(begun) }));
+  if (!isEndState(state)) return events;
+  const response = renderResponse(job);
+  const [choice] = output?.choices ?? [];
+  if (choice !== undefined) {
+    const items = createItems(id, write);
+    const { parts, logprobs } = choice;
+    events.push(...items.add({ parts, logprobs }));
+    events.push(...items.finish(response.status === "incomplete" ? "incomplete" : "completed"));
+  }
+  return [...events, writeEnd(write, response)];
+}
+
+function createWrite(): Write {
+  let sequence = 0;
+  return (type, fields) => {
+    const event = serverSentEvent({ type, sequence_number: sequence, ...fields }, type);
+    sequence += 1;
+    return event;
+  };
+}
+
+function writeEnd(write: Write, response: ReturnType<typeof toResponse>): string {
+  const { status } = response;
+  if (status === "completed" || status === "incomplete")
+    return write(`response.${status}`, { response });
+  return write("response.failed", { response });
 }
 
 interface OpenText {
@@ -130,7 +175,7 @@ function createItems(responseId: string, write: Write) {
     yield write("response.output_item.done", { output_index: index, item: done });
   }
   return {
-    *add({ parts, logprobs }: GenerationDelta): Generator<string> {
+    *add({ parts, logprobs }: Pick<GenerationChoice, "parts" | "logprobs">): Generator<string> {
       let newLogprobs = tokenLogprobs(logprobs ?? []);
       for (const part of parts) {
         if (part.type === "call") yield* addCall(part.call);

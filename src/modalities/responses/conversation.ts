@@ -76,9 +76,17 @@ export async function resolveReferences(
   return written;
 }
 
+/** Messages, and what belongs to the calls of functions. */
+export type ItemKind = "msg" | "fc";
+
 /** The id of an output item: it says where the item is, so that a later input can refer to it. */
-export function outputItemId(kind: "msg" | "fc", responseId: string, place: number): string {
+export function outputItemId(kind: ItemKind, responseId: string, place: number): string {
   return `${kind}_${responseId.replace(/^resp_/, "")}${place}`;
+}
+
+/** The id of an input item; no later input refers to it. */
+export function inputItemId(kind: ItemKind, responseId: string, place: number): string {
+  return `${kind}_${responseId.replace(/^resp_/, "")}in${place}`;
 }
 
 /** Where an output item is, by its id; undefined for an id that none has. */

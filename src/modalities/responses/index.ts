@@ -7,9 +7,16 @@ import {
   generationOutput,
 } from "../../models/decoder/request/generation-request.js";
 import { countTokens, mostTokens, promptTexts } from "../shared/generation-body.js";
-import { answerResponses } from "./answer.js";
-import { renderResponse, responseEvent, responseObject } from "./response-object.js";
+import { answerResponses, responseEvents } from "./answer.js";
 import {
+  inputItemObject,
+  listInputItems,
+  renderResponse,
+  responseEvent,
+  responseObject,
+} from "./response-object.js";
+import {
+  backgroundUse,
   responsesRequest,
   parseResponsesBody,
   responsesBody,
@@ -46,6 +53,9 @@ export const responses = defineModality<
   answer: answerResponses,
   render: renderResponse,
   isStored: ({ isStored }) => isStored,
+  background: backgroundUse,
+  events: responseEvents,
+  inputItems: { schema: () => z.toJSONSchema(inputItemObject), list: listInputItems },
   loadPipeline: async () => {
     // Models belong to the chat modality, and so does the pipeline that runs them.
     throw new Error("responses run in the pipeline of chat models");

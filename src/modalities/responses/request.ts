@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AdmitContext } from "../../core/modality.js";
+import type { AdmitContext, BackgroundUse } from "../../core/modality.js";
 import {
   type AnswerFormat,
   type ConversationMessage,
@@ -69,9 +69,7 @@ export const responsesBody = z.strictObject({
     })
     .nullish(),
   stream_options: z.strictObject({ include_obfuscation: z.unknown().optional() }).nullish(),
-  background: z
-    .literal(false, { error: "must be false: stream, or wait for the answer" })
-    .nullish(),
+  background: z.boolean({ error: "must be true or false" }).nullish(),
   reasoning: z.unknown().optional(),
 });
 
@@ -82,6 +80,8 @@ export const responsesRequest = generationRequest.extend({
   instructions: z.string().nullable(),
   previousResponseId: z.string().nullable(),
   isStored: z.boolean(),
+  /** Whether it goes on without its caller; not where absent. */
+  isBackground: z.boolean().exactOptional(),
 });
 export type ResponsesRequest = z.infer<typeof responsesRequest>;
 
@@ -91,6 +91,7 @@ export async function parseResponsesBody(
   context: Pick<AdmitContext, "findEarlier" | "model">,
 ): Promise<ResponsesRequest> {
   const body = parseBody(responsesBody, value);
+  checkBackground(body);
   const previous = body.previous_response_id ?? null;
   const earlier = previous === null ? [] : await findConversation(previous, context);
   const input = await resolveReferences(body.input, context);
@@ -115,11 +116,24 @@ export async function parseResponsesBody(
     instructions,
     previousResponseId: previous,
     isStored: body.store ?? true,
+    ...(body.background === true && { isBackground: true }),
   };
   checkPromptLength(request, context.model, "input");
   checkTools(request.tools, request.toolChoice);
   await checkSchemas(request, "text.format");
   return request;
+}
+
+/** Nobody waits for the answer: it is read, or its events followed, until it is deleted. */
+export function backgroundUse(body: unknown): BackgroundUse | undefined {
+  if (typeof body !== "object" || body === null || !("background" in body)) return undefined;
+  if (body.background !== true) return undefined;
+  return "stream" in body && body.stream === true ? "follow" : "read";
+}
+
+function checkBackground({ background, store }: ResponsesBody): void {
+  if (background !== true || store !== false) return;
+  throw invalidValue("background", "background needs store: what is not kept cannot be read");
 }
 
 function toolChoice({ tool_choice: choice, tools }: ResponsesBody): ToolChoice {

@@ -3,12 +3,13 @@ import type { JobFailure } from "../../core/job.js";
 import type { JobView } from "../../core/modality.js";
 import type {
   AnswerPart,
+  ConversationMessage,
   GenerationChoice,
   GenerationOutput,
   ToolCall,
 } from "../../models/decoder/request/generation-request.js";
 import { type PublicLogprob, tokenLogprob, tokenLogprobs } from "../shared/generation-answer.js";
-import { outputItemId } from "./conversation.js";
+import { inputItemId, type ItemKind, outputItemId } from "./conversation.js";
 import type { ResponsesRequest } from "./request.js";
 
 const logprobList = z.array(tokenLogprob);
@@ -24,29 +25,58 @@ const outputTextPart = z
 
 const itemStatus = z.enum(["in_progress", "completed", "incomplete"]);
 
+const outputMessage = z
+  .object({
+    id: z.string(),
+    type: z.literal("message"),
+    status: itemStatus,
+    role: z.literal("assistant"),
+    content: z.array(outputTextPart),
+  })
+  .meta({ id: "ResponseMessage" });
+
+const outputCall = z
+  .object({
+    id: z.string(),
+    type: z.literal("function_call"),
+    status: itemStatus,
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+  })
+  .meta({ id: "ResponseFunctionCall" });
+
 const outputItem = z
+  .discriminatedUnion("type", [outputMessage, outputCall])
+  .meta({ id: "ResponseOutputItem" });
+
+/** An item of what a response was asked. */
+export const inputItemObject = z
   .discriminatedUnion("type", [
+    z.discriminatedUnion("role", [
+      outputMessage,
+      z
+        .object({
+          id: z.string(),
+          type: z.literal("message"),
+          status: itemStatus,
+          role: z.enum(["user", "system", "developer"]),
+          content: z.array(z.object({ type: z.literal("input_text"), text: z.string() })),
+        })
+        .meta({ id: "ResponseInputMessage" }),
+    ]),
+    outputCall,
     z
       .object({
         id: z.string(),
-        type: z.literal("message"),
-        status: itemStatus,
-        role: z.literal("assistant"),
-        content: z.array(outputTextPart),
-      })
-      .meta({ id: "ResponseMessage" }),
-    z
-      .object({
-        id: z.string(),
-        type: z.literal("function_call"),
+        type: z.literal("function_call_output"),
         status: itemStatus,
         call_id: z.string(),
-        name: z.string(),
-        arguments: z.string(),
+        output: z.string(),
       })
-      .meta({ id: "ResponseFunctionCall" }),
+      .meta({ id: "ResponseFunctionCallOutput" }),
   ])
-  .meta({ id: "ResponseOutputItem" });
+  .meta({ id: "ResponseInputItem" });
 
 type OutputItem = z.infer<typeof outputItem>;
 export type ItemStatus = OutputItem["status"];
@@ -61,7 +91,7 @@ export const responseObject = z
     created_at: z.int().describe("Unix time in seconds"),
     completed_at: z.int().nullable(),
     status: z.enum(["queued", "in_progress", "completed", "failed", "incomplete", "cancelled"]),
-    background: z.literal(false),
+    background: z.boolean(),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     incomplete_details: z.object({ reason: z.literal("max_output_tokens") }).nullable(),
     instructions: z.string().nullable(),
@@ -113,6 +143,7 @@ function eventOf<const Type extends string, Fields extends z.core.$ZodLooseShape
 /** Data of an event, where the answer streams. */
 export const responseEvent = z.discriminatedUnion("type", [
   eventOf("response.created", { response: responseObject }),
+  eventOf("response.queued", { response: responseObject }),
   eventOf("response.in_progress", { response: responseObject }),
   eventOf("response.completed", { response: responseObject }),
   eventOf("response.incomplete", { response: responseObject }),
@@ -159,7 +190,7 @@ export function toResponse(state: ResponseState): ResponseObject {
     created_at: toUnixSeconds(state.createdAtMs),
     completed_at: state.completedAtMs === null ? null : toUnixSeconds(state.completedAtMs),
     status: publicStatus(state, isCut),
-    background: false,
+    background: request.isBackground === true,
     error: failure && { code: failure.code, message: failure.message },
     incomplete_details: isCut ? { reason: "max_output_tokens" } : null,
     ...echo(request),
@@ -241,6 +272,43 @@ export function outputText(text: string, logprobs: PublicLogprob[] = []): Output
   };
 }
 
+type InputItemObject = z.infer<typeof inputItemObject>;
+
+/** What the model read, without the instructions; each item has a number within its response. */
+export function listInputItems(request: ResponsesRequest, responseId: string): InputItemObject[] {
+  const said = request.instructions === null ? request.messages : request.messages.slice(1);
+  let place = 0;
+  const nextId = (kind: ItemKind): string => {
+    const id = inputItemId(kind, responseId, place);
+    place += 1;
+    return id;
+  };
+  return said.flatMap((message) => toInputItems(message, nextId));
+}
+
+function toInputItems(
+  message: ConversationMessage,
+  nextId: (kind: ItemKind) => string,
+): InputItemObject[] {
+  const status = "completed" as const;
+  const { role, content } = message;
+  if (role === "tool") {
+    const { toolCallId: call } = message;
+    return [
+      { id: nextId("fc"), type: "function_call_output", call_id: call, output: content, status },
+    ];
+  }
+  const own = () => ({ id: nextId("msg"), type: "message", status }) as const;
+  if (role !== "assistant")
+    return [{ ...own(), role, content: [{ type: "input_text", text: content }] }];
+  const toolCalls = message.toolCalls ?? [];
+  const text = { role, content: [outputText(content)] };
+  return [
+    ...(content === "" && toolCalls.length > 0 ? [] : [{ ...own(), ...text }]),
+    ...toolCalls.map((call) => toCallItem(nextId("fc"), { ...call, status })),
+  ];
+}
+
 /** Items are numbered within their response, so that a stream and a later reading name them alike. */
 export function messageItem(
   responseId: string,
@@ -256,12 +324,10 @@ export function callItem(
   index: number,
   call: ToolCall & { readonly status: ItemStatus },
 ): CallItem {
-  return {
-    id: outputItemId("fc", responseId, index),
-    type: "function_call",
-    status: call.status,
-    call_id: call.id,
-    name: call.name,
-    arguments: call.arguments,
-  };
+  return toCallItem(outputItemId("fc", responseId, index), call);
+}
+
+function toCallItem(id: string, call: ToolCall & { readonly status: ItemStatus }): CallItem {
+  const { id: callId, name, arguments: json, status } = call;
+  return { id, type: "function_call", status, call_id: callId, name, arguments: json };
 }

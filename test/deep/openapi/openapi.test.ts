@@ -32,7 +32,7 @@ const ANSWERS = {
     "service-voice-1",
   ],
   chat: expect.stringMatching(/\w/),
-  response: [true, "message", true],
+  response: [true, "message", "message", true],
   embeddings: [256, 256],
   rerank: [
     [1, { text: "a red boat" }],

@@ -47,7 +47,8 @@ const response = whole(
   await POST("/responses", { body: { model: model.id, input: "Hello.", max_output_tokens: 8 } }),
 );
 const ofResponse = { params: { path: { id: response.id } } };
-const read = given(await GET("/responses/{id}", ofResponse));
+const read = whole(await GET("/responses/{id}", ofResponse));
+const asked = given(await GET("/responses/{id}/input_items", ofResponse));
 const forgotten = given(await DELETE("/responses/{id}", ofResponse));
 const embeddings = given(
   await POST("/embeddings", { body: { model: "service-embed-1", input: ["a boat", "a lake"] } }),
@@ -113,7 +114,12 @@ process.stdout.write(
   JSON.stringify({
     models: models.data.map(({ id }) => id),
     chat: chat.choices[0]?.message.content,
-    response: [read.id === response.id, read.output[0]?.type, forgotten.deleted],
+    response: [
+      read.id === response.id,
+      read.output[0]?.type,
+      asked.data[0]?.type,
+      forgotten.deleted,
+    ],
     embeddings: embeddings.data.map(({ embedding }) => embedding.length),
     rerank: [ranked, rankedV2].map(({ results }) => [results[0]?.index, results[0]?.document]),
     moderation: moderation.results.map(({ flagged }) => flagged),

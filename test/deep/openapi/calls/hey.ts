@@ -23,6 +23,7 @@ const { data: response } = await api.createResponse({
 });
 const ofResponse = { path: { id: (response as api.ResponseObject).id }, throwOnError };
 const { data: read } = await api.getResponse(ofResponse);
+const { data: asked } = await api.listResponseInputItems(ofResponse);
 const { data: forgotten } = await api.deleteResponse(ofResponse);
 const { data: embeddings } = await api.createEmbedding({
   body: { model: "service-embed-1", input: ["a boat", "a lake"] },
@@ -96,6 +97,7 @@ process.stdout.write(
     response: [
       read.id === (response as api.ResponseObject).id,
       read.output[0]?.type,
+      asked.data[0]?.type,
       forgotten.deleted,
     ],
     embeddings: embeddings.data.map(({ embedding }) => embedding.length),

@@ -32,6 +32,7 @@ chat = call("chat.create_chat_completion", body=message)
 question = models.ResponseRequest(model=model, input_="Hello.", max_output_tokens=8)
 response = call("responses.create_response", body=question)
 read = call("responses.get_response", response.id)
+asked = call("responses.list_response_input_items", response.id)
 forgotten = call("responses.delete_response", response.id)
 texts = models.EmbeddingRequest(model="service-embed-1", input_=["a boat", "a lake"])
 embeddings = call("embeddings.create_embedding", body=texts)
@@ -89,7 +90,7 @@ print(
         {
             "models": [one.id for one in listed_models.data],
             "chat": chat.choices[0].message.content,
-            "response": [read.id == response.id, read.output[0].type_, forgotten.deleted],
+            "response": [read.id == response.id, read.output[0].type_, asked.data[0].type_, forgotten.deleted],
             "embeddings": [len(one.embedding) for one in embeddings.data],
             "rerank": [
                 [one.results[0].index, one.results[0].to_dict().get("document")]
