@@ -5,6 +5,7 @@ import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { type ChatTemplate, openChatTemplate } from "../../models/decoder/chat-template.js";
 import type { TextEngine } from "../../models/decoder/open.js";
 import type {
+  AnswerFormat,
   AnswerPart,
   ConversationMessage,
   GenerationChoice,
@@ -14,6 +15,7 @@ import type {
   GenerationRequest,
 } from "../../models/decoder/request/generation-request.js";
 import type {
+  AnswerSpec,
   ChosenLogprob,
   MaskSpec,
   TextEvent,
@@ -197,20 +199,29 @@ function toTextJob(
   };
 }
 
-/** A forced call goes before the format of the answer, which is then not written. */
+/**
+ * A forced call goes before the format of the answer, which is then not written. Where the model may
+ * choose, its calls are held to the schemas of strict functions, and what it writes in place of them to
+ * the format.
+ */
 function maskOf(request: GenerationRequest, { toolFormat }: ChatTemplate): MaskSpec | null {
   const { toolChoice, tools, format } = request;
-  if (toolChoice === "required" || typeof toolChoice === "object") {
-    const callable = tools.filter(
-      ({ name }) => toolChoice === "required" || name === toolChoice.name,
-    );
-    const functions = callable.map(({ name, parameters }) => ({
-      name,
-      parameters: parameters ?? {},
-    }));
-    const parallel = request.parallelToolCalls && toolChoice === "required";
-    return { kind: "tool-calls", calls: { format: toolFormat, functions, parallel } };
-  }
+  const answer = answerMask(format);
+  const isForced = toolChoice === "required" || typeof toolChoice === "object";
+  const isHeld = answer !== null || tools.some(({ strict }) => strict);
+  const mayCall = toolChoice === "auto" && tools.length > 0;
+  if (!isForced && !(mayCall && isHeld)) return answer;
+  const callable =
+    typeof toolChoice === "object" ? tools.filter(({ name }) => name === toolChoice.name) : tools;
+  const functions = callable.map(({ name, parameters, strict }) => {
+    return { name, parameters: isForced || strict ? (parameters ?? {}) : {} };
+  });
+  const parallel = request.parallelToolCalls && typeof toolChoice !== "object";
+  const calls = { format: toolFormat, functions, parallel };
+  return { kind: "tool-calls", calls, ...(!isForced && { otherwise: answer ?? "text" }) };
+}
+
+function answerMask(format: AnswerFormat): AnswerSpec | null {
   if (format.type === "json_object") return { kind: "json-object" };
   return format.type === "json_schema" ? { kind: "json-schema", schema: format.schema } : null;
 }

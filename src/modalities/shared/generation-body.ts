@@ -136,21 +136,23 @@ export function checkTools(tools: readonly FunctionTool[], choice: ToolChoice): 
 }
 
 /**
- * Refuses schemas that no answer could be held to: the answer's own, and those of the functions where
- * a call is forced.
+ * Refuses schemas that no answer could be held to: the answer's own, and those of functions that are
+ * strict or whose call is forced. What is not strict may say more than is held to.
  */
 export async function checkSchemas(
   { format, tools, toolChoice }: Pick<GenerationRequest, "format" | "tools" | "toolChoice">,
   formatParam: string,
 ): Promise<void> {
-  const forced = toolChoice === "required" || typeof toolChoice === "object";
-  if (format.type !== "json_schema" && !forced) return;
-  const answers = format.type === "json_schema" ? [format.schema] : [];
-  const calls = forced ? tools.map(({ parameters }) => parameters ?? {}) : [];
+  const isForced = toolChoice === "required" || typeof toolChoice === "object";
+  const answers = format.type === "json_schema" ? [format] : [];
+  const held = toolChoice === "none" ? [] : tools.filter(({ strict }) => isForced || strict);
+  if (answers.length + held.length === 0) return;
   const { checkSchemas: check } = await import("../../models/decoder/grammar/index.js");
   await check([
-    ...answers.map((schema) => ({ schema, param: formatParam })),
-    ...calls.map((schema) => ({ schema, param: "tools" })),
+    ...answers.map(({ schema, strict: isStrict }) => ({ schema, param: formatParam, isStrict })),
+    ...held.map(({ parameters, strict: isStrict }) => {
+      return { schema: parameters ?? {}, param: "tools", isStrict };
+    }),
   ]);
 }
 

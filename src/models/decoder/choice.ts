@@ -7,6 +7,7 @@ import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import type {
   ChosenLogprob,
   FinishReason,
+  MaskSpec,
   TextEvent,
   TextJob,
   TokenLogprob,
@@ -93,7 +94,7 @@ export class Choice {
     editLogits(logits, edits, { counts: this.#counts, prompt: promptSet });
     const allowed = mask?.allowed() ?? null;
     if (allowed) maskLogits(logits, allowed);
-    else if (this.tokenCount < (job.minTokens ?? 0)) this.#barEnd(logits);
+    if (isText(job.mask) && this.tokenCount < (job.minTokens ?? 0)) this.#barEnd(logits);
     const token = sampler.choose(logits, job, random.at(this.tokenCount));
     mask?.accept(token);
     if (raw) this.#tellLogprob(token, raw);
@@ -293,4 +294,9 @@ function longestBeginning(text: string, stops: readonly string[]): number {
     if (stops.some((stop) => stop.startsWith(end))) return length;
   }
   return 0;
+}
+
+/** Whether the answer is text, which may go on where it might end. */
+function isText(mask: MaskSpec | null): boolean {
+  return mask === null || (mask.kind === "tool-calls" && mask.otherwise === "text");
 }

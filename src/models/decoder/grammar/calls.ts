@@ -1,6 +1,8 @@
 import type { CallableFunction, ToolCallSpec } from "../request/request.js";
 import { syntaxOf, type ToolCallSyntax } from "../tools/index.js";
 import {
+  between,
+  characters,
   choice,
   EMPTY,
   type Grammar,
@@ -8,6 +10,7 @@ import {
   repeat,
   type Rule,
   sequence,
+  SPECIAL_BYTE,
   specialToken,
   text,
 } from "./rules.js";
@@ -15,8 +18,15 @@ import { createSchemaReader, type Spent } from "./schema.js";
 
 const MAX_CALLS = 16;
 
-/** Calls of these functions in the model's own writing, arguments as each schema says. */
-export function grammarOfCalls(spec: ToolCallSpec, param: string): Grammar {
+/**
+ * Calls of these functions in the model's own writing, arguments as each schema says; or an answer
+ * `otherwise`, which is calls amid any text where that is `text`.
+ */
+export function grammarOfCalls(
+  spec: ToolCallSpec,
+  otherwise: Grammar | "text" | null,
+  param: string,
+): Grammar {
   const syntax = syntaxOf(spec.format);
   const rules = new Map<string, Rule>();
   const spent = { parts: 0 };
@@ -25,7 +35,11 @@ export function grammarOfCalls(spec: ToolCallSpec, param: string): Grammar {
   );
   const call = choice(...calls);
   const most = spec.parallel ? MAX_CALLS : 1;
-  return { root: sequence(optional(text(" ")), answerRule(syntax, call, most)), rules };
+  if (otherwise === "text") return { root: textRule(syntax, call, most), rules };
+  const root = sequence(optional(text(" ")), answerRule(syntax, call, most));
+  if (otherwise === null) return { root, rules };
+  for (const [key, rule] of otherwise.rules) rules.set(`:${key}`, rename(rule, ":"));
+  return { root: choice(root, rename(otherwise.root, ":")), rules };
 }
 
 /** One call without its markers. */
@@ -38,7 +52,8 @@ function callRule(
     readonly spent: Spent;
   },
 ): Rule {
-  const reader = createSchemaReader(parameters, context.param, context.spent);
+  const { param, spent } = context;
+  const reader = createSchemaReader(parameters, { param, spent, isStrict: false });
   const own = reader.read(asObject(parameters), "#");
   const prefix = `${name}:`;
   for (const [key, rule] of reader.rules) context.rules.set(prefix + key, rename(rule, prefix));
@@ -63,6 +78,15 @@ function rename(rule: Rule, prefix: string): Rule {
 }
 
 function answerRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
+  if (syntax.bareObject) return call;
+  const marked = markedRule(syntax, call, most);
+  if (syntax.list) return marked;
+  const gap = syntax.end === null ? EMPTY : text("\n");
+  return sequence(marked, repeat(sequence(gap, marked), 0, most - 1));
+}
+
+/** What follows one marker, a call or a list of them, the marker included. */
+function markedRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
   const [begin = ""] = syntax.begins;
   const open = marker(begin, syntax.special);
   const close = syntax.end === null ? EMPTY : marker(syntax.end, syntax.special);
@@ -70,13 +94,21 @@ function answerRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
     const more = repeat(sequence(text(", "), call), 0, most - 1);
     return sequence(open, text("["), call, more, text("]"), close);
   }
-  if (syntax.bareObject) return call;
-  const one =
-    syntax.end === null
-      ? sequence(open, call)
-      : sequence(open, text("\n"), call, text("\n"), close);
-  const between = syntax.end === null ? EMPTY : text("\n");
-  return sequence(one, repeat(sequence(between, one), 0, most - 1));
+  if (syntax.end === null) return sequence(open, call);
+  return sequence(open, text("\n"), call, text("\n"), close);
+}
+
+/** Text that is held to nothing up to a call's marker, and goes on behind a call where more may follow. */
+function textRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
+  const marked = markedRule(syntax, call, most);
+  const begins = syntax.begins.map((begin) => Buffer.from(begin));
+  const tokens = begins.map((begin) => Buffer.from([SPECIAL_BYTE, ...begin]));
+  const markers = syntax.special ? [...begins, ...tokens] : begins;
+  const free = (notFirst: string | null): Rule => ({ type: "free", markers, notFirst });
+  const more = most === 1 ? optional(marked) : repeat(sequence(marked, free(null)), 0);
+  if (!syntax.bareObject) return sequence(free(null), more);
+  const blanks = repeat(characters(between(" ", " "), between("\t", "\r")), 0);
+  return choice(sequence(blanks, call), sequence(free("{"), more));
 }
 
 /** A marker as its special token, or as text for a model that has no such token. */

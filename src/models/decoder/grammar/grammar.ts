@@ -112,9 +112,11 @@ function asRefusal(spec: MaskSpec, cause: unknown): JobError {
 
 function grammarOf(spec: MaskSpec, param: string): Grammar {
   if (spec.kind === "json-object") return JSON_OBJECT;
-  return spec.kind === "json-schema"
-    ? grammarOfSchema(spec.schema, param)
-    : grammarOfCalls(spec.calls, param);
+  if (spec.kind === "json-schema") return grammarOfSchema(spec.schema, { param });
+  const { otherwise = null } = spec;
+  const isAnswer = otherwise !== null && otherwise !== "text";
+  const answer = isAnswer ? grammarOf(otherwise, paramOf(otherwise)) : otherwise;
+  return grammarOfCalls(spec.calls, answer, param);
 }
 
 function createMask({

@@ -1,4 +1,10 @@
-import { type CharacterRange, type Grammar, type Rule, utf8Ranges } from "./rules.js";
+import {
+  type CharacterRange,
+  type FreeText,
+  type Grammar,
+  type Rule,
+  utf8Ranges,
+} from "./rules.js";
 
 interface ByteEdge {
   readonly low: number;
@@ -80,6 +86,7 @@ function addRule(build: Build, rule: Rule, from: number): number {
     return bytes.length === 0 ? from : addBytes(build, bytes, { from, to: addNode(build) });
   }
   const to = addNode(build);
+  if (rule.type === "free") return addFree(build, rule, { from, to });
   if (rule.type === "characters")
     for (const bytes of rule.ranges.flatMap(utf8Ranges)) addBytes(build, bytes, { from, to });
   else for (const option of rule.rules) addOption(build, option, { from, to });
@@ -98,6 +105,44 @@ function addBytes(build: Build, bytes: readonly CharacterRange[], { from, to }: 
     nodeAt(build, at).bytes.push({ low, high, to: next });
     at = next;
   }
+  return to;
+}
+
+const BLANKS = " \t\n\v\f\r";
+
+/** A node for each beginning of a marker that a text may end in (Aho and Corasick); none leads to a whole one. */
+function addFree(build: Build, { markers, notFirst }: FreeText, { from, to }: Span): number {
+  const texts = markers.map((marker) => Buffer.from(marker).toString("latin1"));
+  const endings = new Map<string, number>([["", addNode(build)]]);
+  for (const text of texts)
+    for (let length = 1; length < text.length; length += 1)
+      if (!endings.has(text.slice(0, length))) endings.set(text.slice(0, length), addNode(build));
+  const next = (read: string): number | undefined => {
+    if (texts.some((text) => read.endsWith(text))) return undefined;
+    for (let start = 0; ; start += 1) {
+      const node = endings.get(read.slice(start));
+      if (node !== undefined) return node;
+    }
+  };
+  const addEdges = (node: number, nextOf: (byte: string) => number | undefined): void => {
+    nodeAt(build, node).empties.push(to);
+    const { bytes } = nodeAt(build, node);
+    for (let byte = 0; byte < 256; byte += 1) {
+      const target = nextOf(String.fromCharCode(byte));
+      const last = bytes.at(-1);
+      if (target === undefined) continue;
+      if (last?.to === target && last.high === byte - 1)
+        bytes[bytes.length - 1] = { ...last, high: byte };
+      else bytes.push({ low: byte, high: byte, to: target });
+    }
+  };
+  for (const [ending, node] of endings) addEdges(node, (byte) => next(ending + byte));
+  const first = addNode(build);
+  nodeAt(build, from).empties.push(first);
+  addEdges(first, (byte) => {
+    if (notFirst !== null && BLANKS.includes(byte)) return first;
+    return byte === notFirst ? undefined : next(byte);
+  });
   return to;
 }
 

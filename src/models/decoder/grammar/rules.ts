@@ -11,7 +11,15 @@ export type Rule =
       /** Null for any number. */
       readonly maximum: number | null;
     }
-  | { readonly type: "reference"; readonly name: string };
+  | { readonly type: "reference"; readonly name: string }
+  | FreeText;
+
+/** Any bytes in which none of the markers stand; `notFirst` does not begin them, blanks aside. */
+export interface FreeText {
+  readonly type: "free";
+  readonly markers: readonly Uint8Array[];
+  readonly notFirst: string | null;
+}
 
 /** First and last code point, both within. */
 export type CharacterRange = readonly [number, number];

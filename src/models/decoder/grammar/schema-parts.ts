@@ -14,6 +14,8 @@ export interface SchemaReader {
   /** A name that no rule has. */
   newName(): string;
   refuse(path: string, what: string): never;
+  /** Refuses what cannot be held to where the schema is strict. */
+  passOver(path: string, what: string): void;
 }
 
 /** A bound that is a whole number of 0 or more; undefined where there is none. */
@@ -199,9 +201,8 @@ function mergeParts(reader: SchemaReader, schema: Schema, path: string, depth: n
     const other = resolveParts(reader, part, path, depth + 1);
     reader.spend(sizeOf(merged) + sizeOf(other), path);
     const [key, next] = mergeSchemas(merged, other);
-    return key === undefined
-      ? next
-      : reader.refuse(path, `has ${key} twice, which cannot be merged,`);
+    if (key !== undefined) reader.passOver(path, `has ${key} twice in schemas that are one`);
+    return next;
   }, own);
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from "../../../core/errors.js";
 import { GAP, INTEGER, listOf, member, NUMBER, PLAIN_CHARACTERS, stringOf } from "./json.js";
 import { numberWithin } from "./numbers.js";
 import { patternRule } from "./pattern.js";
@@ -54,7 +55,7 @@ function mapRule(reader: SchemaReader, schema: Schema, path: string): Rule {
   const minimum = readCount(reader, { schema, key: "minProperties", path }) ?? 0;
   const maximum = readCount(reader, { schema, key: "maxProperties", path }) ?? null;
   // Names may repeat, and a reader counts them once.
-  if (minimum > 1) reader.refuse(path, "has minProperties above 1, which is not supported,");
+  if (minimum > 1) reader.passOver(path, "has minProperties above 1");
   if (maximum !== null && minimum > maximum)
     reader.refuse(path, "has more minProperties than maxProperties");
   const edges = { open: "{", close: "}" } as const;
@@ -74,11 +75,10 @@ function checkCounts(
 ): void {
   const minimum = readCount(reader, { schema, key: "minProperties", path }) ?? 0;
   const maximum = readCount(reader, { schema, key: "maxProperties", path }) ?? Infinity;
-  if (minimum > required)
-    reader.refuse(path, "has more minProperties than required names, which is not supported,");
+  if (minimum > required) reader.passOver(path, "has more minProperties than required names");
   const isOpen = (schema["additionalProperties"] ?? false) !== false;
   if (maximum < names || (isOpen && maximum < Infinity))
-    reader.refuse(path, "has maxProperties beside properties, which is not supported,");
+    reader.passOver(path, "has maxProperties beside properties");
 }
 
 /** One rule for what follows each property, with a comma or, where nothing stands before it, without. */
@@ -156,8 +156,7 @@ export function arrayRule(reader: SchemaReader, schema: Schema, path: string): R
 }
 
 function itemCounts(reader: SchemaReader, schema: Schema, path: string) {
-  if (schema["uniqueItems"] === true)
-    reader.refuse(path, "has uniqueItems, which is not supported,");
+  if (schema["uniqueItems"] === true) reader.passOver(path, "has uniqueItems");
   const minimum = readCount(reader, { schema, key: "minItems", path }) ?? 0;
   const maximum = readCount(reader, { schema, key: "maxItems", path }) ?? null;
   if (maximum !== null && minimum > maximum) reader.refuse(path, "has more minItems than maxItems");
@@ -210,17 +209,20 @@ export function stringRule(reader: SchemaReader, schema: Schema, path: string): 
   const { pattern, format } = schema;
   const own = typeof pattern === "string" ? pattern : undefined;
   if (own !== undefined && (minimum > 0 || maximum !== null))
-    reader.refuse(path, "has a length beside a pattern, which is not supported,");
-  const source = own ?? (typeof format === "string" ? formatPattern(format) : undefined);
-  return source === undefined ? stringOf(minimum, maximum) : quotedPattern(reader, source, path);
+    reader.passOver(path, "has a length beside a pattern");
+  const source = own ?? formatPattern(format);
+  const quoted = source === undefined ? undefined : quotedPattern(reader, source, path);
+  return quoted ?? stringOf(minimum, maximum);
 }
 
-function quotedPattern(reader: SchemaReader, source: string, path: string): Rule {
+/** Undefined for a pattern that is passed over. */
+function quotedPattern(reader: SchemaReader, source: string, path: string): Rule | undefined {
   reader.spend(4 * source.length, path);
   try {
     return sequence(text('"'), patternRule(source), text('"'));
   } catch (error) {
-    return reader.refuse(path, `is not usable: ${error instanceof Error ? error.message : ""},`);
+    reader.passOver(path, `has a pattern (${messageOf(error)})`);
+    return undefined;
   }
 }
 
@@ -229,7 +231,7 @@ export function numberRule(reader: SchemaReader, schema: Schema, path: string): 
   const isInteger = schema["type"] === "integer";
   const { multipleOf } = schema;
   if (multipleOf !== undefined && !(isInteger && multipleOf === 1))
-    reader.refuse(path, "has multipleOf, which is not supported,");
+    reader.passOver(path, "has multipleOf");
   const bound = (key: string): number | null => {
     const value = schema[key];
     if (value === undefined || typeof value === "boolean") return null;
@@ -287,6 +289,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** Undefined for a format that is only a note, as JSON Schema lets every format be. */
-function formatPattern(format: string): string | undefined {
-  return Object.hasOwn(FORMATS, format) ? `^${FORMATS[format]}$` : undefined;
+function formatPattern(format: unknown): string | undefined {
+  const isHeldTo = typeof format === "string" && Object.hasOwn(FORMATS, format);
+  return isHeldTo ? `^${FORMATS[format]}$` : undefined;
 }

@@ -31,7 +31,7 @@ export interface Spent {
   readonly most?: number;
 }
 
-/** Keywords that would go unchecked: better refused than ignored. */
+/** Keywords that no grammar holds to. */
 const UNSUPPORTED = [
   "not",
   "if",
@@ -51,21 +51,28 @@ const UNSUPPORTED = [
   "$recursiveRef",
 ];
 
+interface Reading {
+  /** Names where the schema came in, in refusals. */
+  readonly param: string;
+  /** Whether a schema is refused that cannot be held to in all it says; else what cannot be is passed over. */
+  readonly isStrict?: boolean;
+  readonly spent?: Spent;
+}
+
 /**
  * The JSON texts that a schema admits: members in the order of `properties`, numbers without exponents.
- * Every text of the grammar is valid (of `oneOf`, at least one schema is met). Throws `invalid_value`
- * with `param` for a schema that cannot be held to.
+ * Where it is strict every text of the grammar is valid (of `oneOf`, at least one schema is met). Throws
+ * `invalid_value` with `param` for a schema that cannot be held to.
  */
-export function grammarOfSchema(schema: unknown, param: string, spent?: Spent): Grammar {
-  const reader = createSchemaReader(schema, param, spent);
+export function grammarOfSchema(schema: unknown, reading: Reading): Grammar {
+  const reader = createSchemaReader(schema, reading);
   return { root: sequence(optional(text(" ")), reader.read(schema, "#")), rules: reader.rules };
 }
 
-/** Reads the schemas of a document, whose refusals name `param`. */
+/** Reads the schemas of a document. */
 export function createSchemaReader(
   document: unknown,
-  param: string,
-  spent: Spent = { parts: 0 },
+  { param, isStrict = false, spent = { parts: 0 } }: Reading,
 ): SchemaReader {
   const rules = jsonRules();
   let names = 0;
@@ -86,6 +93,9 @@ export function createSchemaReader(
     refuse(path, what) {
       throw new JobError("invalid_value", `${param}: the schema ${what} at ${path}`, { param });
     },
+    passOver(path, what) {
+      if (isStrict) reader.refuse(path, `${what}, which is not supported,`);
+    },
     read(schema, path) {
       reader.spend(1, path);
       if (schema === true) return VALUE;
@@ -102,8 +112,7 @@ function readSchema(reader: SchemaReader, schema: Schema, path: string): Rule {
   const unsupported = UNSUPPORTED.find(
     (key) => schema[key] !== undefined && !isAnyName(schema, key),
   );
-  if (unsupported !== undefined)
-    return reader.refuse(path, `has ${unsupported}, which is not supported,`);
+  if (unsupported !== undefined) reader.passOver(path, `has ${unsupported}`);
   if (schema["const"] !== undefined) return text(JSON.stringify(schema["const"]));
   if (schema["enum"] !== undefined) return readEnum(reader, schema, path);
   for (const key of ["anyOf", "oneOf"] as const)
@@ -201,6 +210,7 @@ function readAlternatives(
 export interface CheckedSchema {
   readonly schema: unknown;
   readonly param: string;
+  readonly isStrict: boolean;
 }
 
 /**
@@ -211,9 +221,9 @@ export function findRefusal(
   schemas: readonly CheckedSchema[],
   { spent = { parts: 0 }, follow }: { readonly spent?: Spent; readonly follow: boolean },
 ): JobFailure | null {
-  for (const { schema, param } of schemas) {
+  for (const { schema, param, isStrict } of schemas) {
     try {
-      const grammar = grammarOfSchema(schema, param, spent);
+      const grammar = grammarOfSchema(schema, { param, isStrict, spent });
       if (follow) buildNetwork(grammar);
     } catch (thrown) {
       const { code, message } = toJobError(thrown);

@@ -113,9 +113,18 @@ export interface TextModelInfo {
 
 /** What a constrained answer must be. */
 export type MaskSpec =
+  | AnswerSpec
+  | {
+      readonly kind: "tool-calls";
+      readonly calls: ToolCallSpec;
+      /** What the answer may be instead, text amid which calls may stand or one of JSON; calls alone if absent. */
+      readonly otherwise?: "text" | AnswerSpec;
+    };
+
+/** Keywords of a schema that no grammar can hold to are left to the caller. */
+export type AnswerSpec =
   | { readonly kind: "json-object" }
-  | { readonly kind: "json-schema"; readonly schema: unknown }
-  | { readonly kind: "tool-calls"; readonly calls: ToolCallSpec };
+  | { readonly kind: "json-schema"; readonly schema: unknown };
 
 /** Follows one answer and says which tokens may come next. */
 export interface TokenMask {
@@ -141,7 +150,7 @@ export interface CallableFunction {
   readonly parameters: unknown;
 }
 
-/** An answer that must be calls and nothing else. */
+/** Calls that an answer may be of. */
 export interface ToolCallSpec {
   readonly format: ToolCallFormat;
   readonly functions: readonly CallableFunction[];

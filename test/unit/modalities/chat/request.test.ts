@@ -146,7 +146,12 @@ describe("a chat body", () => {
     [{ functions: [] }, "functions", "unknown_parameter"],
     [{ response_format: { type: "xml" } }, "response_format.type", "invalid_value"],
     [
-      { response_format: { type: "json_schema", json_schema: { name: "x", schema: { not: {} } } } },
+      {
+        response_format: {
+          type: "json_schema",
+          json_schema: { name: "x", strict: true, schema: { not: {} } },
+        },
+      },
       "response_format",
       "invalid_value",
     ],

@@ -116,11 +116,11 @@ describe("a responses body", () => {
       "invalid_value",
     ],
     [{ previous_response_id: "resp_0" }, "previous_response_id", "response_not_found"],
-    [{ background: true }, "background", "invalid_value"],
+    [{ background: true, store: false }, "background", "invalid_value"],
     [{ include: ["file_search_call.results"] }, "include", "invalid_value"],
     [{ conversation: "c" }, "conversation", "unknown_parameter"],
     [
-      { text: { format: { type: "json_schema", name: "x", schema: { not: {} } } } },
+      { text: { format: { type: "json_schema", name: "x", strict: true, schema: { not: {} } } } },
       "text.format",
       "invalid_value",
     ],

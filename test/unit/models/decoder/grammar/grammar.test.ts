@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createMaskFactory } from "#framemill/models/decoder/grammar/grammar.js";
-import type { MaskSpec } from "#framemill/models/decoder/request/request.js";
+import { checkSchemas } from "#framemill/models/decoder/grammar/index.js";
+import type { MaskSpec, ToolCallFormat } from "#framemill/models/decoder/request/request.js";
 import {
   BYTE_VOCABULARY_SIZE,
   byteTokenizerJson,
@@ -150,12 +151,26 @@ describe("an answer that is held to a schema", () => {
   });
 
   test.each([
-    [{ type: "object", patternProperties: {} }, /patternProperties/],
-    [{ type: "object", propertyNames: { type: "string", maxLength: 2 } }, /propertyNames/],
+    [{ type: "object", patternProperties: {} }, '{"a":1}', /patternProperties/],
+    [{ propertyNames: { maxLength: 2 }, type: "object" }, '{"abc":1}', /propertyNames/],
+    [{ type: "array", uniqueItems: true, items: { type: "null" } }, "[null,null]", /uniqueItems/],
+    [{ type: "string", pattern: "(?=a)b" }, '"c"', /look-around/],
+    [{ type: "integer", multipleOf: 5 }, "6", /multipleOf/],
+    [{ type: "boolean", not: { const: true } }, "true", /not/],
+  ])(
+    "refuses %j where it is strict, and else holds what can be held",
+    async (schema, text, reason) => {
+      const check = (isStrict: boolean) => checkSchemas([{ schema, param: "tools", isStrict }]);
+      await expect(check(true)).rejects.toThrow(reason);
+      await check(false);
+      expect(accepts(schemaOf(schema), text)).toBe(true);
+      expect(accepts(schemaOf(schema), "0.5")).toBe(false);
+    },
+  );
+
+  test.each([
     [{ type: "strange" }, /type/],
     [{ $ref: "#/nowhere" }, /#\/nowhere/],
-    [{ type: "array", uniqueItems: true }, /uniqueItems/],
-    [{ type: "string", pattern: "(?=a)b" }, /look-around/],
     [{ type: "integer", minimum: 5, maximum: 4 }, /bounds/],
     [{ $ref: "#" }, /begins with itself/],
     [{ anyOf: [{ $ref: "#" }, { type: "null" }] }, /begins with itself/],
@@ -200,6 +215,61 @@ test("a forced call begins with its marker, a special token where the model has 
   for (const character of '[{"name": "f", "arguments": {"a":1}}]')
     mask.accept(character.codePointAt(0) ?? 0);
   expect(mask.isComplete).toBe(true);
+});
+
+describe("an answer that may call", () => {
+  const parameters = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
+  const functions = [{ name: "f", parameters }];
+  const answer = (format: ToolCallFormat, parallel = true): MaskSpec => {
+    return { kind: "tool-calls", calls: { format, functions, parallel }, otherwise: "text" };
+  };
+
+  test.each([
+    ["hermes", "An <answer> in a tool_call.", true],
+    ["hermes", "", true],
+    [
+      "hermes",
+      'Look: <tool_call>\n{"name": "f", "arguments": {"a":1}}\n</tool_call>\nThere.',
+      true,
+    ],
+    ["hermes", '<tool_call>\n{"name": "f", "arguments": {"a":"1"}}\n</tool_call>', false],
+    ["hermes", '<tool_call>\n{"name": "g", "arguments": {"a":1}}\n</tool_call>', false],
+    ["hermes", "<tool_<tool_call>no call", false],
+    ["hermes", "<tool_call>\n", false],
+    ["llama", '{"name": "f", "parameters": {"a":1}}', true],
+    ["llama", ' {"name": "f", "parameters": {}}', false],
+    ["llama", 'An object: {"b":2}', true],
+    ["phi", '<|tool_call|>[{"name": "f", "arguments": {"a":1}}]<|/tool_call|>', true],
+    ["phi", "<|tool_call|>[]", false],
+  ] as const)(
+    "writes any text, and calls as strict functions say: %s %j is %s",
+    (format, text, is) => {
+      expect(accepts(answer(format), text)).toBe(is);
+    },
+  );
+
+  test("is held from the marker's token on", () => {
+    const mask = createMask(answer("mistral"));
+    for (const character of "I call ") mask.accept(character.codePointAt(0) ?? 0);
+    mask.accept(SPECIAL_TOKEN);
+    expect(allowedIds(mask)).toEqual(["[".charCodeAt(0)]);
+  });
+
+  test("ends after one call where no second may follow", () => {
+    const call = '<tool_call>\n{"name": "f", "arguments": {"a":1}}\n</tool_call>';
+    expect(accepts(answer("hermes", false), call)).toBe(true);
+    expect(accepts(answer("hermes", false), `${call}x`)).toBe(false);
+  });
+
+  test("is a call or an answer of its format", () => {
+    const calls = { format: "hermes", functions, parallel: true } as const;
+    const spec = { kind: "tool-calls", calls, otherwise: { kind: "json-object" } } as const;
+    expect(accepts(spec, '{"b":2}')).toBe(true);
+    expect(accepts(spec, '<tool_call>\n{"name": "f", "arguments": {"a":1}}\n</tool_call>')).toBe(
+      true,
+    );
+    expect(accepts(spec, "text")).toBe(false);
+  });
 });
 
 test.each([
