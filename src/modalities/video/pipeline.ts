@@ -1,5 +1,6 @@
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
+import { createStageWatch } from "../../core/stages.js";
 import { decodeCheckpoint, type DenoiseState, handOver } from "../../models/video/checkpoint.js";
 import { type ClipTask, encodeClip } from "./encode-clip.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
@@ -13,9 +14,33 @@ export async function createVideoPipeline(
   const files = await loadModelPackage(setup.modelPath, setup);
   const model = await openModel("video", files, setup);
   return {
-    run: (request, context) => makeClip({ model, setup, request, context }),
+    run: (request, context) => measured(makeClip({ model, setup, request, context })),
     close: () => model.close(),
   };
+}
+
+/** The same events, and at the end how long each stage took and how much memory was held. */
+async function* measured(
+  events: AsyncIterable<PipelineEvent<VideoOutput>>,
+): AsyncGenerator<PipelineEvent<VideoOutput>> {
+  const seconds = new Map<string, number>();
+  const stages = createStageWatch(({ stage, startedAtMs, endedAtMs }) => {
+    const sum = (seconds.get(stage) ?? 0) + (endedAtMs - startedAtMs) / 1_000;
+    seconds.set(stage, Math.round(sum * 1_000) / 1_000);
+  });
+  let peakMemoryBytes = 0;
+  for await (const event of events) {
+    if (event.type === "progress") {
+      stages.enter(event.stage);
+      peakMemoryBytes = Math.max(peakMemoryBytes, process.memoryUsage.rss());
+    }
+    if (event.type !== "output") yield event;
+    else {
+      stages.end();
+      const stageSeconds = Object.fromEntries(seconds);
+      yield { type: "output", output: { ...event.output, stageSeconds, peakMemoryBytes } };
+    }
+  }
 }
 
 async function* makeClip(

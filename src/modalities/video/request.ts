@@ -136,6 +136,10 @@ export const videoOutput = z.object({
   frameCount: z.int().positive(),
   /** Frames a second; 24 by default, as workers of earlier builds leave it. */
   frameRate: z.number().positive().exactOptional(),
+  /** Stage → seconds of the attempt that finished the clip; absent from workers of earlier builds, as is the next. */
+  stageSeconds: z.record(z.string(), z.number().nonnegative()).exactOptional(),
+  /** Most memory that the process of the models was seen to hold meanwhile. */
+  peakMemoryBytes: z.int().positive().exactOptional(),
 });
 export type VideoOutput = z.infer<typeof videoOutput>;
 

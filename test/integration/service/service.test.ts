@@ -34,6 +34,14 @@ interface Ground {
   close(): Promise<void>;
 }
 
+/** What the object of a completed clip says of its making. */
+interface Measures {
+  readonly timings: Readonly<Record<string, number>>;
+  readonly inference_time_s: number;
+  readonly peak_memory_mb: number;
+  readonly completed_at: number;
+}
+
 describe("the service", { timeout: 600_000 }, () => {
   let folder = "";
   let ground: Ground;
@@ -67,6 +75,15 @@ describe("the service", { timeout: 600_000 }, () => {
     await promisify(execFile)(process.execPath, [EXAMPLE, PROMPT, path], { env });
     const [video] = (await up.client.videos.list({ limit: 1 })).data;
     expect(video).toMatchObject({ status: "completed", progress: 100, cost: { final: 0.72 } });
+    const { timings, ...measured } = video as unknown as Measures;
+    expect(Object.keys(timings)).toEqual(
+      expect.arrayContaining(["queued", "prompt", "steps", "sound", "frames", "muxing"]),
+    );
+    const whole = Object.values(timings).reduce((sum, seconds) => sum + seconds, 0);
+    expect(whole).toBeLessThanOrEqual(measured.completed_at - (video?.created_at ?? 0) + 2);
+    expect(measured.inference_time_s).toBeLessThanOrEqual(whole + 1);
+    expect(measured.inference_time_s).toBeGreaterThan(timings["frames"] ?? NaN);
+    expect(measured.peak_memory_mb).toBeGreaterThan(50);
     expect(await probeMedia(path)).toMatchObject({
       durationSeconds: expect.closeTo(4, 1),
       fastStart: true,
