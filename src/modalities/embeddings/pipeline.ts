@@ -7,13 +7,13 @@ import type { TokenSequence } from "../../models/tokenizer/sequence-tokenizer.js
 import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import {
-  checkCharacters,
   checkTotal,
   type EmbeddingsOutput,
   type EmbeddingsRequest,
   tooManyTokens,
 } from "./request.js";
 import { invalidValue } from "../shared/request-body.js";
+import { checkCharacters, checkVocabulary } from "../shared/text-inputs.js";
 
 type Input = EmbeddingsRequest["inputs"][number];
 
@@ -62,12 +62,9 @@ async function tokenise(
 
 function sequenceOf(embedder: TextEmbedder, input: Input, index: number): TokenSequence {
   const { maxTokens: limit, vocabSize } = embedder;
-  if (typeof input === "string") checkCharacters(input, index, limit);
-  const wrong = typeof input === "string" ? undefined : input.find((id) => id >= vocabSize);
-  if (wrong !== undefined) {
-    const message = `input ${index} must have token ids below ${vocabSize}, got ${wrong}`;
-    throw invalidValue("input", message);
-  }
+  const place = { param: "input", index };
+  if (typeof input === "string") checkCharacters(input, place, limit);
+  checkVocabulary(input, place, vocabSize);
   const sequence =
     typeof input === "string" ? embedder.sequenceOfText(input) : embedder.sequenceOfIds(input);
   if (sequence.length > limit) throw tooManyTokens({ index, count: sequence.length, limit });
