@@ -7,8 +7,13 @@ import {
   type ToolChoice,
 } from "../../models/decoder/request/generation-request.js";
 import {
+  completionFields,
+  completionRequest,
+  MOST_TOKENS,
+  streamFields,
+} from "../shared/completion-body.js";
+import {
   boundedInteger,
-  boundedNumber,
   checkPromptLength,
   checkSchemas,
   checkTools,
@@ -27,11 +32,6 @@ import {
 } from "../shared/generation-body.js";
 import { atMost, invalidValue, parseBody, textContent, textOf } from "../shared/request-body.js";
 
-const MAX_STOPS = 4;
-/** Of an answer: longer than any context, which ends it all the same. */
-const MOST_TOKENS = 1_000_000;
-const MAX_CHOICES = 8;
-const MAX_BIASES = 1_024;
 /** Calls of one message. */
 const MAX_CALLS = 128;
 
@@ -74,8 +74,6 @@ const responseFormat = z.discriminatedUnion(
   { error: "must have the type text, json_object or json_schema" },
 );
 
-const stopText = z.string().min(1, "must not be empty").max(256, "must be at most 256 characters");
-
 /** Body of `POST /v1/chat/completions`. */
 export const chatBody = z.strictObject({
   ...sharedFields,
@@ -87,42 +85,9 @@ export const chatBody = z.strictObject({
       .min(1, "must have at least one message")
       .max(MAX_MESSAGES),
   ),
-  n: boundedInteger(1, MAX_CHOICES),
-  stream_options: z
-    .strictObject({
-      include_usage: z.boolean().nullish(),
-      continuous_usage_stats: z.boolean().nullish(),
-      include_obfuscation: z.unknown().optional(),
-    })
-    .nullish(),
-  stop: z
-    .union([stopText, z.array(stopText).max(MAX_STOPS, `must be at most ${MAX_STOPS} texts`)], {
-      error: `must be a text or an array of at most ${MAX_STOPS} texts`,
-    })
-    .nullish(),
-  max_tokens: boundedInteger(1, MOST_TOKENS),
+  ...completionFields,
   max_completion_tokens: boundedInteger(1, MOST_TOKENS),
-  presence_penalty: boundedNumber(-2, 2),
-  repetition_penalty: boundedNumber(0.1, 10).describe(
-    "Divides what speaks for a token that prompt or answer has; the model's own unless given",
-  ),
-  min_tokens: boundedInteger(0, MOST_TOKENS).describe(
-    "Tokens before which no answer ends by itself",
-  ),
-  ignore_eos: z
-    .boolean({ error: "must be true or false" })
-    .nullish()
-    .describe("Whether every answer is as long as it may be"),
-  frequency_penalty: boundedNumber(-2, 2),
-  logit_bias: atMost(
-    MAX_BIASES,
-    "token ids",
-    z.record(z.string().regex(/^\d{1,9}$/, "must be token ids"), z.number().min(-100).max(100), {
-      error: "must be an object of token ids and numbers from -100 to 100",
-    }),
-  ).nullish(),
   logprobs: z.boolean({ error: "must be true or false" }).nullish(),
-  seed: z.int({ error: "must be a whole number" }).nullish(),
   tools: toolList(z.strictObject({ type: toolType, function: z.strictObject(functionFields) })),
   tool_choice: z
     .union(
@@ -145,12 +110,7 @@ export const chatBody = z.strictObject({
 
 type ChatBody = z.infer<typeof chatBody>;
 
-export const chatRequest = generationRequest.extend({
-  /** Whether a stream ends with a chunk of usage. */
-  includeUsage: z.boolean(),
-  /** There where every chunk of a stream says the usage so far. */
-  continuousUsage: z.literal(true).exactOptional(),
-});
+export const chatRequest = generationRequest.extend(streamFields);
 export type ChatRequest = z.infer<typeof chatRequest>;
 
 /** The parsed body with its defaults; contradictions and schemas that cannot be held are refused. */
@@ -159,24 +119,14 @@ export async function parseChatBody(value: unknown, model: ModelInfo): Promise<C
   checkToolMessages(body.messages);
   const request = {
     ...sharedRequest(body, body.seed),
+    ...completionRequest(body),
     messages: body.messages.map(toMessage),
     tools: (body.tools ?? []).map((tool) => toFunctionTool(tool.function)),
     toolChoice: toolChoice(body),
     format: answerFormat(body.response_format),
     maxTokens: maxTokens(body),
-    n: body.n ?? 1,
-    frequencyPenalty: body.frequency_penalty ?? 0,
-    presencePenalty: body.presence_penalty ?? 0,
-    ...lengthOf(body),
-    ...(typeof body.repetition_penalty === "number" && {
-      repetitionPenalty: body.repetition_penalty,
-    }),
-    stop: typeof body.stop === "string" ? [body.stop] : (body.stop ?? []),
-    logitBias: body.logit_bias ?? {},
     logprobs: logprobs(body),
     truncate: false,
-    includeUsage: includeUsage(body),
-    ...(body.stream_options?.continuous_usage_stats && { continuousUsage: true as const }),
   };
   checkPromptLength(request, model, "messages");
   checkTools(request.tools, request.toolChoice);
@@ -222,18 +172,8 @@ function maxTokens({ max_tokens: old, max_completion_tokens: current }: ChatBody
   return current ?? old ?? null;
 }
 
-function lengthOf({ ignore_eos: isWhole, min_tokens: least }: ChatBody) {
-  const minTokens = isWhole ? MOST_TOKENS : (least ?? 0);
-  return minTokens > 0 ? { minTokens } : {};
-}
-
 function logprobs({ logprobs: isAsked, top_logprobs: top }: ChatBody): number | null {
   if (isAsked) return top ?? 0;
   if (typeof top !== "number") return null;
   throw invalidValue("top_logprobs", "top_logprobs needs logprobs to be true");
-}
-
-function includeUsage({ stream, stream_options: options }: ChatBody): boolean {
-  if (!options || stream) return options?.include_usage ?? false;
-  throw invalidValue("stream_options", "stream_options needs stream to be true");
 }

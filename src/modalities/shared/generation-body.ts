@@ -9,6 +9,7 @@ import type {
   FunctionTool,
   GenerationOutput,
   GenerationRequest,
+  SamplingRequest,
   ToolChoice,
 } from "../../models/decoder/request/generation-request.js";
 import {
@@ -47,23 +48,28 @@ export function boundedInteger(minimum: number, maximum: number) {
 
 const hint = z.unknown().optional();
 
-const flag = z.boolean({ error: "must be true or false" }).nullish();
+export const flag = z.boolean({ error: "must be true or false" }).nullish();
 
-/** What both endpoints accept in the same words. */
-export const sharedFields = {
+/** How tokens are drawn, wherever text is written. */
+export const samplingFields = {
   model: z.string().min(1),
   temperature: boundedNumber(0, 2),
   top_p: boundedNumber(0, 1),
-  top_logprobs: boundedInteger(0, 20),
   top_k: boundedInteger(-1, 1_000_000).describe(
     "Keeps this many of the likeliest tokens; 0 keeps all",
   ),
   min_p: boundedNumber(0, 1).describe("Keeps tokens this many times as likely as the likeliest"),
   stream: flag,
+  user: z.string().nullish(),
+};
+
+/** What both endpoints accept in the same words. */
+export const sharedFields = {
+  ...samplingFields,
+  top_logprobs: boundedInteger(0, 20),
   store: flag,
   parallel_tool_calls: flag,
   metadata: metadataField.nullish(),
-  user: z.string().nullish(),
   safety_identifier: z.string().nullish(),
   service_tier: hint,
   prompt_cache_key: hint,
@@ -190,22 +196,24 @@ export function toSchemaFormat(body: {
   };
 }
 
-interface SharedBody {
+interface SamplingBody {
   readonly model: string;
   readonly temperature?: number | null | undefined;
   readonly top_p?: number | null | undefined;
   readonly top_k?: number | null | undefined;
   readonly min_p?: number | null | undefined;
   readonly stream?: boolean | null | undefined;
+}
+
+interface SharedBody extends SamplingBody {
   readonly parallel_tool_calls?: boolean | null | undefined;
   readonly metadata?: Record<string, string> | null | undefined;
 }
 
-/** The parts of a request that both bodies say alike. The defaults are those of the OpenAI API. */
-export function sharedRequest(body: SharedBody, seed?: number | null) {
+/** How tokens are drawn. The defaults are those of the OpenAI API. */
+export function samplingOf(body: SamplingBody, seed?: number | null) {
   return {
     model: body.model,
-    parallelToolCalls: body.parallel_tool_calls ?? true,
     temperature: body.temperature ?? 1,
     topP: body.top_p ?? 1,
     topK: Math.max(0, body.top_k ?? 0),
@@ -213,18 +221,30 @@ export function sharedRequest(body: SharedBody, seed?: number | null) {
     // Drawn here and not by the worker: a second attempt must write the same text.
     seed: seed ?? randomInt(MAX_SEED),
     stream: body.stream ?? false,
+  } as const;
+}
+
+/** The parts of a request that both bodies say alike. */
+export function sharedRequest(body: SharedBody, seed?: number | null) {
+  return {
+    ...samplingOf(body, seed),
+    parallelToolCalls: body.parallel_tool_calls ?? true,
     metadata: body.metadata ?? null,
   } as const;
 }
 
-/** Most tokens that a request can take: the whole context in, and its limit out, for each choice. */
-export function mostTokens(request: GenerationRequest, model: ModelInfo): Units {
+/** Most tokens that a request can take: the whole context in for each prompt, and its limit out for each choice. */
+export function mostTokens(
+  request: Pick<SamplingRequest, "maxTokens" | "n">,
+  model: ModelInfo,
+  prompts = 1,
+): Units {
   const context = model.contextTokens ?? DEFAULT_CONTEXT_TOKENS;
   const answer = Math.min(request.maxTokens ?? context, context);
-  return { inputTokens: context, outputTokens: request.n * answer };
+  return { inputTokens: prompts * context, outputTokens: prompts * request.n * answer };
 }
 
-export function countTokens(_request: GenerationRequest, { usage }: GenerationOutput): Units {
+export function countTokens(_request: SamplingRequest, { usage }: GenerationOutput): Units {
   return { inputTokens: usage.promptTokens, outputTokens: usage.completionTokens };
 }
 

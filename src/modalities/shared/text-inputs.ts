@@ -79,11 +79,7 @@ interface ItemOf {
 }
 
 /** Refuses by its characters what cannot fit the model, before anything counts its tokens. */
-export function checkCharacters(
-  { length }: string,
-  { param, index }: ItemOf,
-  limit: number,
-): void {
+export function checkCharacters({ length }: string, { param, index }: ItemOf, limit: number): void {
   if (length <= limit * MOST_CHARACTERS_PER_TOKEN) return;
   const excess = `${param} ${index} has ${length} characters, more than so many tokens can hold`;
   throw contextExceeded(limit, excess, param);

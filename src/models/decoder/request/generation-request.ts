@@ -53,16 +53,9 @@ const answerFormat = z.discriminatedUnion("type", [
 ]);
 export type AnswerFormat = z.infer<typeof answerFormat>;
 
-/** An admitted request of chat or responses, as it is stored and travels on the queue. */
-export const generationRequest = z.object({
+/** How an answer is drawn, whatever it continues. */
+export const samplingRequest = z.object({
   model: z.string(),
-  messages: z.array(message).readonly(),
-  /** Field of the body that they came in; `messages` where absent. */
-  promptParam: z.string().exactOptional(),
-  tools: z.array(functionTool).readonly(),
-  toolChoice,
-  parallelToolCalls: z.boolean(),
-  format: answerFormat,
   /** Most tokens of one choice; null for what the context leaves. */
   maxTokens: z.int().positive().nullable(),
   /** Choices, 1 to 8. */
@@ -83,9 +76,21 @@ export const generationRequest = z.object({
   logitBias: z.record(z.string(), z.number()).readonly(),
   /** Likeliest tokens to tell beside each chosen one; null tells no probabilities. */
   logprobs: z.int().nonnegative().nullable(),
+  stream: z.boolean(),
+});
+export type SamplingRequest = z.infer<typeof samplingRequest>;
+
+/** An admitted request of chat or responses, as it is stored and travels on the queue. */
+export const generationRequest = samplingRequest.extend({
+  messages: z.array(message).readonly(),
+  /** Field of the body that they came in; `messages` where absent. */
+  promptParam: z.string().exactOptional(),
+  tools: z.array(functionTool).readonly(),
+  toolChoice,
+  parallelToolCalls: z.boolean(),
+  format: answerFormat,
   /** Whether the oldest messages are left out where the context is too short. */
   truncate: z.boolean(),
-  stream: z.boolean(),
   metadata: z.record(z.string(), z.string()).readonly().nullable(),
 });
 export type GenerationRequest = z.infer<typeof generationRequest>;
