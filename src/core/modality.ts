@@ -279,7 +279,10 @@ export interface Modality<
   mostUnits(request: Request, model: ModelInfo): Units;
   /** Units it used. Pure; billing trusts nothing else. */
   countUnits(request: Request, output: Output): Units;
-  /** Texts that a judging model reads before anything is queued; without it nothing is judged. */
+  /**
+   * Texts that a judging model reads before anything is queued; without it nothing is judged. Throws where
+   * what is asked for cannot be read.
+   */
   promptsOf?(request: Request): readonly string[];
   /** How its models judge other modalities' prompts. */
   readonly judge?: Judge<Output>;

@@ -1,5 +1,6 @@
 /** Every modality. A new one is a new folder and one line here. */
 export { chat } from "./chat/index.js";
+export { completions } from "./completions/index.js";
 export { embeddings } from "./embeddings/index.js";
 export { image } from "./image/index.js";
 export { moderation } from "./moderation/index.js";

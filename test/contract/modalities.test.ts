@@ -144,6 +144,8 @@ test.each(rendered)("$name renders what its own response schema describes", asyn
 test.each([
   ["chat", { messages: [] }],
   ["chat", { messages: [{ role: "user", content: [{ type: "image_url", image_url: "a" }] }] }],
+  ["completions", { prompt: [] }],
+  ["completions", { suffix: "end" }],
   ["embeddings", { input: [] }],
   ["embeddings", { dimensions: 0 }],
   ["image", { prompt: " " }],

@@ -1,10 +1,9 @@
-const AT_ONCE = 4;
-
-/** Runs `work` for each item, four at once; the first failure stops the others and is thrown. */
+/** Runs `work` for each item, so many at once; the first failure stops the others and is thrown. */
 export async function inParallel<T>(
   items: Iterable<T>,
   signal: AbortSignal | undefined,
   work: (item: T, signal: AbortSignal) => Promise<void>,
+  atOnce = 4,
 ): Promise<void> {
   const failed = new AbortController();
   const either = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
@@ -15,7 +14,7 @@ export async function inParallel<T>(
       await work(item, either);
     }
   };
-  const takers = Array.from({ length: AT_ONCE }, () =>
+  const takers = Array.from({ length: atOnce }, () =>
     take().catch((thrown: unknown) => failed.abort(thrown)),
   );
   await Promise.all(takers);

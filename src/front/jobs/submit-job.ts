@@ -66,7 +66,7 @@ export interface SubmitOptions extends DraftOptions {
   readonly models: readonly ModelInfo[];
   readonly tracer: Tracer;
   /** Throws `content_policy_violation` for what must not be made. */
-  readonly checkContent: (submission: Submission, prompts: readonly string[]) => Promise<void>;
+  readonly checkContent: (submission: Submission, request: unknown) => Promise<void>;
 }
 
 /** Accepts a job: committed in the ledger, confirmed by the broker, or refused without a trace. */
@@ -153,7 +153,7 @@ async function acceptJob(
   const { id, modality, caller } = submission;
   const context = admitContext(options, submission, model);
   const request = submission.request ?? (await modality.admit(submission.body, context));
-  await checkContent(submission, modality.promptsOf?.(request) ?? []);
+  await checkContent(submission, request);
   const job = await draftJob(options, submission, { model, request });
   const accepted = { id, model: model.id, request, quote: job.quote };
   if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(job)) };
@@ -398,9 +398,11 @@ interface ContentCheckOptions {
 
 /** Refuses prompts that the moderation model flags, before anything of the job is queued. */
 export function createContentCheck({ model, judge, run }: ContentCheckOptions) {
-  return async (submission: Submission, prompts: readonly string[]): Promise<void> => {
+  return async (submission: Submission, request: unknown): Promise<void> => {
+    if (model === undefined || judge?.judge === undefined) return;
+    const prompts = submission.modality.promptsOf?.(request) ?? [];
     const texts = prompts.filter((text) => text.trim() !== "");
-    if (model === undefined || judge?.judge === undefined || texts.length === 0) return;
+    if (texts.length === 0) return;
     const flagged = judge.judge.flagged(await run(submission, judge.judge.body(model, texts)));
     if (flagged.length === 0) return;
     const message = `The prompt was blocked by the content policy: ${flagged.join(", ")}.`;

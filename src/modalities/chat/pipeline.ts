@@ -28,6 +28,8 @@ import {
 } from "../../models/decoder/tools/index.js";
 import { openModel } from "../../models/registry.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
+import type { TextCompletionRequest } from "../shared/completion-body.js";
+import { continuePrompts, samplingOf } from "./continue-prompts.js";
 
 interface Task {
   readonly engine: TextEngine;
@@ -38,10 +40,13 @@ interface Task {
   readonly tenant: string | undefined;
 }
 
-/** Serves chat and responses: conversation → prompt → tokens → text and calls. */
+/**
+ * Serves chat and responses: conversation → prompt → tokens → text and calls. And text completions, whose
+ * prompts are there.
+ */
 export async function createChatPipeline(
   setup: PipelineSetup,
-): Promise<Pipeline<GenerationRequest, GenerationOutput>> {
+): Promise<Pipeline<GenerationRequest | TextCompletionRequest, GenerationOutput>> {
   const model = await loadModelPackage(setup.modelPath, setup);
   const engine = await openModel("chat", model, setup);
   const template = await openChatTemplate(model, engine.info.addedTokens).catch(async (error) => {
@@ -49,7 +54,10 @@ export async function createChatPipeline(
     throw error;
   });
   return {
-    run: (request, { signal, tenant }) => generate({ engine, template, request, signal, tenant }),
+    run: (request, { signal, tenant }) =>
+      "prompts" in request
+        ? complete(request, continuePrompts({ engine, request, signal, tenant }), signal)
+        : generate({ engine, template, request, signal, tenant }),
     close: () => engine.close(),
   };
 }
@@ -57,27 +65,48 @@ export async function createChatPipeline(
 async function* generate(task: Task): AsyncGenerator<PipelineEvent<GenerationOutput>> {
   const { request, signal } = task;
   const writers = Array.from({ length: request.n }, () => createWriter(task));
+  yield* write(writers, { events: begun(await start(task, request.messages)), request, signal });
+}
+
+async function* complete(
+  request: TextCompletionRequest,
+  events: AsyncIterable<TextEvent>,
+  signal: AbortSignal,
+): AsyncGenerator<PipelineEvent<GenerationOutput>> {
+  const withLogprobs = request.logprobs !== null;
+  const writers = Array.from({ length: request.prompts.length * request.n }, () =>
+    createAnswerWriter({ withLogprobs, calls: undefined }),
+  );
+  yield* write(writers, { events, request, signal });
+}
+
+interface Writing {
+  readonly events: AsyncIterable<TextEvent>;
+  readonly request: Pick<GenerationRequest, "stream">;
+  readonly signal: AbortSignal;
+}
+
+/** A writer for each choice; deltas where the answer streams. */
+async function* write(
+  writers: readonly AnswerWriter[],
+  { events, request, signal }: Writing,
+): AsyncGenerator<PipelineEvent<GenerationOutput>> {
   const tokenCounts = writers.map(() => 0);
-  const { events, first } = await start(task, request.messages);
   let usage: GenerationOutput["usage"] | undefined;
-  try {
-    for (let next = first; !next.done; next = await events.next()) {
-      signal.throwIfAborted();
-      if (next.value.type === "end") usage = next.value.usage;
-      else {
-        const delta = findWriter(writers, next.value.choice).add(next.value);
-        if (!request.stream || delta === undefined) continue;
-        const { choice, tokenCount, promptTokenCount: inputTokens } = next.value;
-        tokenCounts[choice] = tokenCount;
-        const units = {
-          inputTokens,
-          outputTokens: tokenCounts.reduce((sum, count) => sum + count, 0),
-        };
-        yield { type: "chunk", chunk: { type: "json", value: delta, units } };
-      }
+  for await (const event of events) {
+    signal.throwIfAborted();
+    if (event.type === "end") usage = event.usage;
+    else {
+      const delta = findWriter(writers, event.choice).add(event);
+      if (!request.stream || delta === undefined) continue;
+      const { choice, tokenCount, promptTokenCount: inputTokens } = event;
+      tokenCounts[choice] = tokenCount;
+      const units = {
+        inputTokens,
+        outputTokens: tokenCounts.reduce((sum, count) => sum + count, 0),
+      };
+      yield { type: "chunk", chunk: { type: "json", value: delta, units } };
     }
-  } finally {
-    await events.return?.();
   }
   if (usage === undefined) throw new JobError("invalid_output", "the answer has no end");
   yield { type: "output", output: { choices: writers.map((writer) => writer.finish()), usage } };
@@ -92,6 +121,15 @@ function findWriter(writers: readonly AnswerWriter[], choice: number): AnswerWri
 interface Started {
   readonly events: AsyncIterator<TextEvent>;
   readonly first: IteratorResult<TextEvent>;
+}
+
+/** The events from the first on. */
+async function* begun({ events, first }: Started): AsyncGenerator<TextEvent> {
+  try {
+    for (let next = first; !next.done; next = await events.next()) yield next.value;
+  } finally {
+    await events.return?.();
+  }
 }
 
 /** The first event; where the request allows it, the oldest messages go until the prompt fits. */
@@ -178,21 +216,7 @@ function toTextJob(
     ...(promptParam !== undefined && { promptParam }),
     addSpecialTokens,
     mark,
-    maxTokens: request.maxTokens,
-    n: request.n,
-    temperature: request.temperature,
-    // The API allows 0, which means the likeliest token alone.
-    topP: Math.max(request.topP, 1e-6),
-    topK: request.topK,
-    minP: request.minP,
-    frequencyPenalty: request.frequencyPenalty,
-    presencePenalty: request.presencePenalty,
-    repetitionPenalty: request.repetitionPenalty,
-    minTokens: request.minTokens,
-    seed: request.seed,
-    stop: request.stop,
-    logitBias: request.logitBias,
-    logprobs: request.logprobs,
+    ...samplingOf(request),
     mask: maskOf(request, template),
     cacheScope: tenant,
     keepSpecialTokens: tools.length > 0 && syntaxOf(template.toolFormat).special,

@@ -1,13 +1,15 @@
 import { z } from "zod";
+import { samplingRequest } from "../../models/decoder/request/generation-request.js";
 import { boundedInteger, boundedNumber } from "./generation-body.js";
 import { atMost, invalidValue } from "./request-body.js";
+import { textInputs } from "./text-inputs.js";
 
 /** Fields and rules that the bodies of chat completions and text completions share. */
 
 const MAX_STOPS = 4;
 /** Of an answer: longer than any context, which ends it all the same. */
 export const MOST_TOKENS = 1_000_000;
-const MAX_CHOICES = 8;
+export const MAX_CHOICES = 8;
 const MAX_BIASES = 1_024;
 
 const stopText = z.string().min(1, "must not be empty").max(256, "must be at most 256 characters");
@@ -59,6 +61,20 @@ export const streamFields = {
   /** There where every chunk of a stream says the usage so far. */
   continuousUsage: z.literal(true).exactOptional(),
 };
+
+/** An admitted request of text completions, as it is stored and travels on the queue. */
+export const textCompletionRequest = samplingRequest.extend({
+  ...streamFields,
+  /** Continued as they are, without a template. */
+  prompts: textInputs,
+  /** Whether each choice begins with its prompt. */
+  echo: z.boolean(),
+  /** Whether the tokenizer adds its own to a text, e.g. `<s>`. */
+  addSpecialTokens: z.boolean(),
+  /** Whether tokens of structure are written out. */
+  keepSpecialTokens: z.boolean(),
+});
+export type TextCompletionRequest = z.infer<typeof textCompletionRequest>;
 
 /** The parts of a request that both bodies say alike. */
 export function completionRequest(body: CompletionBody) {

@@ -93,15 +93,13 @@ function tooLong({ promptParam = "messages" }: TextJob, contextTokens: number, h
 
 /** A model cannot start from nothing: an empty prompt becomes its first token. */
 function encodePrompt(job: TextJob, { tokenizer }: GenerationTools): readonly number[] {
-  const { prompt, promptTokens, addSpecialTokens, mark } = job;
+  const { prompt, promptTokens, promptParam: param = "messages", addSpecialTokens, mark } = job;
   const options = { addSpecialTokens, ...(mark !== undefined && { mark }) };
   const ids = promptTokens ?? tokenizer.encode(prompt, options).ids;
   if (ids.length > 0) return ids;
   const first = tokenizer.special.bos ?? tokenizer.special.eos;
   if (first !== undefined) return [first];
-  throw new JobError("invalid_value", "the prompt must have at least one token", {
-    param: "messages",
-  });
+  throw new JobError("invalid_value", "the prompt must have at least one token", { param });
 }
 
 export function usageOf({ promptTokens, choices, cachedTokens }: Generation): TextUsage {

@@ -44,6 +44,8 @@ export interface TextEngine {
    * an aborted signal, or leaving the loop, frees the request's rows before the next step.
    */
   generate(job: TextJob, signal: AbortSignal): AsyncIterable<TextEvent>;
+  /** What token ids say, tokens of structure included. */
+  textOf(ids: readonly number[]): string;
   close(): Promise<void>;
 }
 
@@ -147,6 +149,7 @@ function createEngine(opened: OpenBatch): TextEngine {
   return {
     info,
     generate,
+    textOf: (ids) => opened.textOf(ids),
     async close() {
       isClosing = true;
       wake();
@@ -166,6 +169,7 @@ interface OpenBatch {
   readonly info: TextModelInfo;
   readonly batch: TextBatch;
   createGeneration(id: number, job: TextJob): Promise<Generation>;
+  textOf(ids: readonly number[]): string;
   close(): Promise<void>;
 }
 
@@ -203,6 +207,7 @@ async function openTextBatch(
     batch,
     createGeneration: (id, job) =>
       createGeneration(id, job, { tokenizer, config, sampler, loadMasks }),
+    textOf: (ids) => tokenizer.decode(ids, { keepSpecialTokens: true }),
     async close() {
       batch.close();
       await opened.close();

@@ -113,7 +113,7 @@ describe("what the front serves to its pages", () => {
 
   it("names the endpoints that a model serves", async () => {
     const { json } = await ask("/models/service-words-1");
-    expect(json.endpoints).toEqual(["/v1/chat/completions", "/v1/responses"]);
+    expect(json.endpoints).toEqual(["/v1/chat/completions", "/v1/completions", "/v1/responses"]);
   });
 
   it("shows operators queues, waits, ends by the minute, failures and charges", async () => {

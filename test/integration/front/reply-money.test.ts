@@ -185,18 +185,31 @@ describe("the money of replied jobs", () => {
         key: account.key,
         body: { ...BODY, prompt: "forbidden pictures" },
       }),
+      await call(`${front.baseUrl}/completions`, {
+        key: account.key,
+        body: { model: REPLY_MODELS.chat, prompt: ["a kind word", "a forbidden one"] },
+      }),
     ];
-    for (const [index, param] of ["messages", "prompt"].entries())
+    for (const [index, param] of ["messages", "prompt", "prompt"].entries())
       expect([refusals[index]?.status, refusals[index]?.json.error]).toMatchObject([
         400,
         { code: "content_policy_violation", param },
       ]);
     expect(refusals[0]?.json.error.message).toContain("harassment");
+    const unread = await call(`${front.baseUrl}/completions`, {
+      key: account.key,
+      body: { model: REPLY_MODELS.chat, prompt: [3, 4] },
+    });
+    expect([unread.status, unread.json.error]).toMatchObject([
+      400,
+      { param: "prompt", message: expect.stringContaining("token ids cannot be") },
+    ]);
     const jobs = await listJobs(account);
     const tenant = harness.published.find(({ id }) => id === jobs[0]?.id)?.tenant;
     const sent = harness.published.filter((job) => job.tenant === tenant);
-    expect(sent.map(({ modality }) => modality)).toEqual(["moderation", "moderation"]);
-    expect(jobs.map(({ modality }) => modality)).toEqual(["moderation", "moderation"]);
+    const judgements = ["moderation", "moderation", "moderation"];
+    expect(sent.map(({ modality }) => modality)).toEqual(judgements);
+    expect(jobs.map(({ modality }) => modality)).toEqual(judgements);
     expect(await chargedTo(account)).toBe(0);
 
     expect((await chat(front, account.key, "a kind word")).status).toBe(200);
