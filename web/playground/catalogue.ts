@@ -50,6 +50,7 @@ const TITLES: Readonly<Record<string, readonly [title: string, about: string]>> 
   "/audio/speech": ["Speech", "Text read aloud."],
   "/audio/transcriptions": ["Transcription", "Text from a recording."],
   "/chat/completions": ["Chat", "An answer to a message, as it is written."],
+  "/completions": ["Completions", "A text that goes on from a prompt, without a conversation."],
   "/responses": ["Responses", "An answer that the service keeps, to be gone on from."],
   "/embeddings": ["Embeddings", "A text as a vector."],
   "/rerank": ["Rerank", "Documents in the order in which they answer a query."],

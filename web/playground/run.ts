@@ -172,13 +172,16 @@ async function chargeOf({ key, signal }: RunContext, id: string): Promise<{ char
   return {};
 }
 
-/** Events of chat, responses, images and transcriptions. */
+/** Events of chat, text completions, responses, images and transcriptions. */
 interface StreamEvent {
   readonly type?: string;
   readonly delta?: string;
   readonly text?: string;
   readonly b64_json?: string;
-  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string | null };
+    readonly text?: string;
+  }[];
   readonly response?: unknown;
   readonly error?: ErrorBody;
 }
@@ -201,7 +204,8 @@ async function readEvents(response: Response, onChange: RunContext["onChange"]):
 
 /** What an event adds to the text. */
 function writtenBy({ type = "", delta = "", choices = [] }: StreamEvent): string {
-  return choices[0]?.delta?.content ?? (type.endsWith("text.delta") ? delta : "");
+  const [choice] = choices;
+  return choice?.delta?.content ?? choice?.text ?? (type.endsWith("text.delta") ? delta : "");
 }
 
 /** Whatever type is named, a browser goes by the picture's first bytes. */
@@ -212,13 +216,17 @@ function pictureUrl(base64: string): string {
 interface Answer {
   readonly text?: string;
   readonly output?: readonly { readonly content?: readonly { readonly text?: string }[] }[];
-  readonly choices?: readonly { readonly message?: { readonly content?: string | null } }[];
+  readonly choices?: readonly {
+    readonly message?: { readonly content?: string | null };
+    readonly text?: string;
+  }[];
   readonly data?: readonly { readonly b64_json?: string; readonly url?: string }[];
 }
 
 function showJson(answer: Answer): Change {
   const said = answer.output?.flatMap(({ content = [] }) => content.map((part) => part.text ?? ""));
-  const text = answer.text ?? answer.choices?.[0]?.message?.content ?? said?.join("");
+  const choice = answer.choices?.[0];
+  const text = answer.text ?? choice?.message?.content ?? choice?.text ?? said?.join("");
   const pictures = (answer.data ?? []).flatMap(({ b64_json: base64, url }) =>
     base64 === undefined ? (url ?? []) : pictureUrl(base64),
   );

@@ -34,6 +34,7 @@ const SAVE = `await writeFile("answer.bin", Buffer.from(await answer.arrayBuffer
 /** Methods of the OpenAI client for Node. */
 const METHODS: Readonly<Record<string, Sdk>> = {
   "/v1/chat/completions": { method: "chat.completions.create", use: PRINT },
+  "/v1/completions": { method: "completions.create", use: PRINT },
   "/v1/responses": { method: "responses.create", use: PRINT },
   "/v1/images/generations": { method: "images.generate", use: PRINT },
   "/v1/audio/speech": { method: "audio.speech.create", use: SAVE },

@@ -12,6 +12,7 @@ const FIELDS: Readonly<Record<string, FieldWords>> = {
   file: { label: "Recording", help: "A sound or a clip with sound." },
   messages: { label: "Message" },
   input: { label: "Text", help: "" },
+  prompt: { help: "" },
   text: { label: "Format of the text", help: "JSON, as the API takes it." },
   documents: { help: "One a line." },
   n: { label: "How many" },
@@ -68,6 +69,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     "One, two, three, four, five.",
   ),
   "/chat/completions": TEXTS.map((messages) => ({ name: messages, values: { messages } })),
+  "/completions": prompts("Once upon a time", "The sea is", "A fox is an animal that"),
   "/responses": inputs(...TEXTS),
   "/embeddings": inputs(
     "a red boat on a calm lake",
@@ -101,6 +103,7 @@ export function examplesOf(path: string): readonly Example[] {
 /** Lengths that a person wants to wait for: the API's own examples are the smallest requests. */
 const LENGTHS: Readonly<Record<string, Values>> = {
   "/v1/chat/completions": { max_tokens: "128" },
+  "/v1/completions": { max_tokens: "128" },
   "/v1/responses": { max_output_tokens: "128" },
   "/v1/music": { seconds: "10" },
 };

@@ -88,6 +88,7 @@ function textJobs(service: SoakService): SoakJob[] {
       max_tokens: 16,
       stream: true,
     })),
+    ...job(["completions", "chat", "/completions"], (prompt) => ({ prompt, max_tokens: 16 })),
     ...job(["responses", "chat", "/responses"], (input) => ({ input, max_output_tokens: 16 })),
     ...job(["embeddings", "embeddings", "/embeddings"], (input) => ({ input })),
     ...job(["rerank", "rerank", "/rerank"], (query) => ({

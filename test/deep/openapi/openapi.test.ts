@@ -32,6 +32,7 @@ const ANSWERS = {
     "service-voice-1",
   ],
   chat: expect.stringMatching(/\w/),
+  completion: expect.stringMatching(/\w/),
   response: [true, "message", "message", true],
   embeddings: [256, 256],
   rerank: [

@@ -43,6 +43,11 @@ const chat = whole(
     body: { model: model.id, messages: [{ role: "user", content: "Hello." }], max_tokens: 8 },
   }),
 );
+const completion = whole(
+  await POST("/completions", {
+    body: { model: model.id, prompt: "Once upon a time", max_tokens: 8 },
+  }),
+);
 const response = whole(
   await POST("/responses", { body: { model: model.id, input: "Hello.", max_output_tokens: 8 } }),
 );
@@ -114,6 +119,7 @@ process.stdout.write(
   JSON.stringify({
     models: models.data.map(({ id }) => id),
     chat: chat.choices[0]?.message.content,
+    completion: completion.choices[0]?.text,
     response: [
       read.id === response.id,
       read.output[0]?.type,

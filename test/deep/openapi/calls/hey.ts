@@ -17,6 +17,10 @@ const { data: chat } = await api.createChatCompletion({
   body: { model: model.data.id, messages: [{ role: "user", content: "Hello." }], max_tokens: 8 },
   throwOnError,
 });
+const { data: text } = await api.createTextCompletion({
+  body: { model: model.data.id, prompt: "Once upon a time", max_tokens: 8 },
+  throwOnError,
+});
 const { data: response } = await api.createResponse({
   body: { model: model.data.id, input: "Hello.", max_output_tokens: 8 },
   throwOnError,
@@ -94,6 +98,7 @@ process.stdout.write(
   JSON.stringify({
     models: models.data.map(({ id }) => id),
     chat: completion.choices[0]?.message.content,
+    completion: (text as api.TextCompletion).choices[0]?.text,
     response: [
       read.id === (response as api.ResponseObject).id,
       read.output[0]?.type,

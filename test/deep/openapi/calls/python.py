@@ -29,6 +29,8 @@ message = models.ChatCompletionRequest.from_dict(
     {"model": model, "messages": [{"role": "user", "content": "Hello."}], "max_tokens": 8}
 )
 chat = call("chat.create_chat_completion", body=message)
+beginning = models.TextCompletionRequest(model=model, prompt="Once upon a time", max_tokens=8)
+completion = call("completions.create_text_completion", body=beginning)
 question = models.ResponseRequest(model=model, input_="Hello.", max_output_tokens=8)
 response = call("responses.create_response", body=question)
 read = call("responses.get_response", response.id)
@@ -90,6 +92,7 @@ print(
         {
             "models": [one.id for one in listed_models.data],
             "chat": chat.choices[0].message.content,
+            "completion": completion.choices[0].text,
             "response": [read.id == response.id, read.output[0].type_, asked.data[0].type_, forgotten.deleted],
             "embeddings": [len(one.embedding) for one in embeddings.data],
             "rerank": [
