@@ -3,7 +3,7 @@
 //
 //   FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… node examples/ai-sdk.mjs [FOLDER]
 //
-// For moderations, music and videos see ten-endpoints.mjs: the SDK has no such calls for this provider.
+// For moderations, music and videos see endpoints.mjs: the SDK has no such calls for this provider.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createCohere } from "@ai-sdk/cohere";
@@ -42,6 +42,13 @@ const chat = streamText({
 let said = "";
 for await (const delta of chat.textStream) said += delta;
 say("chat", JSON.stringify(said));
+
+const continued = await generateText({
+  model: openai.completion("service-chat-1"),
+  prompt: "The red boat is",
+  maxOutputTokens: 32,
+});
+say("completions", JSON.stringify(continued.text));
 
 const { output } = await generateText({
   model: openai.responses("service-chat-1"),

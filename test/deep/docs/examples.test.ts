@@ -24,6 +24,7 @@ const example = (name: string) =>
 /** What all of them print, one line a call; how well a model answers is for its evaluation to say. */
 const LINES = {
   chat: /^chat +\S/,
+  completions: /^completions +\S/,
   responses: /^responses +\S/,
   image: /^image .+image\.(png|webp)$/,
   speech: /^speech .+speech\.mp3$/,
@@ -82,7 +83,7 @@ describe("the examples on the starters", () => {
 
   test("TypeScript has an answer of each endpoint", { timeout: 180_000 }, async () => {
     const out = join(folder, "typescript");
-    const command = [process.execPath, example("ten-endpoints.mjs"), "--out", out];
+    const command = [process.execPath, example("endpoints.mjs"), "--out", out];
     expect(await linesOf(command)).toEqual(linesFor(all));
     expect(await sharp(join(out, "image.png")).metadata()).toMatchObject({ format: "png" });
     expect(await probeMedia(join(out, "music.mp3"))).toMatchObject({
@@ -92,7 +93,7 @@ describe("the examples on the starters", () => {
 
   test("one that fails says which call it was, and ends with 1", async () => {
     const calls = ["embeddings", "rerank", "--embeddings", "service-rerank-1"];
-    const failed = linesOf([process.execPath, example("ten-endpoints.mjs"), ...calls]);
+    const failed = linesOf([process.execPath, example("endpoints.mjs"), ...calls]);
     await expect(failed).rejects.toMatchObject({
       code: 1,
       stdout: expect.stringMatching(
@@ -103,7 +104,7 @@ describe("the examples on the starters", () => {
 
   test("curl has an answer of each endpoint", { timeout: 180_000 }, async () => {
     const out = join(folder, "curl");
-    expect(await linesOf(["bash", example("ten-endpoints.sh"), out])).toEqual(linesFor(all));
+    expect(await linesOf(["bash", example("endpoints.sh"), out])).toEqual(linesFor(all));
     expect(await sharp(join(out, "image.webp")).metadata()).toMatchObject({ format: "webp" });
     expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({ video: { frameCount: 96 } });
   });
@@ -132,7 +133,7 @@ describe("the examples on the starters", () => {
 
     test("there is an answer of each endpoint", { timeout: 180_000 }, async () => {
       const out = join(folder, "python");
-      const command = ["python3", example("ten_endpoints.py"), out];
+      const command = ["python3", example("endpoints.py"), out];
       expect(await linesOf(command, python)).toEqual(linesFor(all));
       expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({ video: { frameCount: 96 } });
     });

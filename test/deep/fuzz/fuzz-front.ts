@@ -10,7 +10,7 @@ const modelsDir = fileURLToPath(new URL("../../../models", import.meta.url));
 
 export interface FuzzFront {
   readonly harness: Harness;
-  /** Serves all ten endpoints. */
+  /** Serves all endpoints. */
   readonly front: Front;
   readonly models: readonly ModelInfo[];
   close(): Promise<void>;

@@ -11,7 +11,7 @@ import { probeMedia } from "#framemill/media/probe.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { type ServiceProcesses, startUp } from "../../support/service-harness.js";
 
-const EXAMPLE = fileURLToPath(new URL("../../../examples/ten-endpoints.mjs", import.meta.url));
+const EXAMPLE = fileURLToPath(new URL("../../../examples/endpoints.mjs", import.meta.url));
 const MOTION = fileURLToPath(new URL("../../../models/service-motion-1", import.meta.url));
 
 /** Option of the example → folder of a published model; random weights where no small real one is. */
@@ -75,6 +75,7 @@ describeWithModels("the example of all endpoints, on a service of published mode
     const lines = await runExample(up, [...models, "--out", out]);
     expect(lines).toEqual([
       expect.stringMatching(/^chat +32 tokens: ".+"$/),
+      expect.stringMatching(/^completions +".+"$/),
       expect.stringMatching(/^responses +".+", then ".+"$/),
       expect.stringMatching(/^image .+partial-0\.png, .+partial-1\.png, .+image\.png$/),
       expect.stringMatching(/^speech .+speech\.mp3$/),

@@ -2,7 +2,7 @@
 # Every endpoint once, with curl and jq. Run `npm run framemill -- up` first, then, with the base address
 # and the key that it prints:
 #
-#   FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… examples/ten-endpoints.sh [FOLDER]
+#   FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… examples/endpoints.sh [FOLDER]
 #
 # Files go to the folder, the current one when none is given. The script ends at the first call that fails.
 set -euo pipefail
@@ -39,6 +39,9 @@ documents='["A red boat sails home.", "Soup is best when it is hot.", "The harbo
 
 body='{"model": "service-chat-1", "max_tokens": 32, "messages": [{"role": "user", "content": "Tell me of a red boat."}]}'
 say chat "$(post chat/completions "$body" | jq .choices[0].message.content)"
+
+body='{"model": "service-chat-1", "prompt": "The red boat is", "max_tokens": 32, "echo": true}'
+say completions "$(post completions "$body" | jq .choices[0].text)"
 
 first=$(post responses '{"model": "service-chat-1", "input": "Tell me of a red boat.", "max_output_tokens": 32}')
 body=$(jq '{model, previous_response_id: .id, input: "And then?", max_output_tokens: 32}' <<<"$first")

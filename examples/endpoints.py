@@ -3,7 +3,7 @@
 Run `npm run framemill -- up` first, then, with the base address and the key that it prints:
 
     pip install -r examples/requirements.txt
-    FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… python3 examples/ten_endpoints.py [FOLDER]
+    FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… python3 examples/endpoints.py [FOLDER]
 
 Files go to the folder, the current one when none is given.
 """
@@ -35,6 +35,12 @@ def chat() -> str:
         stream=True,
     )
     return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+
+def completions() -> str:
+    prompt = "The red boat is"
+    made = client.completions.create(model="service-chat-1", prompt=prompt, max_tokens=32)
+    return prompt + made.choices[0].text
 
 
 def responses() -> str:
@@ -115,7 +121,7 @@ def moderation() -> str:
 
 OUT.mkdir(parents=True, exist_ok=True)
 for call in (
-    chat, responses, image, speech, transcription,
+    chat, completions, responses, image, speech, transcription,
     music, video, embeddings, rerank, moderation,
 ):  # fmt: skip
     print(f"{call.__name__:14} {call()}")

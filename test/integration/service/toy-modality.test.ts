@@ -8,7 +8,7 @@ import { writeModelPackage } from "../../support/model-manifest.js";
 import { buildWithModalities } from "../../support/build-with-modality.js";
 import { type ServiceProcesses, startUp } from "../../support/service-harness.js";
 
-const reversal = new URL("../../fixtures/eleventh-modality", import.meta.url);
+const reversal = new URL("../../fixtures/toy-modality", import.meta.url);
 const print = new URL("../../fixtures/polled-modality", import.meta.url);
 const ADDED = [
   { name: "reversal", source: fileURLToPath(reversal) },
@@ -29,7 +29,7 @@ describe("a modality more, one folder and one line", () => {
     return up;
   };
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "framemill-eleventh-"));
+    folder = await mkdtemp(join(tmpdir(), "framemill-toy-"));
     for (const model of MODELS) {
       await mkdir(join(folder, "models", model.id), { recursive: true });
       writeModelPackage(join(folder, "models", model.id), model);

@@ -1,10 +1,10 @@
 // Every endpoint once, with the stock OpenAI and Cohere clients. Run `npm run framemill -- up` first, then,
 // with the base address and the key that it prints:
 //
-//   FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… node examples/ten-endpoints.mjs
+//   FRAMEMILL_BASE_URL=… FRAMEMILL_API_KEY=… node examples/endpoints.mjs
 //
 // Names of endpoints choose some of them; options choose other models than the starters, from those of
-// `npm run framemill -- models list`: … ten-endpoints.mjs chat speech --chat qwen3-0.6b --speech kokoro-82m
+// `npm run framemill -- models list`: … endpoints.mjs chat speech --chat qwen3-0.6b --speech kokoro-82m
 //
 // Files go to --out; the exit code is 1 when a call failed.
 import { createReadStream, createWriteStream } from "node:fs";
@@ -20,7 +20,7 @@ const starter = (name) => ({ ...text, default: `service-${name}-1` });
 const { values: args, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    chat: starter("chat"), // serves responses, too
+    chat: starter("chat"), // serves completions and responses, too
     image: starter("image"),
     speech: starter("voice"),
     transcription: starter("transcribe"),
@@ -66,6 +66,12 @@ const calls = {
       usage = chunk.usage ?? usage;
     }
     return `${usage.completion_tokens} tokens: ${shorten(said)}`;
+  },
+
+  async completions(model) {
+    const prompt = "The red boat is";
+    const { choices } = await openai.completions.create({ model, prompt, max_tokens: 32 });
+    return shorten(prompt + choices[0].text);
   },
 
   async responses(model) {
@@ -175,7 +181,7 @@ const asked = positionals.length > 0 ? positionals : Object.keys(calls);
 
 await mkdir(args.out, { recursive: true });
 for (const name of asked) {
-  const model = args[name === "responses" ? "chat" : name];
+  const model = args[name] ?? args.chat;
   try {
     process.stdout.write(`${name.padEnd(14)} ${await calls[name](model)}\n`);
   } catch (error) {
