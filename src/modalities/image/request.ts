@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ModelInfo } from "../../core/modality.js";
+import { type OtherNames, SIDES, withOwnNames } from "../shared/other-names.js";
 import {
   booleanWord,
   boundedText,
@@ -15,6 +16,7 @@ import {
 const MAX_PROMPT_CHARACTERS = 32_000;
 const MAX_IMAGES = 10;
 const MAX_STEPS = 100;
+const MAX_GUIDANCE = 30;
 
 /** Side lengths of models that do not list their sizes, in pixels. */
 const MIN_SIDE = 64;
@@ -58,8 +60,22 @@ export const imageBody = z.strictObject({
   seed: wholeNumber("seed", 0, Number.MAX_SAFE_INTEGER - MAX_IMAGES).nullish(),
   negative_prompt: boundedText("negative_prompt", MAX_PROMPT_CHARACTERS).nullish(),
   steps: wholeNumber("steps", 1, MAX_STEPS).nullish(),
-  guidance: decimalNumber("guidance", 0, 30).nullish(),
+  guidance: decimalNumber("guidance", 0, MAX_GUIDANCE).nullish(),
 });
+
+const OTHER_NAMES: readonly OtherNames[] = [
+  SIDES,
+  {
+    own: "steps",
+    fields: { num_inference_steps: wholeNumber("num_inference_steps", 1, MAX_STEPS) },
+    toOwn: (steps = 0) => steps,
+  },
+  {
+    own: "guidance",
+    fields: { guidance_scale: decimalNumber("guidance_scale", 0, MAX_GUIDANCE) },
+    toOwn: (scale = 0) => scale,
+  },
+];
 
 export type ImageBody = z.infer<typeof imageBody>;
 
@@ -124,7 +140,7 @@ export function parseImageRequest(
   model: ModelInfo,
   drawSeed: () => number,
 ): ImageRequest {
-  const parsed = parseBody(imageBody, body);
+  const parsed = parseBody(imageBody, withOwnNames(body, OTHER_NAMES));
   const stream = parsed.stream ?? false;
   refuseContradictions(parsed, stream);
   return {

@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
+import { type OtherNames, SIDES, withOwnNames } from "../shared/other-names.js";
 import {
   artifact,
   booleanWord,
   boundedText,
   checkSeconds,
+  decimalNumber,
   describe,
   invalidValue,
   metadata,
@@ -71,6 +73,9 @@ const MAX_PROMPT_CHARACTERS = 4_096;
 /** Of a request that names none, where its model makes all of them. */
 const USUAL_TIER = "standard" satisfies TierName;
 
+const LEAST_SECONDS = 4;
+const MOST_SECONDS = 10;
+
 /** How a picture of another shape fills the frame, in the words of CSS's object-fit. */
 const FITS = ["contain", "cover"] as const;
 
@@ -84,7 +89,7 @@ const imagePart = z.string().meta({ format: "binary" }).optional().describe("A P
 export const videoBody = z.strictObject({
   model: z.string().min(1),
   prompt: promptText("prompt", MAX_PROMPT_CHARACTERS),
-  seconds: wholeNumber("seconds", 4, 10),
+  seconds: wholeNumber("seconds", LEAST_SECONDS, MOST_SECONDS),
   image: imageUrl,
   input_reference: imageUrl,
   fit: oneOf("fit", FITS)
@@ -108,6 +113,21 @@ const picture = z.unknown().optional();
 const looseBody = videoBody.extend({ image: picture, input_reference: picture });
 
 type VideoBody = z.infer<typeof looseBody>;
+
+/** A clip has its model's frame rate: what others' words say of it is how long it lasts. */
+const OTHER_NAMES: readonly OtherNames[] = [
+  SIDES,
+  {
+    own: "seconds",
+    fields: { num_frames: wholeNumber("num_frames", 1, 9_999), fps: decimalNumber("fps", 1, 240) },
+    toOwn(frames = 0, rate = 1) {
+      const seconds = Math.round(frames / rate);
+      if (seconds >= LEAST_SECONDS && seconds <= MOST_SECONDS) return seconds;
+      const message = `num_frames / fps must be ${LEAST_SECONDS} to ${MOST_SECONDS} seconds, got ${frames} / ${rate}`;
+      throw invalidValue("num_frames", message);
+    },
+  },
+];
 
 /** An admitted request, as it is stored and travels on the queue. */
 export const videoRequest = z.object({
@@ -145,11 +165,11 @@ export type VideoOutput = z.infer<typeof videoOutput>;
 
 /** The parsed body with its tier settled; contradictions with the tier or the model are refused. */
 export function parseVideoBody(body: unknown, model: ModelInfo): VideoBody & { quality: TierName } {
-  const parsed = parseBody(looseBody, body);
+  const parsed = parseBody(looseBody, withOwnNames(body, OTHER_NAMES));
   refuseBoth(parsed, "image", "input_reference");
   refuseBoth(parsed, "quality", "tier");
   const quality = parsed.quality ?? parsed.tier ?? usualTier(parsed, model);
-  checkSeconds(parsed.seconds, model, [4, 10]);
+  checkSeconds(parsed.seconds, model, [LEAST_SECONDS, MOST_SECONDS]);
   checkPicture(parsed, model);
   checkTier(parsed, quality, model);
   return { ...parsed, quality };

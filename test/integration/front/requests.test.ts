@@ -256,6 +256,29 @@ describe("requests", () => {
     expect(await countFiles(harness)).toBe(before);
   });
 
+  it("takes a clip's form as vLLM-Omni's benchmark sends it, which polls until the end", async () => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({
+      model: BODY.model,
+      prompt: "a fox in the snow",
+      height: 720,
+      width: 1_280,
+      num_frames: 97,
+      fps: 24,
+      num_inference_steps: 20,
+      seed: 42,
+    }))
+      form.append(name, String(value));
+    const created = await post({ body: form });
+    expect([created.status, created.json]).toMatchObject([
+      200,
+      { status: "queued", size: "1280x720", seconds: 4 },
+    ]);
+    expect(created.headers.get("x-ignored-parameters")).toBe("num_inference_steps");
+    const read = await call(`${videos}/${created.json.id}`, { key: harness.account.key });
+    expect(read.json.id).toBe(created.json.id);
+  });
+
   it("answers what is not HTTP with the same error body", async () => {
     const { port } = harness.front;
     const text = await exchange(port, "GARBAGE\r\n\r\n");

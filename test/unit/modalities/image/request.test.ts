@@ -50,6 +50,32 @@ describe("the body of an image request", () => {
     expect(() => parse({ size: "640x640" }, listed)).toThrow("one of 512x512, 768x512");
   });
 
+  test("has what other servers call it, where both say the same", () => {
+    const others = { width: 768, height: 512, num_inference_steps: 20, guidance_scale: 4.5 };
+    const own = { size: { width: 768, height: 512 }, steps: 20, guidance: 4.5 };
+    expect(parse(others, listed)).toMatchObject(own);
+    expect(parse({ ...others, size: "768x512", steps: 20 }, listed)).toMatchObject(own);
+    for (const [fields, param] of [
+      [{ num_inference_steps: 20, steps: 10 }, "steps"],
+      [{ num_inference_steps: 101 }, "num_inference_steps"],
+      [{ guidance_scale: -1 }, "guidance_scale"],
+      [{ height: 512 }, "width"],
+    ] as const)
+      expect(() => parse(fields)).toThrow(expect.objectContaining({ param }));
+  });
+
+  test("is read as vLLM-Omni's benchmark sends it", () => {
+    const body = {
+      model: free.id,
+      n: 1,
+      size: "1024x1024",
+      response_format: "b64_json",
+      seed: 42,
+      num_inference_steps: 20,
+    };
+    expect(parse(body)).toMatchObject({ size: { width: 1_024, height: 1_024 }, steps: 20 });
+  });
+
   test("makes multiples of 64 pixels where the model lists nothing", () => {
     expect(parse({ size: "1536x1024" }).size).toEqual({ width: 1_536, height: 1_024 });
     for (const size of ["100x100", "4096x64", "0x64", "big", "64 x 64"])

@@ -47,7 +47,13 @@ describe("a video request", () => {
     [{ quality: "high", resolution: "720p" }, "resolution", "invalid_value", "1080p"],
     [{ quality: "fast", generate_audio: true }, "generate_audio", "invalid_value", "false"],
     [{ seed: -1 }, "seed", "invalid_value", "-1"],
-    [{ fps: 30 }, "fps", "unknown_parameter", "fps"],
+    [{ fps: 30 }, "num_frames", "missing_required_parameter", "required where fps is given"],
+    [{ width: 1_280 }, "height", "missing_required_parameter", "required where width is given"],
+    [{ width: "wide", height: 720 }, "width", "invalid_value", "wide"],
+    [{ width: 512, height: 512 }, "size", "invalid_value", "1280x720"],
+    [{ size: "1280x720", width: 1_920, height: 1_080 }, "size", "invalid_value", "width 1920"],
+    [{ num_frames: 81, fps: 16 }, "seconds", "invalid_value", "num_frames 81, fps 16"],
+    [{ seconds: null, num_frames: 33, fps: 24 }, "num_frames", "invalid_value", "got 33 / 24"],
     [{ metadata: { a: 1 } }, "metadata.a", "invalid_value", "string"],
   ])("%j is refused by name", (fields, param, code, reason) => {
     expect(() => parse(fields)).toThrow(
@@ -65,11 +71,21 @@ describe("a video request", () => {
     [{ size: "1080x1920" }, "high", [1_080, 1_920]],
     [{ size: "720x1280" }, "standard", [720, 1_280]],
     [{ size: "720x1280", tier: "fast" }, "fast", [720, 1_280]],
+    [{ width: 1_920, height: 1_080 }, "high", [1_920, 1_080]],
+    [{ width: "720", height: "1280", size: "720x1280" }, "standard", [720, 1_280]],
     [{}, "standard", [1_280, 720]],
   ])("%j makes a clip of the tier %s", async (fields, quality, [width, height]) => {
     const { sizes: _, ...anySize } = model;
     const request = await video.admit({ ...body, ...fields }, { ...context, model: anySize });
     expect(request).toMatchObject({ quality, width, height });
+  });
+
+  test.each([
+    [{ num_frames: 81, fps: 16 }, 5],
+    [{ num_frames: "240", fps: "24" }, 10],
+    [{ num_frames: 96, fps: 23.976, seconds: 4 }, 4],
+  ])("%j lasts %i seconds", (fields, seconds) => {
+    expect(parse({ seconds: undefined, ...fields }).seconds).toBe(seconds);
   });
 
   test("costs the tier's price for each second", async () => {
