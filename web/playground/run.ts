@@ -172,16 +172,24 @@ async function chargeOf({ key, signal }: RunContext, id: string): Promise<{ char
   return {};
 }
 
+/** Of a chat's answer or of its chunk, or of a text completion. */
+interface Choice {
+  readonly message?: { readonly content?: string | null };
+  readonly delta?: { readonly content?: string | null };
+  readonly text?: string;
+}
+
+function textOf(choice: Choice = {}): string | undefined {
+  return (choice.message ?? choice.delta)?.content ?? choice.text;
+}
+
 /** Events of chat, text completions, responses, images and transcriptions. */
 interface StreamEvent {
   readonly type?: string;
   readonly delta?: string;
   readonly text?: string;
   readonly b64_json?: string;
-  readonly choices?: readonly {
-    readonly delta?: { readonly content?: string | null };
-    readonly text?: string;
-  }[];
+  readonly choices?: readonly Choice[];
   readonly response?: unknown;
   readonly error?: ErrorBody;
 }
@@ -204,8 +212,7 @@ async function readEvents(response: Response, onChange: RunContext["onChange"]):
 
 /** What an event adds to the text. */
 function writtenBy({ type = "", delta = "", choices = [] }: StreamEvent): string {
-  const [choice] = choices;
-  return choice?.delta?.content ?? choice?.text ?? (type.endsWith("text.delta") ? delta : "");
+  return textOf(choices[0]) ?? (type.endsWith("text.delta") ? delta : "");
 }
 
 /** Whatever type is named, a browser goes by the picture's first bytes. */
@@ -216,17 +223,13 @@ function pictureUrl(base64: string): string {
 interface Answer {
   readonly text?: string;
   readonly output?: readonly { readonly content?: readonly { readonly text?: string }[] }[];
-  readonly choices?: readonly {
-    readonly message?: { readonly content?: string | null };
-    readonly text?: string;
-  }[];
+  readonly choices?: readonly Choice[];
   readonly data?: readonly { readonly b64_json?: string; readonly url?: string }[];
 }
 
 function showJson(answer: Answer): Change {
   const said = answer.output?.flatMap(({ content = [] }) => content.map((part) => part.text ?? ""));
-  const choice = answer.choices?.[0];
-  const text = answer.text ?? choice?.message?.content ?? choice?.text ?? said?.join("");
+  const text = answer.text ?? textOf(answer.choices?.[0]) ?? said?.join("");
   const pictures = (answer.data ?? []).flatMap(({ b64_json: base64, url }) =>
     base64 === undefined ? (url ?? []) : pictureUrl(base64),
   );

@@ -148,6 +148,29 @@ describe("the stock openai client", () => {
     });
   });
 
+  test("writes to the end what vllm bench serve asks for, and counts it", async () => {
+    const answer = await fetch(`${client.baseURL}/completions`, {
+      method: "POST",
+      body: JSON.stringify({
+        model,
+        prompt,
+        temperature: 0,
+        repetition_penalty: 1,
+        max_tokens: 100,
+        logprobs: null,
+        ignore_eos: true,
+        stream: true,
+        stream_options: { include_usage: true },
+      }),
+    });
+    const events = (await answer.text()).trim().split("\n\n");
+    expect(events.at(-1)).toBe("data: [DONE]");
+    expect(JSON.parse(events.at(-2)?.slice("data: ".length) ?? "")).toMatchObject({
+      choices: [],
+      usage: { prompt_tokens: prompt.length, completion_tokens: 100 },
+    });
+  });
+
   test("reads a prompt's own marks of structure as structure", async () => {
     const answer = await client.completions.create({ ...greedy, prompt: `${prompt}</s>` });
     expect(answer.usage?.prompt_tokens).toBe(prompt.length + 1);
