@@ -62,9 +62,13 @@ export async function createProgram(): Promise<Command> {
 function addServiceCommands(program: Command, config: ReadConfig): void {
   listenOptions(program.command("up"))
     .description("front and worker in one process; embedded parts unless configured otherwise")
-    .action(async (options: Partial<Config>) => {
+    .option(
+      "--no-limits",
+      "for benchmarks on this machine: no keys, no limits of rate or spending; HOST must be loopback, and web pages are refused",
+    )
+    .action(async ({ limits, ...options }: Partial<Config> & { readonly limits: boolean }) => {
       (await load.log()).holdWarnings();
-      await (await load.stack()).serveStack(config(options));
+      await (await load.stack()).serveStack(config(options), { isUnlimited: !limits });
     });
 
   listenOptions(program.command("front"))

@@ -1,6 +1,7 @@
-import type { Config } from "../config.js";
+import { type Config, isLoopback } from "../config.js";
 import { createClosers } from "../core/closers.js";
 import { messageOf } from "../core/errors.js";
+import type { Caller } from "../front/ledger/index.js";
 import { addAdminRoutes, createOperations } from "../front/operations/index.js";
 import { type Front, type FrontOptions, startFront } from "../front/front.js";
 import { addWebPages } from "../front/http/index.js";
@@ -34,6 +35,8 @@ export interface Stack {
 export interface StackOptions {
   /** Sees the parts before anybody uses them, for measurements. */
   readonly watch?: ((parts: Parts) => void) | undefined;
+  /** No keys, no limits of rate or spending, for programs on this machine alone. */
+  readonly isUnlimited?: boolean;
   /** Gives up the start: everything is closed, then its reason thrown. */
   readonly signal?: AbortSignal;
 }
@@ -43,8 +46,9 @@ const MODEL_IDLE_MS = 300_000;
 
 /** Starts everything, in the order in which each part needs the one before. */
 export async function startStack(given: Config, options: StackOptions = {}): Promise<Stack> {
-  const { watch, signal } = options;
+  const { watch, signal, isUnlimited = false } = options;
   refuseOwnWorker(given);
+  if (isUnlimited) refuseOthers(given);
   const { modelIdleMs = MODEL_IDLE_MS } = given;
   const config = { ...(await withWorkerToken(given)), modelIdleMs };
   const log = createLog(config, "framemill");
@@ -58,7 +62,16 @@ export async function startStack(given: Config, options: StackOptions = {}): Pro
     watch?.(parts);
     log.info("opening the database");
     const adminKey = await ensureAdminKey(config);
-    const front = await runFront({ ...config, adminKey }, parts, log, { hasOwnWorker: true });
+    let key: Promise<string> | undefined;
+    const keyOf = (ledger: LedgerParts) => (key ??= developmentKey(config, ledger));
+    const onlyCaller = async (ledger: LedgerParts) => {
+      log.warn("NO LIMITS: every program on this machine is served, without a key and at any rate");
+      return await unlimitedCaller(ledger, await keyOf(ledger));
+    };
+    const front = await runFront({ ...config, adminKey }, parts, log, {
+      hasOwnWorker: true,
+      ...(isUnlimited && { onlyCaller }),
+    });
     closers.add(() => front.close());
     signal?.throwIfAborted();
     log.info({ baseUrl: front.baseUrl }, "front ready");
@@ -69,7 +82,7 @@ export async function startStack(given: Config, options: StackOptions = {}): Pro
       ...(signal && { signal }),
     });
     closers.add(() => worker.stop());
-    const apiKey = await developmentKey(config, front);
+    const apiKey = await keyOf(front);
     signal?.throwIfAborted();
     return {
       endpoint: { baseUrl: front.baseUrl, apiKey },
@@ -91,8 +104,35 @@ function refuseOwnWorker({ tlsCertFile, tlsCaFile, workerCertFile }: Config): vo
   );
 }
 
+/** Who needs no key must not be able to come from elsewhere. */
+function refuseOthers(config: Config): void {
+  if (isLoopback(config)) return;
+  throw new Error(
+    `--no-limits serves whoever reaches it, without a key: HOST must be 127.0.0.1, ::1 or localhost, got ${config.host}`,
+  );
+}
+
+/** A minute's requests or tokens that nobody uses up. */
+const UNREACHED = Number.MAX_SAFE_INTEGER;
+
+type LedgerParts = Pick<Front, "database" | "keys">;
+
+/** The project `default` without its limits, for this process alone: the ledger keeps them. */
+async function unlimitedCaller({ keys }: LedgerParts, key: string): Promise<Caller> {
+  const { apiKeyId, project } = await keys.authenticate(`Bearer ${key}`);
+  const limits = {
+    requestsPerMinute: UNREACHED,
+    tokensPerMinute: UNREACHED,
+    monthlyLimitMicroUsd: null,
+  };
+  return { apiKeyId, project: { ...project, ...limits } };
+}
+
 /** The key that dev.json names while it is good, else a new one of the project `default`. */
-async function developmentKey({ dataDir }: Config, { database, keys }: Front): Promise<string> {
+async function developmentKey(
+  { dataDir }: Config,
+  { database, keys }: LedgerParts,
+): Promise<string> {
   const known = (await readDevFile(dataDir))?.apiKey;
   if (known !== undefined) {
     const caller = await keys.authenticate(`Bearer ${known}`).catch(() => undefined);
@@ -107,7 +147,7 @@ export async function runFront(
   config: SharedConfig,
   { broker, store, models }: Parts,
   log: Log,
-  options: Pick<FrontOptions, "hasOwnWorker"> = {},
+  options: Pick<FrontOptions, "hasOwnWorker" | "onlyCaller"> = {},
 ): Promise<Front> {
   const tracing = await traceService(config, "framemill-front", log);
   const front = await startFront({
@@ -159,9 +199,12 @@ export async function serveFront(config: Config): Promise<void> {
  * Front and worker until SIGTERM; the pages' addresses, base address and key are printed, the last two
  * left in dev.json, which keeps the key for the next time.
  */
-export async function serveStack(config: Config): Promise<void> {
+export async function serveStack(
+  config: Config,
+  { isUnlimited = false }: Pick<StackOptions, "isUnlimited"> = {},
+): Promise<void> {
   await runUntilShutdown(async (closers, shutdown) => {
-    const stack = await startStack(config, { signal: shutdown });
+    const stack = await startStack(config, { signal: shutdown, isUnlimited });
     closers.add(() => stack.close());
     closers.add(startWatchdog(config.watchdogMs, "framemill"));
     const { baseUrl, apiKey } = stack.endpoint;
@@ -173,8 +216,10 @@ export async function serveStack(config: Config): Promise<void> {
       ...movedPort("WORKER_PORT", config.workerPort, stack.worker.healthPort),
     ];
     const lines = [
-      // Behind the #, where no server and no log sees it; the page takes it out of the address.
-      `playground       ${origin}/playground#key=${apiKey}`,
+      isUnlimited
+        ? "limits           none, and no keys: programs on this machine are served, web pages are not"
+        : // Behind the #, where no server and no log sees it; the page takes it out of the address.
+          `playground       ${origin}/playground#key=${apiKey}`,
       `operations       ${origin}/operations (its key: ${adminKeyPlace(config)})`,
       `base address     ${baseUrl}`,
       `development key  ${apiKey}`,

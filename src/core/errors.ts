@@ -35,6 +35,7 @@ const FAILURES = {
   image_parse_error: invalid,
   failed_to_download_image: invalid,
   invalid_api_key: { ...invalid, http: 401 },
+  permission_denied: { ...invalid, http: 403 },
   context_length_exceeded: invalid,
   model_not_found: notFound,
   not_found: notFound,

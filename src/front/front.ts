@@ -24,6 +24,7 @@ import {
 } from "../rpc/index.js";
 import type { ArtifactStore } from "../storage/index.js";
 import {
+  type Caller,
   createJobNotifications,
   createFencing,
   createKeys,
@@ -70,6 +71,7 @@ import {
   createServer,
   createWatchLimit,
   fullAllowance,
+  admitPrograms,
   limitFailures,
   watchParts,
   watchUnused,
@@ -95,6 +97,11 @@ export interface FrontOptions {
    * are taken give way to free ones.
    */
   readonly hasOwnWorker?: boolean;
+  /**
+   * Whom every request is served as, whatever key it has, but those of web pages: for benchmarks on this
+   * machine. By default a key says it.
+   */
+  readonly onlyCaller?: (parts: Pick<FrontParts, "keys" | "database">) => Promise<Caller>;
   /** Adds routes that need no API key (pages, the admin routes), before the server listens. */
   readonly addPages?: (app: FastifyInstance, front: FrontParts) => void | Promise<void>;
 }
@@ -258,7 +265,10 @@ async function startParts(
     now,
   };
   const app = await createServer({
-    authenticate: limitFailures(keys.authenticate),
+    authenticate:
+      options.onlyCaller === undefined
+        ? limitFailures(keys.authenticate)
+        : admitPrograms(await options.onlyCaller({ keys, database })),
     trustProxy: config.trustProxy,
     corsOrigins: config.corsOrigins ?? [],
     limits,

@@ -3,6 +3,7 @@ export { chooseRange, type RangeChoice } from "./byte-range.js";
 export { createFileLinks, type FileLinks, LINK_SECONDS } from "./file-links.js";
 export { renderError, shownFailure, toRequestError, withOutages } from "./errors.js";
 export {
+  admitPrograms,
   limitFailures,
   createLimits,
   fullAllowance,

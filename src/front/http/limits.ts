@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { isIPv6 } from "node:net";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { LRUCache } from "lru-cache";
@@ -10,6 +11,7 @@ import {
   readKey,
   sql,
 } from "../ledger/index.js";
+import { isLoopback } from "../../config.js";
 import { groupCommit } from "../../core/async/group-commit.js";
 import { JobError } from "../../core/errors.js";
 
@@ -206,7 +208,27 @@ const MOST_KNOWN = 10_000;
 const MOST_SUSPECTS = 64;
 
 /** Who sends a request; `address` is the caller's own, as far as the proxies name it. */
-export type Authenticate = (authorization: string | undefined, address: string) => Promise<Caller>;
+export type Authenticate = (headers: IncomingHttpHeaders, address: string) => Promise<Caller>;
+
+/**
+ * Takes every program on this machine for `caller`, whatever key it sends. A page in a browser is none: its
+ * browser names its origin or its site, or, where its own name was made to lead here, another host.
+ */
+export function admitPrograms(caller: Caller): Authenticate {
+  const refuse = (rule: string, value: string): never => {
+    const got = JSON.stringify(value.slice(0, 64));
+    const message = `--no-limits serves programs on this machine, no web pages: ${rule}, got ${got}`;
+    throw new JobError("permission_denied", message);
+  };
+  return async ({ origin, host = "", "sec-fetch-site": site }) => {
+    if (origin !== undefined) refuse("Origin must be left out", origin);
+    // What a page shows or links to comes without an origin.
+    if (site !== undefined) refuse("Sec-Fetch-Site must be left out", site);
+    const name = host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
+    if (!isLoopback({ host: name })) refuse("Host must be this machine", host);
+    return caller;
+  };
+}
 
 /**
  * Authentication whose failures are limited by address. A valid key is always served: from an address
@@ -224,7 +246,7 @@ export function limitFailures(authenticate: Keys["authenticate"]): Authenticate 
     last = looked.catch(() => undefined);
     return await looked.finally(() => (suspects -= 1));
   };
-  return async (authorization, address) => {
+  return async ({ authorization }, address) => {
     const network = networkOf(address);
     const used = await failures.get(network);
     const refusal = isSpent(used) ? tooManyFailures(used) : undefined;

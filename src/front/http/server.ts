@@ -201,7 +201,7 @@ async function admitCaller(
   { authenticate, limits }: ServerOptions,
   request: FastifyRequest,
 ): Promise<void> {
-  request.caller = await authenticate(request.headers.authorization, request.ip);
+  request.caller = await authenticate(request.headers, request.ip);
   const { project } = request.caller;
   const { allowed, ...allowances } = await limits.takeRequest(project);
   request.allowances = allowances;
