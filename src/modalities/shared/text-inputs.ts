@@ -93,7 +93,7 @@ export function checkVocabulary(
 ): void {
   const wrong = typeof input === "string" ? undefined : input.find((id) => id >= vocabSize);
   if (wrong === undefined) return;
-  const message = `${param} ${index} must have token ids below ${vocabSize}, got ${wrong}`;
+  const message = `${param} ${index} must have token ids of the model's own vocabulary, below ${vocabSize}, got ${wrong}; send text (LangChain: check_embedding_ctx_length=False)`;
   throw invalidValue(param, message);
 }
 

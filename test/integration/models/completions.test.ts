@@ -178,7 +178,10 @@ describe("the stock openai client", () => {
 
   test.each([
     ["prompt must not be empty, got an empty array", { prompt: [] }],
-    ["prompt 1 must have token ids below", { prompt: [[1, 2], [70_000]] }],
+    [
+      "prompt 1 must have token ids of the model's own vocabulary, below",
+      { prompt: [[1, 2], [70_000]] },
+    ],
     ["suffix: must be empty", { suffix: "end" }],
     ["best_of must be n, which is 1", { best_of: 2 }],
     ["logprobs with echo must be null", { echo: true, logprobs: 1 }],
