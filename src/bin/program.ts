@@ -133,6 +133,12 @@ function clipOptions(command: Command): Command {
     .option("--seed <number>", "same seed, same frames")
     .option("--negative-prompt <text>", "what should not be seen")
     .option("--image <file>", "PNG, JPEG or WebP picture to animate")
+    .addOption(
+      new Option(
+        "--fit <how>",
+        "a picture of another shape: contain shows all of it, cover fills the frame (contain unless given)",
+      ).choices(["contain", "cover"]),
+    )
     .option("--out <file>", "MP4 to write", "clip.mp4")
     .option("--base-url <url>", "a running front, with /v1 (FRAMEMILL_BASE_URL)")
     .option("--api-key <key>", "key for --base-url (FRAMEMILL_API_KEY)")

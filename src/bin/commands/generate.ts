@@ -18,6 +18,7 @@ export interface GenerateOptions {
   readonly seconds: string;
   readonly seed?: string;
   readonly negativePrompt?: string;
+  readonly fit?: "contain" | "cover";
   readonly image?: string;
   readonly out: string;
   readonly json?: boolean;
@@ -68,6 +69,7 @@ async function requestForm(prompt: string, options: GenerateOptions): Promise<Fo
   form.set("seconds", options.seconds);
   if (options.quality !== undefined) form.set("quality", options.quality);
   if (options.seed !== undefined) form.set("seed", options.seed);
+  if (options.fit !== undefined) form.set("fit", options.fit);
   if (options.negativePrompt !== undefined) form.set("negative_prompt", options.negativePrompt);
   if (options.image !== undefined) {
     form.set("image", await openAsBlob(options.image), basename(options.image));
