@@ -244,8 +244,8 @@ async function read(resource: Resource, request: JobCall, reply: FastifyReply) {
   const waitMs = parseWait(request.query.wait);
   const readJob = () => getJob(resource, request, jobId);
   const job = await readJob();
-  if (isStreamAsked(resource, request)) {
-    const from = parseStartingAfter(request.query.starting_after, job);
+  const from = firstEventAsked(resource, request, job);
+  if (from !== undefined) {
     await resource.view(job); // an answer that is gone has a status, not a stream
     return sendEvents(resource, request, reply, { jobId, write: answerEvents(resource, from) });
   }
@@ -303,23 +303,23 @@ function sendEvents(
   return reply.send(Readable.from(events, { objectMode: true }));
 }
 
-function isStreamAsked({ modality }: Resource, { query }: JobCall): boolean {
-  const { stream } = query;
-  if (modality.events === undefined || stream === undefined || stream === "false") return false;
-  if (stream === "true") return true;
-  throw new JobError("invalid_value", "stream must be true or false", { param: "stream" });
-}
-
-/** The number of the first event that the caller has not got. */
-function parseStartingAfter(value: unknown, { is_awaited: isAwaited }: JobRecord): number {
-  const param = "starting_after";
-  if (value === undefined) return 0;
-  if (isAwaited)
-    throw new JobError("invalid_value", `${param} is for responses of background: true`, { param });
-  if (typeof value === "string" && /^\d{1,6}$/.test(value)) return Number(value) + 1;
-  throw new JobError("invalid_value", `${param} must be the sequence number of an event`, {
-    param,
-  });
+/** The number of the first event that the caller has not got; undefined where none are asked for. */
+function firstEventAsked(
+  { modality }: Resource,
+  { query: { stream = "false", starting_after: last } }: JobCall,
+  { is_awaited: isAwaited }: JobRecord,
+): number | undefined {
+  if (modality.events === undefined) return undefined;
+  const refuse = (param: string, what: string): never => {
+    throw new JobError("invalid_value", `${param} ${what}`, { param });
+  };
+  if (stream !== "true" && stream !== "false") refuse("stream", "must be true or false");
+  const isNumber = typeof last === "string" && /^\d{1,6}$/.test(last);
+  if (last !== undefined && !isNumber)
+    refuse("starting_after", "must be the sequence number of an event");
+  if (stream === "false") return undefined;
+  if (isNumber && isAwaited) refuse("starting_after", "is for responses of background: true");
+  return isNumber ? Number(last) + 1 : 0;
 }
 
 async function listInputItems(resource: Resource, request: FastifyRequest<ListRequest>) {
