@@ -20,12 +20,13 @@ base() {
   cp -RL "$(npm root -g)/npm" "$rootfs/usr/local/lib/node_modules/"
   ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$rootfs/usr/local/bin/npm"
   ln -sf ../lib/node_modules/npm/bin/npx-cli.js "$rootfs/usr/local/bin/npx"
-  # Copies: the images' own packages write over them.
+  # Twice: Debian's package of certificates makes its file anew.
   cp -L /etc/ssl/certs/ca-certificates.crt "$rootfs/etc/ssl/certs/"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$rootfs/usr/local/share/certificates.crt"
   container=$(build from scratch)
   build copy -q "$container" "$rootfs" / > /dev/null
-  build config --env NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
-    --env PIP_CERT=/etc/ssl/certs/ca-certificates.crt "$container"
+  build config --env NODE_EXTRA_CA_CERTS=/usr/local/share/certificates.crt \
+    --env PIP_CERT=/usr/local/share/certificates.crt "$container"
   build commit -q --rm "$container" localhost/framemill-base > /dev/null
 }
 
