@@ -213,7 +213,8 @@ function packageOptions(command: Command): Command {
     .option("--dtype <word>", "graphs to take where there are several: fp32, fp16, q8, q4, q4f16 …")
     .option("--licence <name>", "over what the folder says")
     .addOption(
-      new Option("--as <modality>", "where the files of a text encoder leave it open").choices([
+      new Option("--as <modality>", "where the files of a text model leave it open").choices([
+        "chat",
         "embeddings",
         "rerank",
         "moderation",

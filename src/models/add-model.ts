@@ -35,7 +35,7 @@ export interface AddModelOptions {
   readonly dtype?: string;
   /** Over what the folder says. */
   readonly licence?: string;
-  /** Modality to take a text encoder as: `embeddings`, `rerank` or `moderation`. */
+  /** Modality to take the folder as, where its files leave that open. */
   readonly modality?: string;
   /** Execution providers in order of preference; the CPU by default. */
   readonly providers?: readonly string[];

@@ -135,7 +135,12 @@ export async function openModel<K extends Kind>(
 export async function recognise(folder: ModelFolder, wishes: LayoutWishes): Promise<Recognised> {
   for (const { layout } of ARCHITECTURES) {
     const found = await layout?.recognise(folder, wishes);
-    if (found !== undefined) return found;
+    if (found === undefined) continue;
+    const { modality, pipeline } = found;
+    if (wishes.modality === undefined || wishes.modality === modality) return found;
+    throw new Error(
+      `${folder.name} cannot be taken as ${wishes.modality}: its files are those of a model for ${modality} (${pipeline})`,
+    );
   }
   throw new Error(await explain(folder));
 }

@@ -3,6 +3,7 @@ import {
   EMBEDDING_OUTPUTS,
   known,
   type Layout,
+  type LayoutWishes,
   present,
   readModelConfig,
   requireFile,
@@ -12,6 +13,7 @@ import {
   tokenLimit,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+import { genaiWindow, longRopeWindow, ropeFields } from "./settings.js";
 
 /** Sequences that are decoded together. */
 const CONCURRENCY = 32;
@@ -29,12 +31,31 @@ const genaiConfig = z.object({
   }),
 });
 
+/** What causal models are made for whose files look like a chat model's, by words of their names. */
+const OTHER_TASKS = [
+  [/rerank/i, "a reranker"],
+  [/guard|shieldgemma/i, "a guard of prompts and answers"],
+  [/orpheus|outetts/i, "a voice"],
+] as const;
+
+/** A model that would answer as something else than it is; `--as chat` takes it all the same. */
+async function refuseOtherTask(folder: ModelFolder, { modality }: LayoutWishes): Promise<void> {
+  const config = await folder.readJson("config.json", z.record(z.string(), z.unknown()));
+  const names = [folder.name, config?.["_name_or_path"]].join(" ");
+  const [, task] = OTHER_TASKS.find(([words]) => words.test(names)) ?? [];
+  if (task === undefined || modality === "chat") return;
+  throw new Error(
+    `${folder.name} is ${task} by its name, made as a causal language model: such models are not served as what they are; --as chat serves it as a chat model`,
+  );
+}
+
 /** ONNX Runtime GenAI: one folder with genai_config.json. */
 export const genaiDecoder: Layout = {
   lookedFor: "genai_config.json (ONNX Runtime GenAI)",
-  async recognise(folder) {
+  async recognise(folder, wishes) {
     const config = await folder.readJson("genai_config.json", genaiConfig);
     if (config === undefined) return undefined;
+    await refuseOtherTask(folder, wishes);
     const { model } = config;
     const parts = (["encoder", "vision", "speech"] as const).filter((part) => model[part]);
     if (model.decoder?.pipeline !== undefined) parts.unshift("encoder");
@@ -46,7 +67,7 @@ export const genaiDecoder: Layout = {
     return chat(folder, {
       decoder: requireFile(folder, decoder, "genai_config.json names it as the decoder"),
       config: "genai_config.json",
-      contextTokens: smallest(model.context_length),
+      contextTokens: smallest(model.context_length, genaiWindow(model.type, model.context_length)),
     });
   },
 };
@@ -54,7 +75,7 @@ export const genaiDecoder: Layout = {
 /** Optimum and onnx-community: config.json of a causal language model and its graph. */
 export const optimumDecoder: Layout = {
   lookedFor: "config.json of a …ForCausalLM with onnx/model.onnx",
-  async recognise(folder) {
+  async recognise(folder, wishes) {
     const config = await readModelConfig(folder);
     const isCausal = config?.architectures?.some((name) => /(ForCausalLM|LMHeadModel)$/.test(name));
     if (config === undefined || !isCausal) return undefined;
@@ -63,7 +84,9 @@ export const optimumDecoder: Layout = {
     const outputs = folder.outline(decoder).outputs.map(({ name }) => name);
     if (!outputs.includes("logits") && outputs.some((name) => EMBEDDING_OUTPUTS.has(name)))
       return undefined;
-    const contextTokens = await tokenLimit(folder, config);
+    await refuseOtherTask(folder, wishes);
+    const positions = (await folder.readJson("config.json", ropeFields)) ?? {};
+    const contextTokens = await tokenLimit(folder, config, longRopeWindow(positions));
     return chat(folder, { decoder, config: "config.json", contextTokens });
   },
 };

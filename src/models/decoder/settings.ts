@@ -35,8 +35,52 @@ const sizes = z.object({
   seq_length: z.number().nullish(),
 });
 
+const rope = z.object({
+  type: z.string().nullish(),
+  rope_type: z.string().nullish(),
+  original_max_position_embeddings: z.number().nullish(),
+});
+
+/** What a config.json says of positions beyond those that the model was first made for. */
+export const ropeFields = z.object({
+  original_max_position_embeddings: z.number().nullish(),
+  rope_scaling: rope.nullish(),
+  rope_parameters: rope.nullish(),
+});
+
+/**
+ * Tokens up to which a model with LongRoPE may be served; undefined for any other. Past them it reads all
+ * positions by other factors, and what a cache holds of the earlier ones was made by the first.
+ */
+export function longRopeWindow(config: z.infer<typeof ropeFields>): number | undefined {
+  const scaling = config.rope_scaling ?? config.rope_parameters;
+  const type = scaling?.rope_type ?? scaling?.type;
+  if (type !== "longrope" && type !== "su") return undefined;
+  return (
+    scaling?.original_max_position_embeddings ??
+    config.original_max_position_embeddings ??
+    undefined
+  );
+}
+
+/** Phi-3 and its kin of 128 000 tokens, whose window genai_config.json does not say. */
+const GENAI_WINDOWS: Readonly<Record<string, number>> = {
+  phi3: 4_096,
+  phi3v: 4_096,
+  phi3small: 8_192,
+  phi4mm: 4_096,
+  phimoe: 4_096,
+};
+const LONG_CONTEXT_TOKENS = 32_768;
+
+/** As `longRopeWindow`, of ONNX Runtime GenAI. */
+export function genaiWindow(type: string, contextTokens: number | undefined): number | undefined {
+  return (contextTokens ?? 0) > LONG_CONTEXT_TOKENS ? GENAI_WINDOWS[type] : undefined;
+}
+
 /** transformers' config.json; multimodal models keep the decoder's part under `text_config`. */
 const modelConfig = sizes.extend({
+  ...ropeFields.shape,
   model_type: z.string().default(""),
   eos_token_id: tokenIds,
   text_config: sizes.extend({ eos_token_id: tokenIds }).optional(),
@@ -83,7 +127,10 @@ export async function readDecoderConfig(
   const { eos } = tokenizer.special;
   return {
     stopTokenIds: [...new Set([...declared, ...(eos === undefined ? [] : [eos])])],
-    contextTokens: model.limits.contextTokens ?? config.contextTokens ?? DEFAULT_CONTEXT_TOKENS,
+    contextTokens: Math.min(
+      model.limits.contextTokens ?? config.contextTokens ?? DEFAULT_CONTEXT_TOKENS,
+      config.window ?? Infinity,
+    ),
     repetitionPenalty: generation.repetition_penalty ?? config.repetitionPenalty ?? 1,
     firstPosition: COUNT_FROM_ONE.has(config.type) ? 1 : 0,
     names: config.names,
@@ -96,6 +143,7 @@ function fromGenai({ model, search }: z.infer<typeof genaiConfig>) {
     type: model.type,
     eos: model.eos_token_id,
     contextTokens: model.context_length,
+    window: genaiWindow(model.type, model.context_length),
     repetitionPenalty: search.repetition_penalty,
     names: model.decoder,
     headSize: model.decoder.head_size,
@@ -108,6 +156,7 @@ function fromTransformers(config: z.infer<typeof modelConfig>) {
     type: config.model_type,
     eos: config.eos_token_id.length > 0 ? config.eos_token_id : (text?.eos_token_id ?? []),
     contextTokens: lengthOf(config) ?? (text && lengthOf(text)),
+    window: longRopeWindow(config),
     repetitionPenalty: undefined,
     names: { inputs: {}, outputs: {} },
     headSize: undefined,

@@ -20,7 +20,7 @@ export interface Recognised {
 }
 
 export interface LayoutWishes {
-  /** Modality to take a text encoder as, where its files leave it open. */
+  /** Modality to take the folder as, where its files leave that open. */
   readonly modality?: string;
 }
 

@@ -226,6 +226,31 @@ describe("a language model", () => {
     );
   });
 
+  test.each(["Qwen3-Reranker-0.6B", "Llama-Guard-3-1B", "granite-guardian-3.3", "Orpheus-3b"])(
+    "is not taken for a chat model where its name says something else: %s",
+    async (name) => {
+      const { "config.json": config, ...files } = CHAT_FILES;
+      const named = { ...files, "config.json": { ...(config as object), _name_or_path: name } };
+      await expect(recognised(named)).rejects.toThrow(/by its name, .* --as chat serves it/);
+      expect(await recognised(named, "chat")).toMatchObject({ modality: "chat" });
+    },
+  );
+
+  test("is refused as what it is not", async () => {
+    await expect(recognised(CHAT_FILES, "rerank")).rejects.toThrow(
+      /cannot be taken as rerank: its files are those of a model for chat \(decoder-text\)/,
+    );
+  });
+
+  test("with LongRoPE is bounded to the window that it was first made for", async () => {
+    const long = { max_position_embeddings: 131_072, original_max_position_embeddings: 4_096 };
+    const rope_scaling = { type: "longrope", short_factor: [1], long_factor: [2] };
+    const phi = { architectures: ["Phi3ForCausalLM"], model_type: "phi3", ...long, rope_scaling };
+    expect(await recognised({ ...CHAT_FILES, "config.json": phi })).toMatchObject({
+      limits: { contextTokens: 4_096 },
+    });
+  });
+
   test("brings its chat template along", async () => {
     expect(
       await recognised({ ...CHAT_FILES, "chat_template.jinja": "{{ messages }}" }),

@@ -71,6 +71,23 @@ describe("a decoder's configuration", () => {
   });
 
   test.each([
+    [{ model_type: "phi3", original_max_position_embeddings: 4_096, rope_scaling: { type: "su" } }],
+    [
+      {
+        model_type: "phi3",
+        rope_parameters: { rope_type: "longrope", original_max_position_embeddings: 4_096 },
+      },
+    ],
+    [{ model: { type: "phi3", context_length: 131_072, decoder: {} } }],
+  ])(
+    "is bounded where a longer prompt would be read by other factors than its cache: %j",
+    async (more) => {
+      const config = { max_position_embeddings: 131_072, ...more };
+      expect(await read({ config })).toMatchObject({ contextTokens: 4_096 });
+    },
+  );
+
+  test.each([
     ["{", /config\.json is not JSON/],
     [{ eos_token_id: "end" }, /config\.json: eos_token_id/],
     [{ model: {} }, /config\.json: model\.decoder/],
