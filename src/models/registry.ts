@@ -1,5 +1,7 @@
+import { dirname } from "node:path";
 import type { PipelineSetup } from "../core/modality.js";
 import {
+  EMBEDDING_OUTPUTS,
   type Layout,
   type LayoutWishes,
   readModelConfig,
@@ -146,11 +148,52 @@ export async function recognise(folder: ModelFolder, wishes: LayoutWishes): Prom
 }
 
 async function explain(folder: ModelFolder): Promise<string> {
-  if (folder.has("vae_decoder/model.onnx"))
-    return `${folder.name} is a bare autoencoder: it decodes latents, but there is no model_index.json with a denoiser that makes them`;
   const config = await readModelConfig(folder).catch(() => undefined);
-  const [architecture = config?.model_type] = config?.architectures ?? [];
-  const said = architecture ? `: its config.json says ${architecture}, which is not served` : "";
+  const [architecture = config?.model_type ?? undefined] = config?.architectures ?? [];
+  const near = partsMiss(folder) ?? (architecture && architectureMiss(folder, architecture));
+  if (near) return near;
   const list = ARCHITECTURES.flatMap(({ layout }) => (layout ? [`  ${layout.lookedFor}`] : []));
-  return `${folder.name} is in no layout that is read${said}. Looked for:\n${list.join("\n")}`;
+  return `${folder.name} is in no layout that is read. Looked for:\n${list.join("\n")}`;
+}
+
+/** What the folder's files nearly are. */
+function partsMiss(folder: ModelFolder): string | undefined {
+  const { name } = folder;
+  if (folder.has("vae_decoder/model.onnx"))
+    return `${name} is a bare autoencoder: it decodes latents, but there is no model_index.json with a denoiser that makes them`;
+  const [genai] = folder.matching(/\/genai_config\.json$/);
+  if (genai !== undefined)
+    return `${name} keeps a model of ONNX Runtime GenAI further down: add its folder ${dirname(genai)}`;
+  const [embed, decoder] = ["embed_tokens", "decoder_model_merged"].map((base) =>
+    folder.findGraph(base),
+  );
+  if (embed !== undefined && decoder !== undefined)
+    return `${name} is a decoder in two graphs, ${embed} and ${decoder}: those of one graph are served, a …ForCausalLM with onnx/model.onnx`;
+  return undefined;
+}
+
+/** Words of architectures' names, and what is served of their kind. The first that fits is meant. */
+const KINDS = [
+  [/CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/, "of speech recognisers Whisper is"],
+  [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, Piper and VITS are"],
+  [/CLIP|Siglip/i, "of encoders those of texts alone are, with onnx/model.onnx"],
+  [
+    /Depth|Detection|Segmentation|Vision|ViT|Swin|Image/,
+    "of models that read pictures classifiers are, …ForImageClassification",
+  ],
+  [
+    /ConditionalGeneration|Seq2Seq|T5|Bart|Marian/,
+    "of models that write text causal ones are, …ForCausalLM with onnx/model.onnx",
+  ],
+] as const;
+
+function architectureMiss(folder: ModelFolder, architecture: string): string | undefined {
+  const graph = folder.findGraph("model", "encoder_model");
+  const outputs = graph === undefined ? [] : folder.outline(graph).outputs.map((one) => one.name);
+  if (/(Model|ForMaskedLM)$/.test(architecture) && graph !== undefined)
+    return `${folder.name}: ${graph} gives ${outputs.join(", ")}; the graph of a text encoder (its config.json says ${architecture}) gives ${[...EMBEDDING_OUTPUTS].join(", ")} or, with labels, logits`;
+  const [, served] = KINDS.find(([words]) => words.test(architecture)) ?? [];
+  return (
+    served && `${folder.name}: its config.json says ${architecture}, which is not served; ${served}`
+  );
 }

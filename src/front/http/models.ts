@@ -10,9 +10,9 @@ export function renderModels(models: readonly ModelInfo[]): ModelList {
   return { object: "list", data };
 }
 
-/** The stock object by the name that it was asked by, and which endpoints the model serves with which voices. */
+/** The stock object by the name that it was asked by, which endpoints the model serves, and its bounds. */
 export function renderModel(
-  { modality, createdAtSeconds, voices }: ModelInfo,
+  { modality, createdAtSeconds, contextTokens, dimensions, tiers, voices }: ModelInfo,
   id: string,
 ): ModelObject {
   return {
@@ -23,6 +23,9 @@ export function renderModel(
     endpoints: listModalities()
       .filter(({ name, modelsOf }) => (modelsOf ?? name) === modality)
       .map(({ endpoint }) => endpoint.path),
+    ...(contextTokens !== undefined && { context_length: contextTokens }),
+    ...(dimensions !== undefined && { dimensions }),
+    ...(tiers !== undefined && { tiers: [...tiers] }),
     ...(voices !== undefined && { voices: [...voices] }),
   };
 }

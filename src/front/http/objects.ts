@@ -24,6 +24,9 @@ export const modelObject = z
     created: unixSeconds,
     owned_by: z.string(),
     endpoints: z.array(z.string()).describe("paths that it serves"),
+    context_length: z.int().optional().describe("tokens of prompt and answer together"),
+    dimensions: z.int().optional().describe("numbers of its vectors"),
+    tiers: z.array(z.string()).optional().describe("those it makes, where not all"),
     voices: z.array(z.string()).optional(),
   })
   .meta({ id: "Model" });

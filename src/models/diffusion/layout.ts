@@ -5,7 +5,8 @@ import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 /** Pipelines of diffusers whose text-to-image loop is served; img2img classes share their graphs. */
 const SERVED =
   /^(ORT|Onnx)?(StableDiffusion(XL|3)?|LatentConsistencyModel|Flux)(Img2Img|Inpaint)?Pipeline(Legacy)?$/;
-const VIDEO = /Wan|LTX|CogVideo|Hunyuan|Mochi|AnimateDiff|TextToVideo|Video|Cosmos/;
+const VIDEO = /Wan|LTX|Mochi|AnimateDiff|Video|Cosmos/;
+const MUSIC = /Audio|Music/;
 
 const NUMBERED = ["", "-2", "-3"];
 
@@ -35,6 +36,7 @@ function refuseOthers(folder: ModelFolder, className: string): void {
   if (SERVED.test(className)) return;
   const what = `${folder.name} is made for ${className}, whose layout is not served yet`;
   if (VIDEO.test(className)) throw new Error(`${what}: of video models Wan is, from text to video`);
+  if (MUSIC.test(className)) throw new Error(`${what}: of models for music MusicGen is`);
   throw new Error(`${what}: Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM and Flux are`);
 }
 

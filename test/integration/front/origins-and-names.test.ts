@@ -52,8 +52,10 @@ describe("pages of other origins, and other names of models", () => {
   it("serves a model by the names that stand for it, and lists them", async () => {
     const { front, account } = harness;
     const client = openaiClient(front, account.key);
-    const ids = (await client.models.list()).data.map(({ id }) => id);
+    const { data } = await client.models.list();
+    const ids = data.map(({ id }) => id);
     expect(ids).toEqual(expect.arrayContaining(["sora-2", "gpt-4o-mini", MODEL]));
+    expect(data.find(({ id }) => id === "gpt-4o-mini")).toMatchObject({ context_length: 4_096 });
     expect((await client.models.retrieve("sora-2")).id).toBe("sora-2");
     const video = await client.videos.create({ model: "sora-2", prompt: "a fox", seconds: "4" });
     expect(video.model).toBe(MODEL);

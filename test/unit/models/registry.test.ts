@@ -276,18 +276,39 @@ test("a classifier of pictures judges pictures and no texts", async () => {
   });
 });
 
-test("a folder of no known layout is refused with what was looked for", async () => {
-  const files = {
-    "config.json": { architectures: ["ViTForDepthEstimation"] },
-    "onnx/model.onnx": hidden,
-  };
-  const failure = recognised(files);
-  await expect(failure).rejects.toThrow(
-    "config.json says ViTForDepthEstimation, which is not served",
-  );
-  await expect(failure).rejects.toThrow(
-    /genai_config\.json[\s\S]*model_index\.json[\s\S]*vocab\.json/,
-  );
+describe("a folder of no layout that is read", () => {
+  const said = (architecture: string) => ({ "config.json": { architectures: [architecture] } });
+  const decoder = graph(["inputs_embeds"], ["logits"]);
+  test.each([
+    [said("ViTForDepthEstimation"), "says ViTForDepthEstimation, which is not served; of models"],
+    [said("Wav2Vec2ForCTC"), "of speech recognisers Whisper is"],
+    [said("T5ForConditionalGeneration"), "of models that write text causal ones are"],
+    [
+      bert("XLMRobertaModel", {}, graph(["input_ids"], ["text_embeds"])),
+      "onnx/model.onnx gives text_embeds; the graph of a text encoder",
+    ],
+    [
+      {
+        ...said("Gemma3nForConditionalGeneration"),
+        "onnx/embed_tokens.onnx": hidden,
+        "onnx/decoder_model_merged.onnx": decoder,
+      },
+      "is a decoder in two graphs, onnx/embed_tokens.onnx and onnx/decoder_model_merged.onnx",
+    ],
+    [
+      { "cpu_and_mobile/cpu-int4/genai_config.json": {} },
+      "further down: add its folder cpu_and_mobile/cpu-int4",
+    ],
+  ])("is refused with the nearest one: %j", async (files, sentence) => {
+    await expect(recognised(files)).rejects.toThrow(sentence);
+    await expect(recognised(files)).rejects.not.toThrow("Looked for");
+  });
+
+  test("and of no kind that is known, with all that was looked for", async () => {
+    await expect(recognised({ "weights.onnx": hidden })).rejects.toThrow(
+      /genai_config\.json[\s\S]*model_index\.json[\s\S]*vocab\.json/,
+    );
+  });
 });
 
 describe("the licence", () => {
