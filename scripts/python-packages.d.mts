@@ -1,2 +1,2 @@
-/** Installs a set, unless that is what is there; the folder for PYTHONPATH. */
-export function installPythonPackages(name: "examples" | "openapi"): Promise<string>;
+/** Makes the environment of a set, unless that is what is there; its `bin` folder. */
+export function installPythonPackages(name: string): Promise<string>;

@@ -10,7 +10,6 @@ import { probeMedia } from "#framemill/media/probe.js";
 import { installPythonPackages } from "../../../scripts/python-packages.mjs";
 import { describeWithPython } from "../../support/python.js";
 import {
-  type Environment,
   environmentOf,
   runCommand,
   startProgram,
@@ -52,10 +51,10 @@ describe("the examples on the starters", () => {
   });
 
   /** What an example prints, run as its first lines say. */
-  async function linesOf(command: readonly string[], own: Environment = {}): Promise<string[]> {
+  async function linesOf(command: readonly string[]): Promise<string[]> {
     const [program = "", ...words] = command;
     const service = { FRAMEMILL_BASE_URL: up.baseUrl, FRAMEMILL_API_KEY: up.apiKey };
-    const env = { ...process.env, ...service, ...own };
+    const env = { ...process.env, ...service };
     return (await promisify(execFile)(program, words, { env })).stdout.trim().split("\n");
   }
   const all = Object.keys(LINES) as Call[];
@@ -63,10 +62,10 @@ describe("the examples on the starters", () => {
     calls.map((call) => expect.stringMatching(LINES[call]) as string);
 
   /** What a receiver answers to a call that nobody signed, and tells of a finished piece of music. */
-  async function received(command: readonly string[], own: Environment = {}) {
+  async function received(command: readonly string[]) {
     const env = environmentOf(join(folder, "data"), {});
     const secret = await runCommand(["projects", "webhook-secret", "default"], env);
-    const receiver = startProgram(command, { ...env, ...own, WEBHOOK_SECRET: secret.trim() });
+    const receiver = startProgram(command, { ...env, WEBHOOK_SECRET: secret.trim() });
     try {
       const [, port] = await receiver.says(/listening on port (\d+)/);
       const url = `http://127.0.0.1:${port}/`;
@@ -123,24 +122,21 @@ describe("the examples on the starters", () => {
   });
 
   describeWithPython("with Python", () => {
-    let python: Environment;
+    let python = "";
     beforeAll(async () => {
-      python = {
-        PYTHONPATH: await installPythonPackages("examples"),
-        PYTHONDONTWRITEBYTECODE: "1",
-      };
+      python = join(await installPythonPackages("examples"), "python");
     });
 
     test("there is an answer of each endpoint", { timeout: 180_000 }, async () => {
       const out = join(folder, "python");
-      const command = ["python3", example("endpoints.py"), out];
-      expect(await linesOf(command, python)).toEqual(linesFor(all));
+      const command = [python, example("endpoints.py"), out];
+      expect(await linesOf(command)).toEqual(linesFor(all));
       expect(await probeMedia(join(out, "clip.mp4"))).toMatchObject({ video: { frameCount: 96 } });
     });
 
     test("a webhook receiver believes what the service signed", async () => {
-      const command = ["python3", example("webhook.py"), "0"];
-      expect(await received(command, python)).toEqual({ unsigned: 400, isVerified: true });
+      const command = [python, example("webhook.py"), "0"];
+      expect(await received(command)).toEqual({ unsigned: 400, isVerified: true });
     });
   });
 });
