@@ -36,24 +36,33 @@ export class LongJson {
   }
 }
 
-/** JSON is the only body besides multipart; an empty one is left to the route. */
+/** JSON is the only body besides forms; an empty one is left to the route. */
 export function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", async ({ headers }: FastifyRequest) => {
-    const given = JSON.stringify(headers["content-type"]?.slice(0, 64) ?? "");
-    const message = `Content-Type must be application/json or multipart/form-data, got ${given}`;
-    throw new JobError("unsupported_media_type", message);
+  app.addContentTypeParser("*", async (request: FastifyRequest) => {
+    throw otherMediaType(request);
   });
   app.addContentTypeParser("application/json", async (request: FastifyRequest, body: Readable) => {
-    const { config, bodyLimit } = request.routeOptions;
-    checkEncoding(request.headers["content-encoding"]);
-    const announced = Number(request.headers["content-length"] ?? 0);
-    const pieces = await readPieces(body, { announced, limit: bodyLimit });
+    const { config } = request.routeOptions;
+    const pieces = await readBytes(request, body);
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
     return config.keepsLongBody === true && length > MAX_SHORT_BYTES
       ? new LongJson(pieces)
       : parseJson(pieces, config.maxBodyValues);
   });
+}
+
+export function otherMediaType({ headers }: FastifyRequest): JobError {
+  const given = JSON.stringify(headers["content-type"]?.slice(0, 64) ?? "");
+  const message = `Content-Type must be application/json or multipart/form-data, got ${given}`;
+  return new JobError("unsupported_media_type", message);
+}
+
+/** A body up to the limit of its route, in the pieces that it came in. */
+export async function readBytes(request: FastifyRequest, body: Readable): Promise<Buffer[]> {
+  checkEncoding(request.headers["content-encoding"]);
+  const announced = Number(request.headers["content-length"] ?? 0);
+  return await readPieces(body, { announced, limit: request.routeOptions.bodyLimit });
 }
 
 function checkEncoding(encoding = "identity"): void {

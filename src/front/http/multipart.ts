@@ -1,9 +1,10 @@
+import type { Readable } from "node:stream";
 import type { Multipart } from "@fastify/multipart";
-import type { FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import qs from "qs";
 import { JobError } from "../../core/errors.js";
 import type { UploadedFile } from "../../core/modality.js";
-import { MAX_BODY_BYTES } from "./bodies.js";
+import { MAX_BODY_BYTES, otherMediaType, readBytes } from "./bodies.js";
 
 /** Parser limits: a part too many or too long is refused, not cut. */
 export const MULTIPART_LIMITS = {
@@ -19,6 +20,25 @@ export const MULTIPART_LIMITS = {
 const NESTING = { depth: 8, strictDepth: true, arrayLimit: 100, parameterLimit: 1_000 } as const;
 
 type PartValue = string | UploadedFile | object;
+
+/**
+ * A form without files may come urlencoded, as aiohttp and requests send it. `curl -d` says the same of JSON,
+ * which is no form.
+ */
+export function acceptForms(app: FastifyInstance): void {
+  const type = "application/x-www-form-urlencoded";
+  app.addContentTypeParser(type, async (request: FastifyRequest, body: Readable) => {
+    const text = Buffer.concat(await readBytes(request, body)).toString();
+    if (/^\s*[[{]/.test(text)) throw otherMediaType(request);
+    const parts = [...new URLSearchParams(text)];
+    if (parts.length > MULTIPART_LIMITS.fields) throw tooMany("fields");
+    try {
+      return nest(parts);
+    } catch (cause) {
+      throw asBodyError(cause, MAX_BODY_BYTES);
+    }
+  });
+}
 
 /** A form as the object its JSON twin would be: `a[b]` nests, `a[]` collects, files stay bytes. */
 export async function readMultipart(request: FastifyRequest, maxBytes: number): Promise<unknown> {
@@ -82,10 +102,10 @@ function asBodyError(cause: unknown, maxBytes: number): JobError {
   if ("code" in cause && cause.code === "FST_FILES_LIMIT") return tooMany("files", cause);
   if ("statusCode" in cause && cause.statusCode === 413) return tooLarge(maxBytes, cause);
   const reason = cause.message;
-  return new JobError("invalid_value", `the multipart body is not usable: ${reason}`, { cause });
+  return new JobError("invalid_value", `the form is not usable: ${reason}`, { cause });
 }
 
-function tooMany(kind: "fields" | "files", cause: Error): JobError {
+function tooMany(kind: "fields" | "files", cause?: Error): JobError {
   const message = `a form must have at most ${MULTIPART_LIMITS[kind]} ${kind}`;
   return new JobError("payload_too_large", message, { cause });
 }

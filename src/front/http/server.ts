@@ -10,7 +10,7 @@ import { traceFields, type Tracer, isTraceparent, UNTRACED } from "../../core/tr
 import { acceptJson, checkBody, MAX_BODY_BYTES } from "./bodies.js";
 import { renderError, toRequestError } from "./errors.js";
 import type { Allowance, Allowances, Authenticate, Limits } from "./limits.js";
-import { MULTIPART_LIMITS } from "./multipart.js";
+import { acceptForms, MULTIPART_LIMITS } from "./multipart.js";
 import { traceparentOf } from "./request-state.js";
 
 export interface AnsweredRequest {
@@ -68,6 +68,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     throw refuse(request, reply);
   });
   acceptJson(app);
+  acceptForms(app);
   app.addHook("preValidation", async ({ params, query }) => {
     checkBody(params);
     checkBody(query);

@@ -191,6 +191,21 @@ describe("requests", () => {
     expect((await call(`${videos}/${id}`, { key: harness.account.key })).status).toBe(200);
   });
 
+  it("takes a form without files urlencoded, as HTTP libraries send it", async () => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const postForm = (fields: [string, string][]) =>
+      post({ body: String(new URLSearchParams(fields)), headers });
+    const words = { model: BODY.model, prompt: BODY.prompt, seconds: "4", "metadata[a]": "b" };
+    const created = await postForm(Object.entries(words));
+    expect([created.status, created.json]).toMatchObject([
+      200,
+      { prompt: BODY.prompt, metadata: { a: "b" } },
+    ]);
+    expect((await postForm([[`a${"[b]".repeat(40)}`, "x"]])).status).toBe(400);
+    const many = Array.from({ length: 101 }, (): [string, string] => ["a", "b"]);
+    expect((await postForm(many)).status).toBe(413);
+  });
+
   it("refuses broken multipart with 4xx, and takes the whole one", async () => {
     const type = { "content-type": "multipart/form-data; boundary=b" };
     const field = (name: string, value: string) =>
