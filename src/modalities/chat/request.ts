@@ -6,12 +6,7 @@ import {
   generationRequest,
   type ToolChoice,
 } from "../../models/decoder/request/generation-request.js";
-import {
-  completionFields,
-  completionRequest,
-  MOST_TOKENS,
-  streamFields,
-} from "../shared/completion-body.js";
+import { completionFields, completionRequest, streamFields } from "../shared/completion-body.js";
 import {
   boundedInteger,
   checkPromptLength,
@@ -21,6 +16,7 @@ import {
   jsonSchema,
   MAX_MESSAGES,
   MAX_WORDS,
+  MOST_TOKENS,
   schemaFormatFields,
   sharedFields,
   sharedRequest,

@@ -18,6 +18,7 @@ export const embeddings = defineModality<"embeddings", EmbeddingsRequest, Embedd
     object: "embedding",
     idPrefix: "embd_",
     variants: [],
+    ignores: ["truncate_prompt_tokens"],
     // 300 000 tokens, as OpenAI has it, in up to 2 048 lists.
     maxBodyValues: 310_000,
   },

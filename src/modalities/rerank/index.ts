@@ -22,6 +22,7 @@ export const rerank = defineModality<"rerank", RerankRequest, RerankOutput>({
     object: "rerank",
     idPrefix: "rerank_",
     variants: [],
+    ignores: ["truncate_prompt_tokens"],
   },
   example: () => ({ query: "a boat", documents: ["a red boat on a lake", "a bowl of soup"] }),
   schemas: { request: rerankRequest, output: rerankOutput },

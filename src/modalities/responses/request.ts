@@ -13,6 +13,8 @@ import {
   checkTools,
   functionFields,
   jsonSchema,
+  lengthFields,
+  lengthOf,
   MAX_MESSAGES,
   MAX_WORDS,
   schemaFormatFields,
@@ -47,6 +49,7 @@ const textFormat = z.discriminatedUnion(
 /** Body of `POST /v1/responses`. */
 export const responsesBody = z.strictObject({
   ...sharedFields,
+  ...lengthFields,
   input: atMost(
     MAX_MESSAGES,
     "items",
@@ -107,6 +110,7 @@ export async function parseResponsesBody(
     format: answerFormat(body),
     maxTokens: body.max_output_tokens ?? null,
     n: 1,
+    ...lengthOf(body),
     frequencyPenalty: 0,
     presencePenalty: 0,
     stop: [],

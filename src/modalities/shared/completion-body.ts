@@ -1,14 +1,18 @@
 import { z } from "zod";
 import { samplingRequest } from "../../models/decoder/request/generation-request.js";
-import { boundedInteger, boundedNumber } from "./generation-body.js";
+import {
+  boundedInteger,
+  boundedNumber,
+  lengthFields,
+  lengthOf,
+  MOST_TOKENS,
+} from "./generation-body.js";
 import { atMost, invalidValue } from "./request-body.js";
 import { textInputs } from "./text-inputs.js";
 
 /** Fields and rules that the bodies of chat completions and text completions share. */
 
 const MAX_STOPS = 4;
-/** Of an answer: longer than any context, which ends it all the same. */
-export const MOST_TOKENS = 1_000_000;
 export const MAX_CHOICES = 8;
 const MAX_BIASES = 1_024;
 
@@ -33,13 +37,7 @@ export const completionFields = {
   repetition_penalty: boundedNumber(0.1, 10).describe(
     "Divides what speaks for a token that prompt or answer has; the model's own unless given",
   ),
-  min_tokens: boundedInteger(0, MOST_TOKENS).describe(
-    "Tokens before which no answer ends by itself",
-  ),
-  ignore_eos: z
-    .boolean({ error: "must be true or false" })
-    .nullish()
-    .describe("Whether every answer is as long as it may be"),
+  ...lengthFields,
   frequency_penalty: boundedNumber(-2, 2),
   logit_bias: atMost(
     MAX_BIASES,
@@ -91,11 +89,6 @@ export function completionRequest(body: CompletionBody) {
     includeUsage: includeUsage(body),
     ...(body.stream_options?.continuous_usage_stats && { continuousUsage: true as const }),
   };
-}
-
-function lengthOf({ ignore_eos: isWhole, min_tokens: least }: CompletionBody) {
-  const minTokens = isWhole ? MOST_TOKENS : (least ?? 0);
-  return minTokens > 0 ? { minTokens } : {};
 }
 
 function includeUsage({ stream, stream_options: options }: CompletionBody): boolean {

@@ -63,6 +63,29 @@ export const samplingFields = {
   user: z.string().nullish(),
 };
 
+/** Of an answer: longer than any context, which ends it all the same. */
+export const MOST_TOKENS = 1_000_000;
+
+/** What benchmarks ask for, so that all answers take as long. */
+export const lengthFields = {
+  min_tokens: boundedInteger(0, MOST_TOKENS).describe(
+    "Tokens before which no answer ends by itself",
+  ),
+  ignore_eos: flag.describe("Whether every answer is as long as it may be"),
+};
+
+/** The fewest tokens of an answer, where any are asked for. */
+export function lengthOf({
+  ignore_eos: isWhole,
+  min_tokens: least,
+}: {
+  readonly ignore_eos?: boolean | null | undefined;
+  readonly min_tokens?: number | null | undefined;
+}): { readonly minTokens?: number } {
+  const minTokens = isWhole ? MOST_TOKENS : (least ?? 0);
+  return minTokens > 0 ? { minTokens } : {};
+}
+
 /** What both endpoints accept in the same words. */
 export const sharedFields = {
   ...samplingFields,

@@ -34,6 +34,12 @@ describe("a responses body", () => {
     expect(JSON.parse(JSON.stringify(request))).toEqual(request);
   });
 
+  test("asks for the fewest tokens of an answer as a chat does", async () => {
+    expect(await admit({ min_tokens: 4 })).toMatchObject({ minTokens: 4 });
+    expect(await admit({ ignore_eos: true })).toMatchObject({ minTokens: 1_000_000 });
+    expect(await admit({ ignore_eos: false })).not.toHaveProperty("minTokens");
+  });
+
   test("continues an earlier response without its instructions", async () => {
     const earlier = await admit({ instructions: "Old." });
     const context = { model, findEarlier: () => Promise.resolve({ request: earlier, output }) };
