@@ -71,7 +71,13 @@ export const responsesBody = z.strictObject({
       error: "must be none, auto, required or a function",
     })
     .nullish(),
-  stream_options: z.strictObject({ include_obfuscation: z.unknown().optional() }).nullish(),
+  stream_options: z
+    .strictObject({
+      include_obfuscation: z.unknown().optional(),
+      // AIPerf asks as it asks chat; the last event has it always.
+      include_usage: z.unknown().optional(),
+    })
+    .nullish(),
   background: z.boolean({ error: "must be true or false" }).nullish(),
   reasoning: z.unknown().optional(),
 });

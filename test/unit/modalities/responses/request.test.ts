@@ -40,6 +40,11 @@ describe("a responses body", () => {
     expect(await admit({ ignore_eos: false })).not.toHaveProperty("minTokens");
   });
 
+  test("may ask a stream for the usage that it has always", async () => {
+    const stream = { stream: true, stream_options: { include_usage: true } };
+    expect(await admit(stream)).toMatchObject({ stream: true });
+  });
+
   test("continues an earlier response without its instructions", async () => {
     const earlier = await admit({ instructions: "Old." });
     const context = { model, findEarlier: () => Promise.resolve({ request: earlier, output }) };
