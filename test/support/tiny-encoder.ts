@@ -70,8 +70,8 @@ function sum(graph: Graph, value: string, axis: number, keepdims = 0): string {
 
 export interface TinyEmbedder extends EncoderInputs {
   readonly architecture?: string;
-  /** Flag of 1_Pooling/config.json that is set. */
-  readonly pooling?: string;
+  /** What 1_Pooling/config.json says: a flag that is set, or all of it. */
+  readonly pooling?: string | object;
   readonly normalises?: boolean;
   /** Whether the graph has pooled already, as sentence-transformers exports it. */
   readonly isPooled?: boolean;
@@ -94,7 +94,8 @@ export function embedderFiles(embedder: TinyEmbedder = {}): ModelFiles {
   return {
     ...encoderFiles(architecture, { hidden_size: 4 }),
     "modules.json": [...modules, ...normalise],
-    "1_Pooling/config.json": { word_embedding_dimension: 4, [pooling]: true },
+    "1_Pooling/config.json":
+      typeof pooling === "string" ? { word_embedding_dimension: 4, [pooling]: true } : pooling,
     "sentence_bert_config.json": { max_seq_length: 256, do_lower_case: false },
     "onnx/model.onnx": embedderGraph(embedder),
   };

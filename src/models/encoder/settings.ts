@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ModelPackage, readModelJson } from "../../runtime/packages/model-package.js";
+import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 
 const optionalCount = z.int().positive().nullish().catch(null);
@@ -61,17 +62,30 @@ export function maxPaddedTokens({ execution }: ModelPackage): number {
   return given ?? (execution.providers.every((provider) => provider === "cpu") ? 1_024 : 32_768);
 }
 
-const poolingFlags = {
+/** `pooling_mode` of 1_Pooling/config.json, as sentence-transformers 6 writes it. */
+const POOLING_MODES: Readonly<Record<string, Pooling>> = {
+  cls: "cls",
+  mean: "mean",
+  lasttoken: "last",
+  max: "max",
+  mean_sqrt_len_tokens: "mean-sqrt-length",
+};
+
+/** The same as a flag for each mode, as versions before 6 wrote it. */
+const POOLING_FLAGS: Readonly<Record<string, string>> = {
   pooling_mode_cls_token: "cls",
   pooling_mode_mean_tokens: "mean",
-  pooling_mode_lasttoken: "last",
+  pooling_mode_lasttoken: "lasttoken",
   pooling_mode_max_tokens: "max",
-  pooling_mode_mean_sqrt_len_tokens: "mean-sqrt-length",
-} as const satisfies Record<string, Pooling>;
-const otherPooling = "pooling_mode_weightedmean_tokens";
+  pooling_mode_mean_sqrt_len_tokens: "mean_sqrt_len_tokens",
+  pooling_mode_weightedmean_tokens: "weightedmean",
+};
+
+const poolingConfig = z.looseObject({
+  pooling_mode: z.union([z.string(), z.array(z.string())]).optional(),
+});
 
 const modules = z.array(z.object({ type: z.string() }));
-const flags = z.record(z.string(), z.unknown());
 
 export interface PoolingSettings {
   readonly pooling: Pooling;
@@ -99,14 +113,19 @@ export async function readPoolingSettings(model: ModelPackage): Promise<PoolingS
 
 /** Throws where the file asks for a pooling that is not done here, or for several side by side. */
 export function parsePooling(config: unknown, what: string): Pooling {
-  const parsed = flags.parse(config);
-  const asked = [...Object.keys(poolingFlags), otherPooling].filter(
-    (flag) => parsed[flag] === true,
-  );
-  const found = Object.entries(poolingFlags).find(([flag]) => flag === asked[0])?.[1];
-  if (asked.length === 1 && found !== undefined) return found;
-  const list = Object.keys(poolingFlags).join(", ");
+  const asked = askedPoolings(parseSettings(poolingConfig, config, what));
+  const [mode = "none"] = asked;
+  const found = asked.length === 1 ? POOLING_MODES[mode] : undefined;
+  if (found !== undefined) return found;
+  const list = Object.keys(POOLING_MODES).join(", ");
   throw new Error(`${what}: pooling must be one of ${list}, got ${asked.join(" and ") || "none"}`);
+}
+
+function askedPoolings({ pooling_mode, ...flags }: z.infer<typeof poolingConfig>): string[] {
+  if (pooling_mode !== undefined) return [pooling_mode].flat();
+  return Object.entries(POOLING_FLAGS).flatMap(([flag, mode]) =>
+    flags[flag] === true ? [mode] : [],
+  );
 }
 
 /** How the vectors of a text's tokens become one. */

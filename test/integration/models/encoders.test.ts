@@ -55,6 +55,11 @@ describe("embeddings", () => {
       firstToken,
     ],
     [
+      "BERT, its first token as sentence-transformers 6 writes it",
+      embedderFiles({ pooling: { embedding_dimension: 4, pooling_mode: "cls" } }),
+      (ids: number[]) => unit(firstToken(ids)),
+    ],
+    [
       "a model without types that was exported with its pooling",
       embedderFiles({ hasTypes: false, isPooled: true }),
       (ids: number[]) => unit(meanVector(ids)),

@@ -26,12 +26,24 @@ describe("pooling", () => {
     expect([...normalised(Float32Array.of(0, 0))]).toEqual([0, 0]);
   });
 
-  test("refuses two poolings side by side", () => {
-    const both = { pooling_mode_cls_token: true, pooling_mode_mean_tokens: true };
-    expect(() => parsePooling(both, "x")).toThrow(
-      "got pooling_mode_cls_token and pooling_mode_mean",
+  test.each([
+    ["flags", { pooling_mode_lasttoken: true, pooling_mode_mean_tokens: false }, "last"],
+    ["a mode", { embedding_dimension: 4, pooling_mode: "lasttoken", include_prompt: true }, "last"],
+    ["a list of one mode", { pooling_mode: ["mean_sqrt_len_tokens"] }, "mean-sqrt-length"],
+  ])("is read from %s of sentence-transformers", (_, config, pooling) => {
+    expect(parsePooling(config, "x")).toBe(pooling);
+  });
+
+  test.each([
+    [{ pooling_mode_cls_token: true, pooling_mode_mean_tokens: true }, "cls and mean"],
+    [{ pooling_mode: ["cls", "mean"] }, "cls and mean"],
+    [{ pooling_mode: "weightedmean" }, "weightedmean"],
+    [{ pooling_mode_weightedmean_tokens: true }, "weightedmean"],
+    [{ embedding_dimension: 4 }, "none"],
+  ])("%j is refused by name", (config, asked) => {
+    expect(() => parsePooling(config, "x")).toThrow(
+      `x: pooling must be one of cls, mean, lasttoken, max, mean_sqrt_len_tokens, got ${asked}`,
     );
-    expect(parsePooling({ pooling_mode_lasttoken: true }, "x")).toBe("last");
   });
 });
 
