@@ -156,7 +156,8 @@ describe("encoding a clip", () => {
     expect(await isRunning(sleeper)).toBe(true);
     await encoder.abort();
     await encoder.abort();
-    expect(await isRunning(sleeper)).toBe(false);
+    // A signal ends a process when it next runs.
+    await expect.poll(() => isRunning(sleeper)).toBe(false);
     expect(existsSync(path)).toBe(false);
   });
 

@@ -26,7 +26,9 @@ const run = promisify(execFile);
 
 async function framemill(...words: readonly string[]) {
   const given = [ENTRY, "--models-dir", modelsDir, "models", ...words];
-  const ended = await run(process.execPath, given).catch((thrown: object) => ({
+  // No worker answers there, whatever else runs on this machine.
+  const env = { ...process.env, WORKER_PORT: "9" };
+  const ended = await run(process.execPath, given, { env }).catch((thrown: object) => ({
     stdout: "",
     stderr: "",
     code: 1,
