@@ -19,6 +19,7 @@ const COMMANDS = {
   test: async (args) => (await import("./test.mjs")).test(args),
   "test:unit": async (args) => (await import("./test.mjs")).unit(args),
   "test:deep": async (args) => (await import("./test.mjs")).deep(args),
+  "test:clients": async (args) => (await import("./clients.mjs")).testClients(args),
   chaos,
   pack,
   check: async (args) => (await import("./check.mjs")).check(args),

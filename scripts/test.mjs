@@ -16,12 +16,16 @@ const PROGRAMS = [
   ["openssl", "openssl"], // certificates of the TLS tests
   ["espeak-ng", "espeak-ng"], // phonemes of the speech tests
 ];
-const DEEP_PROGRAMS = [
+const CLIENT_PROGRAMS = [
   ...PROGRAMS,
+  ["pip3", "python3-pip"],
+  ["torchrun", "python3-torch"], // GuideLLM loads data with it; PyPI's comes with gigabytes of CUDA
+];
+const DEEP_PROGRAMS = [
+  ...CLIENT_PROGRAMS,
   ["pocketsphinx_batch", "pocketsphinx", "pocketsphinx-en-us"], // hears what the starter voice says
   ["curl", "curl"], // examples
   ["jq", "jq"],
-  ["pip3", "python3-pip"],
   ["faketime", "faketime"], // clocks of the chaos tests
   ["ip", "iproute2"], // and their hosts
   ["chromium", "chromium", "libvulkan1"], // the pages, and a Vulkan device in software
@@ -67,10 +71,15 @@ export async function deep(args) {
   return withServers(DEEP_PROGRAMS, args, DEEP);
 }
 
-async function withServers(programs, args, projects) {
+/** Stock clients and instruments, on a service that has everything embedded. @param {readonly string[]} args */
+export async function clients(args) {
+  return withServers(CLIENT_PROGRAMS, ["test/deep/clients", ...args], ["deep"], { servers: false });
+}
+
+async function withServers(programs, args, projects, { servers = true } = {}) {
   const reaper = await openReaper();
   try {
-    const [tools, urls] = await makeReady({ servers: true, programs }, reaper);
+    const [tools, urls] = await makeReady({ servers, programs }, reaper);
     const environment = { ...process.env, ...tools, ...urls };
     return await runTests({ args, projects, environment, reaper });
   } finally {

@@ -1,4 +1,4 @@
-// The table at the end of `npm run chaos`: what each promise of the service came to.
+// What the tests of a run noted, and the table at the end of `npm run chaos`: what each promise came to.
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { readText } from "./packages.mjs";
@@ -14,17 +14,21 @@ export async function forgetVerdicts(folder) {
   await rm(join(folder, FILE), { force: true });
 }
 
+/** What a run noted, in the order of the notes. @param {string} folder */
+export async function readVerdicts(folder) {
+  const text = (await readText(join(folder, FILE))) ?? "";
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
 /**
  * Prints the table of a run; false where a promise is broken or was to be tried and was not.
  * @param {string} folder @param {readonly string[]} wanted promises that must be there
  */
 export async function printVerdicts(folder, wanted) {
-  const text = (await readText(join(folder, FILE))) ?? "";
-  const verdicts = text
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-  const { table, isGood } = closingTable(verdicts, wanted);
+  const { table, isGood } = closingTable(await readVerdicts(folder), wanted);
   process.stdout.write(`\n${table}\n`);
   return isGood;
 }
@@ -52,8 +56,9 @@ function numberOf(promise) {
   return Number(promise.slice(1));
 }
 
-function aligned(rows) {
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column].length)));
+/** Rows of cells as lines whose columns stand below each other. @param {readonly (readonly string[])[]} rows */
+export function aligned(rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   return rows
     .map((row) =>
       row

@@ -38,6 +38,8 @@ export type Environment = Readonly<Record<string, string>>;
 
 interface UpOptions {
   readonly environment?: Environment;
+  /** Behind `up`, e.g. `--no-limits`. */
+  readonly flags?: readonly string[];
   /** The compiled command line of another build. */
   readonly cliPath?: string;
 }
@@ -45,10 +47,10 @@ interface UpOptions {
 /** `framemill up`: everything embedded, in one process tree; with the model for video unless the test says otherwise. */
 export async function startUp(
   dataDir: string,
-  { environment = {}, cliPath = cli }: UpOptions = {},
+  { environment = {}, flags = [], cliPath = cli }: UpOptions = {},
 ): Promise<ServiceProcesses> {
   const env = environmentOf(dataDir, environment);
-  const up = startProcess("up", env, cliPath);
+  const up = startProgram([process.execPath, cliPath, "up", ...flags], env);
   const [, baseUrl = "", apiKey = ""] = await up.says(/address +(\S+)\ndevelopment key +(\S+)\n/);
   return serviceOf({ baseUrl, apiKey, env, worker: up, processes: [up] });
 }
