@@ -220,6 +220,12 @@ function packageOptions(command: Command): Command {
         "moderation",
       ]),
     )
+    .addOption(
+      new Option(
+        "--pooling <word>",
+        "how an embedder's token vectors become one, over what its files say",
+      ).choices(["mean", "cls", "last"]),
+    )
     .option("--shapes <json>", "fields over model.json's shapes, e.g. a classifier's labels")
     .option("--providers <list>", "execution providers in order of preference", "cpu")
     .option("--no-canary", "run no inference");

@@ -18,7 +18,7 @@ import { pipeline as pipeStreams } from "node:stream/promises";
 import { loadModelPackage, type ModelPackage } from "../runtime/packages/model-package.js";
 import { inParallel } from "../core/async/in-parallel.js";
 import { parseForm } from "../runtime/onnx/graph-forms.js";
-import type { Recognised } from "../runtime/packages/layout.js";
+import type { Note, Recognised } from "../runtime/packages/layout.js";
 import { hashFile } from "../runtime/packages/checked-files.js";
 import { recognise } from "./registry.js";
 import { idOf, type ModelFolder, openModelFolder } from "../runtime/packages/model-folder.js";
@@ -37,6 +37,8 @@ export interface AddModelOptions {
   readonly licence?: string;
   /** Modality to take the folder as, where its files leave that open. */
   readonly modality?: string;
+  /** How an embedder's token vectors become one, over what the folder says: `mean`, `cls` or `last`. */
+  readonly pooling?: string;
   /** Execution providers in order of preference; the CPU by default. */
   readonly providers?: readonly string[];
   /** Fields of model.json's `shapes` that no file of the folder states, e.g. `labels`. */
@@ -48,6 +50,8 @@ export interface AddModelOptions {
   readonly signal?: AbortSignal;
   /** Tries the package before it becomes visible; what it throws undoes everything. */
   readonly verify?: (model: ModelPackage) => Promise<void>;
+  /** Hears what was decided where files leave it open. */
+  readonly onNote?: (note: Note) => void;
 }
 
 /**
@@ -55,19 +59,24 @@ export interface AddModelOptions {
  * `modelsDir`, else as a copy of the files that its pipeline reads. All or nothing. Throws an error in plain words.
  */
 export async function addModel(source: string, options: AddModelOptions): Promise<ModelPackage> {
-  const { extra = [], dtype, modality } = options;
+  const { extra = [], dtype, modality, pooling } = options;
   const folder = await openModelFolder(
     source,
     extra,
     dtype === undefined ? undefined : parseForm(dtype),
   );
-  const found = await recognise(folder, modality === undefined ? {} : { modality });
+  const found = await recognise(folder, {
+    ...(modality !== undefined && { modality }),
+    ...(pooling !== undefined && { pooling }),
+  });
   const files = await packageFiles(folder, found, { extra, dtype });
   const plan = { folder, found, files, id: checkedId(source, options.id), options };
   await mkdir(options.modelsDir, { recursive: true });
   const isOwn =
     options.inPlace ?? dirname(await realpath(source)) === (await realpath(options.modelsDir));
-  return isOwn ? addInPlace(resolve(source), plan) : addCopy(plan);
+  const model = await (isOwn ? addInPlace(resolve(source), plan) : addCopy(plan));
+  for (const note of found.notes ?? []) options.onNote?.(note);
+  return model;
 }
 
 interface AddPlan {

@@ -139,12 +139,25 @@ export async function recognise(folder: ModelFolder, wishes: LayoutWishes): Prom
     const found = await layout?.recognise(folder, wishes);
     if (found === undefined) continue;
     const { modality, pipeline } = found;
-    if (wishes.modality === undefined || wishes.modality === modality) return found;
-    throw new Error(
-      `${folder.name} cannot be taken as ${wishes.modality}: its files are those of a model for ${modality} (${pipeline})`,
-    );
+    if (wishes.modality !== undefined && wishes.modality !== modality)
+      throw new Error(
+        `${folder.name} cannot be taken as ${wishes.modality}: its files are those of a model for ${modality} (${pipeline})`,
+      );
+    refuseUnmetPooling(folder, wishes, found);
+    return found;
   }
   throw new Error(await explain(folder));
+}
+
+function refuseUnmetPooling(
+  { name }: ModelFolder,
+  { pooling }: LayoutWishes,
+  { modality, pipeline, shapes }: Recognised,
+): void {
+  if (pooling === undefined || shapes?.["pooling"] !== undefined) return;
+  throw new Error(
+    `--pooling ${pooling} is for text encoders that make embeddings: ${name} is ${modality} (${pipeline})`,
+  );
 }
 
 async function explain(folder: ModelFolder): Promise<string> {

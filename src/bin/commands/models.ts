@@ -15,6 +15,7 @@ import { runCanary, type RunnerParts, runnerParts, measurePackage } from "../pac
 import { addModel, type AddModelOptions } from "../../models/add-model.js";
 import { untilInterrupted } from "../shutdown.js";
 import { type HubRepository, parseRepository } from "../../runtime/packages/hub.js";
+import type { Note } from "../../runtime/packages/layout.js";
 import { parseForm } from "../../runtime/onnx/graph-forms.js";
 import { type DownloadedModel, downloadModel } from "../../runtime/packages/model-download.js";
 import { printJson, printTable } from "./table.js";
@@ -137,6 +138,8 @@ interface AddOptions {
   readonly licence?: string;
   /** Modality of a text encoder whose files leave it open. */
   readonly as?: string;
+  /** Pooling of an embedder, over what its files say. */
+  readonly pooling?: string;
   /** Execution providers, comma-separated. */
   readonly providers?: string;
   /** JSON object: fields over model.json's `shapes`. */
@@ -166,18 +169,21 @@ async function addAndTry(
   config: Config,
   further: Partial<AddModelOptions> & { readonly signal: AbortSignal },
 ): Promise<ModelPackage> {
-  const { id, dtype, licence, as: modality, providers, shapes } = options;
+  const { id, dtype, licence, as: modality, pooling, providers, shapes } = options;
   const parts = options.canary === false ? undefined : runnerParts(config);
   let found = "";
+  const notes: Note[] = [];
   const model = await addModel(folder, {
     modelsDir: config.modelsDir,
     ...(id !== undefined && { id }),
     ...(dtype !== undefined && { dtype }),
     ...(licence !== undefined && { licence }),
     ...(modality !== undefined && { modality }),
+    ...(pooling !== undefined && { pooling }),
     ...(shapes !== undefined && { shapes: parseShapes(shapes) }),
     ...(providers !== undefined && { providers: providers.split(",") }),
     ...further,
+    onNote: (note) => notes.push(note),
     async verify(made) {
       found = await tryModel(made, { threads: config.threads, parts, signal: further.signal });
     },
@@ -186,6 +192,10 @@ async function addAndTry(
   process.stdout.write(
     `${model.id}: ${model.modality} (${pipeline}), licence ${model.licence}; ${found}\n`,
   );
+  for (const { text, isWarning } of notes) {
+    if (isWarning) process.stderr.write(`warning: ${model.id}: ${text}\n`);
+    else process.stdout.write(`${model.id}: ${text}\n`);
+  }
   return model;
 }
 

@@ -5,7 +5,9 @@ import {
   type Layout,
   type LayoutWishes,
   type ModelConfig,
+  type Note,
   modulesList,
+  POOLED_OUTPUTS,
   present,
   readModelConfig,
   requireGraph,
@@ -14,6 +16,7 @@ import {
   tokenLimit,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+import { choosePooling } from "./choose-pooling.js";
 
 const sentenceConfig = z.object({ max_seq_length: z.number().nullish() });
 
@@ -30,23 +33,45 @@ export const encoder: Layout = {
     const graph = requireGraph(folder, "model", "encoder_model");
     const sentence = await folder.readJson("sentence_bert_config.json", sentenceConfig);
     const contextTokens = await tokenLimit(folder, config, sentence?.max_seq_length);
-    const files = present({
-      encoder: graph,
-      config: "config.json",
-      ...tokenizerFiles(folder),
-      ...(modality === "embeddings" && poolingFiles(folder, graph, modules ?? [])),
-    });
-    const dimensions = modality === "embeddings" ? dimensionsOf(folder, graph, config) : undefined;
-    return {
+    const files = { encoder: graph, config: "config.json", ...tokenizerFiles(folder) };
+    const found = {
       modality,
       pipeline: "encoder",
-      files,
+      files: present(files),
       concurrency: TEXT_CONCURRENCY,
-      shapes: known({ dimensions }),
       limits: known({ contextTokens }),
+    };
+    if (modality !== "embeddings") return found;
+    const dimensions = dimensionsOf(folder, graph, config);
+    const { note, ...pooling } = await poolingOf(folder, { graph, config, wishes });
+    return {
+      ...found,
+      files: present({ ...files, ...poolingFiles(folder, graph, modules ?? []) }),
+      shapes: { ...known({ dimensions }), ...pooling },
+      notes: [note],
     };
   },
 };
+
+/** Fields of `shapes`, and what is said of them. */
+async function poolingOf(
+  folder: ModelFolder,
+  { graph, config, wishes }: { graph: string; config: ModelConfig; wishes: LayoutWishes },
+): Promise<{ note: Note; pooling?: string; poolingFrom?: string }> {
+  const { inputs, outputs } = folder.outline(graph);
+  const pooled = outputs.find(({ name }) => POOLED_OUTPUTS.has(name))?.name;
+  if (pooled === undefined) {
+    const names = inputs.map(({ name }) => name);
+    const signs = { config, inputs: names, wished: wishes.pooling };
+    const { pooling, from, note } = await choosePooling(folder, signs);
+    return { note, pooling, poolingFrom: from };
+  }
+  if (wishes.pooling !== undefined)
+    throw new Error(
+      `--pooling ${wishes.pooling} cannot be met: ${graph} pools already, in its output ${pooled}`,
+    );
+  return { note: { text: `pooled by its graph (${pooled})` } };
+}
 
 const TEXT_MODALITIES = new Set(["embeddings", "rerank", "moderation"]);
 /** Names that a two-label pair scorer gives its labels, as opposed to a classifier of texts. */

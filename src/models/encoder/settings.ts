@@ -62,6 +62,9 @@ export function maxPaddedTokens({ execution }: ModelPackage): number {
   return given ?? (execution.providers.every((provider) => provider === "cpu") ? 1_024 : 32_768);
 }
 
+/** How the vectors of a text's tokens become one. */
+export type Pooling = "cls" | "mean" | "last" | "max" | "mean-sqrt-length";
+
 /** `pooling_mode` of 1_Pooling/config.json, as sentence-transformers 6 writes it. */
 const POOLING_MODES: Readonly<Record<string, Pooling>> = {
   cls: "cls",
@@ -94,12 +97,15 @@ export interface PoolingSettings {
   readonly furtherModules: readonly string[];
 }
 
-/** From 1_Pooling/config.json and modules.json; mean and unit length where a package has neither. */
+/** `shapes.pooling` of model.json, as it was chosen when the model was added. */
+const pooledShapes = z.object({
+  pooling: z.enum(["cls", "mean", "last", "max", "mean-sqrt-length"]).optional(),
+});
+
+/** From model.json, else 1_Pooling/config.json, else the mean; unit length where there is no modules.json. */
 export async function readPoolingSettings(model: ModelPackage): Promise<PoolingSettings> {
-  const pooling =
-    "pooling-config" in model.files
-      ? parsePooling(await readModelJson(model, "pooling-config", z.unknown()), model.path)
-      : "mean";
+  const shapes = parseSettings(pooledShapes, model.shapes, `${model.path}/model.json: shapes`);
+  const pooling = shapes.pooling ?? (await readPooling(model));
   if (!("modules" in model.files)) return { pooling, normalises: true, furtherModules: [] };
   const listed = await readModelJson(model, "modules", modules);
   const types = listed.map(({ type }) => type.split(".").at(-1) ?? "");
@@ -109,6 +115,11 @@ export async function readPoolingSettings(model: ModelPackage): Promise<PoolingS
     normalises: types.includes("Normalize"),
     furtherModules: types.filter((type) => !ordinary.has(type)),
   };
+}
+
+async function readPooling(model: ModelPackage): Promise<Pooling> {
+  if (!("pooling-config" in model.files)) return "mean";
+  return parsePooling(await readModelJson(model, "pooling-config", z.unknown()), model.path);
 }
 
 /** Throws where the file asks for a pooling that is not done here, or for several side by side. */
@@ -127,9 +138,6 @@ function askedPoolings({ pooling_mode, ...flags }: z.infer<typeof poolingConfig>
     flags[flag] === true ? [mode] : [],
   );
 }
-
-/** How the vectors of a text's tokens become one. */
-type Pooling = "cls" | "mean" | "last" | "max" | "mean-sqrt-length";
 
 interface TokenVectors {
   /** [rows, length, width], float32; the tokens of a row come first, padding after them. */

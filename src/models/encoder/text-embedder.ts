@@ -1,3 +1,4 @@
+import { POOLED_OUTPUTS } from "../../runtime/packages/layout.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { GraphInfo } from "../../runtime/tensors/tensor.js";
 import type { TokenSequence } from "../tokenizer/sequence-tokenizer.js";
@@ -53,7 +54,6 @@ function createEmbedder(encoder: OpenEncoder): TextEmbedder {
   };
 }
 
-const POOLED = new Set(["sentence_embedding", "text_embeds", "dense_vecs"]);
 const TOKEN_LEVEL = ["last_hidden_state", "token_embeddings", "hidden_states"];
 
 function chooseReader(
@@ -62,7 +62,7 @@ function chooseReader(
   { path }: ModelPackage,
 ): RowReader {
   const finish = (row: Float32Array) => (normalises ? normalised(row) : row);
-  const pooled = info.outputs.find(({ name }) => POOLED.has(name));
+  const pooled = info.outputs.find(({ name }) => POOLED_OUTPUTS.has(name));
   if (pooled !== undefined) {
     return {
       output: pooled.name,

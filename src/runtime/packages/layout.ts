@@ -17,11 +17,22 @@ export interface Recognised {
   /** Steps and guidance that model.json states, for its user to change. */
   readonly sampler?: Readonly<Record<string, unknown>>;
   readonly limits?: Readonly<Record<string, number>>;
+  /** What was decided for want of a file that says it, or may surprise. */
+  readonly notes?: readonly Note[];
+}
+
+/** A sentence for whoever adds a model. */
+export interface Note {
+  readonly text: string;
+  /** Whether answers may be wrong for it. */
+  readonly isWarning?: true;
 }
 
 export interface LayoutWishes {
   /** Modality to take the folder as, where its files leave that open. */
   readonly modality?: string;
+  /** How an embedder's token vectors become one: `mean`, `cls` or `last`. */
+  readonly pooling?: string;
 }
 
 /** One way in which models are published. */
@@ -32,7 +43,14 @@ export interface Layout {
   recognise(folder: ModelFolder, wishes: LayoutWishes): Promise<Recognised | undefined>;
 }
 
-/** Outputs of a text encoder, the pooled one first. */
+/** Outputs of a text encoder that pools in its graph. */
+export const POOLED_OUTPUTS: ReadonlySet<string> = new Set([
+  "sentence_embedding",
+  "text_embeds",
+  "dense_vecs",
+]);
+
+/** Outputs by which an embedder is known, the pooled one first. */
 export const EMBEDDING_OUTPUTS: ReadonlySet<string> = new Set([
   "sentence_embedding",
   "token_embeddings",
@@ -118,6 +136,9 @@ const modelConfig = sizes.extend({
   id2label: z.record(z.string(), z.string()).nullish(),
   num_labels: z.number().nullish(),
   problem_type: z.string().nullish(),
+  _name_or_path: z.string().nullish().catch(null),
+  use_bidirectional_attention: z.unknown().optional(),
+  is_causal: z.unknown().optional(),
 });
 
 export type ModelConfig = z.infer<typeof modelConfig>;

@@ -128,6 +128,8 @@ describeWithModels("a published model", () => {
     };
     expect(await limits("tiny-official/embed-bert")).toEqual({
       dimensions: 32,
+      pooling: "mean",
+      poolingFrom: "file",
       contextTokens: 256,
     });
     expect(await limits("embed-model2vec-fixtures/test-model-vocab-quantized")).toEqual({

@@ -29,12 +29,22 @@ const { modelsDir } = folders;
 afterAll(() => folders.remove());
 let added = 0;
 
-function add(files: ModelFiles): Promise<ModelPackage> {
+function add(files: ModelFiles, options: { pooling?: string } = {}): Promise<ModelPackage> {
   const source = folders.write(`source-${(added += 1)}`, files);
-  return addModel(source, { modelsDir, id: `model-${added}` });
+  return addModel(source, { modelsDir, id: `model-${added}`, ...options });
 }
 
 const sigmoid = (logit: number) => 1 / (1 + Math.exp(-logit));
+
+/** As the hub's ONNX repositories hold it: a graph, a tokenizer and a configuration. */
+function withoutPooling(embedder: Parameters<typeof embedderFiles>[0] = {}): ModelFiles {
+  const {
+    "1_Pooling/config.json": _pooling,
+    "modules.json": _modules,
+    ...files
+  } = embedderFiles(embedder);
+  return files;
+}
 
 type Embedder = Runner<unknown, EmbeddingsOutput>;
 
@@ -43,6 +53,13 @@ describe("embeddings", () => {
   const IDS = ["the cat ##s sat", "a dog .", "the moon", "ran"].map(wordIds);
   // "running" is no "ran" with an ending.
   IDS[3] = [2, 1, 3];
+
+  const decoder = {
+    architecture: "Qwen3ForCausalLM",
+    hasTypes: false,
+    hasPositions: true,
+    hasCaches: true,
+  };
 
   const firstToken = (ids: readonly number[]) => [2, 1, meanVector(ids)[2] ?? 0, 1];
   const lastToken = (ids: readonly number[]) => [3, ids.length, meanVector(ids)[2] ?? 0, 1];
@@ -66,13 +83,7 @@ describe("embeddings", () => {
     ],
     [
       "a decoder with caches, its last token",
-      embedderFiles({
-        architecture: "Qwen3ForCausalLM",
-        pooling: "pooling_mode_lasttoken",
-        hasTypes: false,
-        hasPositions: true,
-        hasCaches: true,
-      }),
+      embedderFiles({ ...decoder, pooling: "pooling_mode_lasttoken" }),
       (ids: number[]) => unit(lastToken(ids)),
     ],
   ])("are those of %s, alone, in a batch and from ids", async (_, files, vectorOf) => {
@@ -95,6 +106,24 @@ describe("embeddings", () => {
       for (const vector of [alone, vectorsOf(batched)[at] ?? [], fromIds[at] ?? []])
         expect(distance(vector, vectorOf(ids))).toBeLessThan(TOLERANCE);
     }
+    await runner.close();
+  });
+
+  test.each([
+    ["of a decoder are its last token's", withoutPooling(decoder), {}, lastToken],
+    [
+      "of a bge, told by its card, are its first token's",
+      { ...withoutPooling(), "README.md": "# bge-small-en-v1.5" },
+      {},
+      firstToken,
+    ],
+    ["of a model that nothing is known of are means", withoutPooling(), {}, meanVector],
+    ["are as --pooling says", embedderFiles(), { pooling: "last" }, lastToken],
+  ])("of the hub's ONNX folders %s", async (_, files, options, vectorOf) => {
+    const runner = await openRunner(embeddings, (await add(files, options)).path);
+    const found = vectorsOf(await runner.run({ input: TEXTS }));
+    for (const [at, ids] of IDS.entries())
+      expect(distance(found[at] ?? [], unit(vectorOf(ids)))).toBeLessThan(TOLERANCE);
     await runner.close();
   });
 

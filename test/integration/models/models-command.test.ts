@@ -87,6 +87,20 @@ describe("the command line", () => {
     rmSync(join(modelsDir, "pairs"), { recursive: true });
   });
 
+  test("says how an embedder pools, and warns where that is assumed", async () => {
+    const { "1_Pooling/config.json": _, ...files } = embedderFiles();
+    const source = folders.write("vectors", files);
+    const assumed = await framemill("add", source, "--id", "assumed", "--no-canary");
+    expect(assumed.stderr).toMatch(/^warning: assumed: .*pooling mean is assumed.*--pooling mean/m);
+    const told = await framemill("add", source, "--id", "told", "--pooling", "cls", "--no-canary");
+    expect(told.stdout).toBe(
+      "told: embeddings (encoder), licence unknown; 1 graph opens\ntold: pooling cls, by --pooling\n",
+    );
+    const { shapes } = JSON.parse(readFileSync(join(modelsDir, "told", "model.json"), "utf8"));
+    expect(shapes).toEqual({ dimensions: 4, pooling: "cls", poolingFrom: "option" });
+    for (const id of ["assumed", "told"]) rmSync(join(modelsDir, id), { recursive: true });
+  });
+
   test("names an operator that ONNX Runtime lacks, and leaves nothing behind", async () => {
     const graph = {
       inputs: ["input_ids", "past_0"],
