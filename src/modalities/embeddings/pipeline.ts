@@ -77,12 +77,11 @@ function checkDimensions(asked: number | null, own: number): number {
   throw invalidValue("dimensions", message);
 }
 
-/** Rows one after the other in base64; shortened ones have unit length again (Matryoshka). */
+/** Rows one after the other in base64, cut to so many dimensions (Matryoshka), each of length 1. */
 function joinRows(rows: readonly Float32Array[], dimensions: number): string {
   const joined = new Float32Array(rows.length * dimensions);
   for (const [index, row] of rows.entries()) {
-    const kept = row.length === dimensions ? row : normalised(row.subarray(0, dimensions));
-    joined.set(kept, index * dimensions);
+    joined.set(normalised(row.subarray(0, dimensions)), index * dimensions);
   }
   return Buffer.from(joined.buffer).toString("base64");
 }

@@ -12,7 +12,6 @@ const encoderConfig = z.object({
   pad_token_id: z.int().nonnegative().nullish().catch(null),
   vocab_size: optionalCount,
   seq_length: optionalCount,
-  normalize: z.boolean().nullish(),
   problem_type: z.string().nullish(),
   id2label: z.record(z.string(), z.string()).nullish(),
 });
@@ -92,7 +91,6 @@ const modules = z.array(z.object({ type: z.string() }));
 
 export interface PoolingSettings {
   readonly pooling: Pooling;
-  readonly normalises: boolean;
   /** Modules after the pooling that only a graph with its own pooled output can hold, e.g. `Dense`. */
   readonly furtherModules: readonly string[];
 }
@@ -102,17 +100,16 @@ const pooledShapes = z.object({
   pooling: z.enum(["cls", "mean", "last", "max", "mean-sqrt-length"]).optional(),
 });
 
-/** From model.json, else 1_Pooling/config.json, else the mean; unit length where there is no modules.json. */
+/** From model.json, else 1_Pooling/config.json, else the mean. */
 export async function readPoolingSettings(model: ModelPackage): Promise<PoolingSettings> {
   const shapes = parseSettings(pooledShapes, model.shapes, `${model.path}/model.json: shapes`);
   const pooling = shapes.pooling ?? (await readPooling(model));
-  if (!("modules" in model.files)) return { pooling, normalises: true, furtherModules: [] };
+  if (!("modules" in model.files)) return { pooling, furtherModules: [] };
   const listed = await readModelJson(model, "modules", modules);
   const types = listed.map(({ type }) => type.split(".").at(-1) ?? "");
   const ordinary = new Set(["Transformer", "Pooling", "Normalize", "StaticEmbedding"]);
   return {
     pooling,
-    normalises: types.includes("Normalize"),
     furtherModules: types.filter((type) => !ordinary.has(type)),
   };
 }

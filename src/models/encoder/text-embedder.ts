@@ -2,7 +2,7 @@ import { POOLED_OUTPUTS } from "../../runtime/packages/layout.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { GraphInfo } from "../../runtime/tensors/tensor.js";
 import type { TokenSequence } from "../tokenizer/sequence-tokenizer.js";
-import { normalised, type PoolingSettings, poolRow, readPoolingSettings } from "./settings.js";
+import { type PoolingSettings, poolRow, readPoolingSettings } from "./settings.js";
 import {
   type EncoderSetup,
   findOutput,
@@ -22,7 +22,7 @@ export interface TextEmbedder {
   sequenceOfText(text: string): TokenSequence;
   /** Ids of the model's own vocabulary; special tokens are added unless they are there. */
   sequenceOfIds(ids: readonly number[]): TokenSequence;
-  /** One vector a sequence, of the model's own length, normalised where the model says so. */
+  /** One vector a sequence, with as many dimensions as the model has, as it is pooled. */
   embed(sequences: readonly TokenSequence[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
 }
@@ -58,16 +58,14 @@ const TOKEN_LEVEL = ["last_hidden_state", "token_embeddings", "hidden_states"];
 
 function chooseReader(
   info: GraphInfo,
-  { pooling, normalises, furtherModules }: PoolingSettings,
+  { pooling, furtherModules }: PoolingSettings,
   { path }: ModelPackage,
 ): RowReader {
-  const finish = (row: Float32Array) => (normalises ? normalised(row) : row);
   const pooled = info.outputs.find(({ name }) => POOLED_OUTPUTS.has(name));
   if (pooled !== undefined) {
     return {
       output: pooled.name,
-      readRows: (tensor, _batch, sequences) =>
-        sequences.map((_, row) => finish(rowOf(tensor, row))),
+      readRows: (tensor, _batch, sequences) => sequences.map((_, row) => rowOf(tensor, row)),
     };
   }
   if (furtherModules.length > 0)
@@ -87,9 +85,7 @@ function chooseReader(
       if (!(data instanceof Float32Array))
         throw new TypeError(`${hidden.name} must be of a float type`);
       const vectors = { data, length: dims[1] ?? batch.length, width: dims[2] ?? 0 };
-      return sequences.map(({ length: count }, row) =>
-        finish(poolRow(vectors, { row, count, pooling })),
-      );
+      return sequences.map(({ length: count }, row) => poolRow(vectors, { row, count, pooling }));
     },
   };
 }

@@ -27,9 +27,8 @@ export const model2vec: Layout = {
     const embeddings = requireFile(folder, "model.safetensors", "it holds the vectors");
     const files = present({
       embeddings,
-      config: requireFile(folder, "config.json", "it says whether vectors are normalised"),
+      config: requireFile(folder, "config.json", "it says what the table is"),
       ...tokenizerFiles(folder),
-      modules: folder.find("modules.json"),
     });
     const dimensions = await vectorLength(folder, embeddings);
     return {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { readSafetensors } from "../../runtime/onnx/safetensors.js";
-import { normalised, readEncoderConfig, readPoolingSettings } from "../encoder/settings.js";
+import { readEncoderConfig } from "../encoder/settings.js";
 import { loadTextTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import type { TextEmbedder } from "../encoder/text-embedder.js";
 import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
@@ -29,16 +29,13 @@ export async function openStaticEmbedder(model: ModelPackage): Promise<TextEmbed
   const config = await readEncoderConfig(model);
   const tokenizer = await loadTextTokenizer({ tokenizer: files["tokenizer"] ?? "" });
   const table = await readTable(files["embeddings"] ?? "");
-  const normalises = config.normalize ?? (await readPoolingSettings(model)).normalises;
   const unknown = unknownId(tokenizer);
   const sequenceOf = (ids: Int32Array) => ({ ids, typeIds: null, length: ids.length });
-  const vectorOf = (ids: Int32Array) => {
-    const mean = meanVector(
+  const vectorOf = (ids: Int32Array) =>
+    meanVector(
       table,
       ids.filter((id) => id !== unknown),
     );
-    return normalises ? normalised(mean) : mean;
-  };
   const contentOf = cacheWords(
     tokenizer.json,
     (text) => tokenizer.encode(text, { addSpecialTokens: false }).ids,

@@ -92,7 +92,7 @@ const PUBLISHED: readonly Published[] = [
   {
     name: "embed-model2vec-fixtures/test-model-vocab-quantized",
     serves: ["embeddings", "model2vec"],
-    roles: ["embeddings", "config", "tokenizer", "modules"],
+    roles: ["embeddings", "config", "tokenizer"],
   },
   {
     name: "moderation-profanity-check",
