@@ -157,7 +157,7 @@ describe("clients that are generated from the service's own description", () => 
           throw new Error(failed.stdout.slice(found, found + 20_000));
         });
         const [, cases] = /(\d+) generated, \1 passed/.exec(stdout) ?? [];
-        expect(Number(cases)).toBeGreaterThan(2_000);
+        expect(Number(cases)).toBeGreaterThan(500);
       },
     );
 
