@@ -209,7 +209,11 @@ function toTextJob(
   messages: readonly ConversationMessage[],
 ): TextJob {
   const tools = request.toolChoice === "none" ? [] : request.tools;
-  const { text, addSpecialTokens, mark } = template.render(messages, tools);
+  const { text, addSpecialTokens, mark } = template.render(
+    messages,
+    tools,
+    request.templateVariables,
+  );
   const { promptParam } = request;
   return {
     prompt: text,

@@ -17,6 +17,7 @@ import {
   MAX_MESSAGES,
   MAX_WORDS,
   MOST_TOKENS,
+  reasoningEffort,
   schemaFormatFields,
   sharedFields,
   sharedRequest,
@@ -100,7 +101,7 @@ export const chatBody = z.strictObject({
     "words",
     z.array(z.literal("text", { error: "must be text" })).max(MAX_WORDS),
   ).nullish(),
-  reasoning_effort: z.unknown().optional(),
+  reasoning_effort: reasoningEffort.nullish(),
   verbosity: z.unknown().optional(),
 });
 
@@ -114,7 +115,7 @@ export async function parseChatBody(value: unknown, model: ModelInfo): Promise<C
   const body = parseBody(chatBody, value);
   checkToolMessages(body.messages);
   const request = {
-    ...sharedRequest(body, body.seed),
+    ...sharedRequest(body, { seed: body.seed, effort: body.reasoning_effort }),
     ...completionRequest(body),
     messages: body.messages.map(toMessage),
     tools: (body.tools ?? []).map((tool) => toFunctionTool(tool.function)),

@@ -17,6 +17,7 @@ import {
   lengthOf,
   MAX_MESSAGES,
   MAX_WORDS,
+  reasoningEffort,
   schemaFormatFields,
   sharedFields,
   sharedRequest,
@@ -79,7 +80,9 @@ export const responsesBody = z.strictObject({
     })
     .nullish(),
   background: z.boolean({ error: "must be true or false" }).nullish(),
-  reasoning: z.unknown().optional(),
+  reasoning: z
+    .object({ effort: reasoningEffort.nullish() }, { error: "must be an object" })
+    .nullish(),
 });
 
 type ResponsesBody = z.infer<typeof responsesBody>;
@@ -89,6 +92,8 @@ export const responsesRequest = generationRequest.extend({
   instructions: z.string().nullable(),
   previousResponseId: z.string().nullable(),
   isStored: z.boolean(),
+  /** As it was asked for; not where absent. */
+  reasoningEffort: reasoningEffort.exactOptional(),
   /** Whether it goes on without its caller; not where absent. */
   isBackground: z.boolean().exactOptional(),
 });
@@ -105,10 +110,11 @@ export async function parseResponsesBody(
   const earlier = previous === null ? [] : await findConversation(previous, context);
   const input = await resolveReferences(body.input, context);
   const instructions = body.instructions ?? null;
+  const effort = body.reasoning?.effort;
   const system: ConversationMessage[] =
     instructions === null ? [] : [{ role: "system", content: instructions }];
   const request = {
-    ...sharedRequest(body),
+    ...sharedRequest(body, { effort }),
     messages: [...system, ...continueConversation(earlier, input)],
     promptParam: "input",
     tools: (body.tools ?? []).map(toFunctionTool),
@@ -126,6 +132,7 @@ export async function parseResponsesBody(
     instructions,
     previousResponseId: previous,
     isStored: body.store ?? true,
+    ...(effort && { reasoningEffort: effort }),
     ...(body.background === true && { isBackground: true }),
   };
   checkPromptLength(request, context.model, "input");

@@ -9,6 +9,7 @@ import type {
   ToolCall,
 } from "../../models/decoder/request/generation-request.js";
 import { type PublicLogprob, tokenLogprob, tokenLogprobs } from "../shared/generation-answer.js";
+import { reasoningEffort } from "../shared/generation-body.js";
 import { inputItemId, type ItemKind, outputItemId } from "./conversation.js";
 import type { ResponsesRequest } from "./request.js";
 
@@ -101,7 +102,7 @@ export const responseObject = z
     output: z.array(outputItem),
     parallel_tool_calls: z.boolean(),
     previous_response_id: z.string().nullable(),
-    reasoning: z.object({ effort: z.null(), summary: z.null() }),
+    reasoning: z.object({ effort: reasoningEffort.nullable(), summary: z.null() }),
     service_tier: z.literal("default"),
     store: z.boolean(),
     temperature: z.number(),
@@ -196,7 +197,6 @@ export function toResponse(state: ResponseState): ResponseObject {
     ...echo(request),
     model,
     output: choice ? outputItems(id, choice) : [],
-    reasoning: { effort: null, summary: null },
     service_tier: "default",
     usage: output && toUsage(output),
     user: null,
@@ -217,6 +217,7 @@ function echo(request: ResponsesRequest) {
     metadata: { ...request.metadata },
     parallel_tool_calls: request.parallelToolCalls,
     previous_response_id: request.previousResponseId,
+    reasoning: { effort: request.reasoningEffort ?? null, summary: null },
     store: request.isStored,
     temperature: request.temperature,
     text: { format: { ...format } },

@@ -86,6 +86,42 @@ export function lengthOf({
   return minTokens > 0 ? { minTokens } : {};
 }
 
+/** As the OpenAI API has it; what a word means is the model's own. */
+export const reasoningEffort = z.enum(
+  ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+  { error: "must be none, minimal, low, medium, high, xhigh or max" },
+);
+
+const MAX_VARIABLES = 16;
+const MAX_VARIABLES_LENGTH = 4_096;
+
+/** What a chat template finds under these names is the service's. */
+const OWN_VARIABLES = new Set(
+  [
+    ["messages", "tools", "add_generation_prompt", "continue_final_message"],
+    ["bos_token", "eos_token", "unk_token", "pad_token"],
+    ["raise_exception", "strftime_now", "range", "namespace", "loop"],
+    ["true", "false", "none", "True", "False", "None"],
+  ].flat(),
+);
+
+const variablesField = atMost(
+  MAX_VARIABLES,
+  "variables",
+  z.record(
+    z.string().regex(/^[a-z][a-z0-9_]{0,63}$/i, "must be names of letters, digits and underscores"),
+    z.unknown(),
+    { error: "must be an object" },
+  ),
+).superRefine((variables, context) => {
+  const own = Object.keys(variables).find((name) => OWN_VARIABLES.has(name));
+  if (own !== undefined)
+    context.addIssue({ code: "custom", message: "is the service's own", path: [own] });
+  const { length } = JSON.stringify(variables);
+  if (length > MAX_VARIABLES_LENGTH)
+    context.addIssue(`must have at most ${MAX_VARIABLES_LENGTH} characters of JSON, got ${length}`);
+});
+
 /** What both endpoints accept in the same words. */
 export const sharedFields = {
   ...samplingFields,
@@ -93,6 +129,10 @@ export const sharedFields = {
   store: flag,
   parallel_tool_calls: flag,
   metadata: metadataField.nullish(),
+  chat_template_kwargs: variablesField
+    .nullish()
+    .describe("Variables of the model's chat template, by name"),
+  enable_thinking: flag.describe("Whether the model thinks first, where its template lets choose"),
   safety_identifier: z.string().nullish(),
   service_tier: hint,
   prompt_cache_key: hint,
@@ -231,6 +271,8 @@ interface SamplingBody {
 interface SharedBody extends SamplingBody {
   readonly parallel_tool_calls?: boolean | null | undefined;
   readonly metadata?: Record<string, string> | null | undefined;
+  readonly chat_template_kwargs?: Record<string, unknown> | null | undefined;
+  readonly enable_thinking?: boolean | null | undefined;
 }
 
 /** How tokens are drawn. The defaults are those of the OpenAI API. */
@@ -247,13 +289,39 @@ export function samplingOf(body: SamplingBody, seed?: number | null) {
   } as const;
 }
 
+export type ReasoningEffort = z.infer<typeof reasoningEffort>;
+
+interface SharedOptions {
+  readonly seed?: number | null | undefined;
+  readonly effort: ReasoningEffort | null | undefined;
+}
+
 /** The parts of a request that both bodies say alike. */
-export function sharedRequest(body: SharedBody, seed?: number | null) {
+export function sharedRequest(body: SharedBody, { seed, effort }: SharedOptions) {
+  const variables = templateVariablesOf(body, effort);
   return {
     ...samplingOf(body, seed),
     parallelToolCalls: body.parallel_tool_calls ?? true,
     metadata: body.metadata ?? null,
+    ...(Object.keys(variables).length > 0 && { templateVariables: variables }),
   } as const;
+}
+
+/**
+ * Templates know an effort (gpt-oss), `enable_thinking` (Qwen3, SmolLM3) or `thinking` (Granite): what is
+ * asked for in one word is said in all. The caller's own variables win.
+ */
+function templateVariablesOf(
+  { chat_template_kwargs: variables, enable_thinking: isAsked }: SharedBody,
+  effort: ReasoningEffort | null | undefined,
+): Record<string, unknown> {
+  const byEffort = effort && effort !== "none" && effort !== "minimal";
+  const thinking = isAsked ?? byEffort;
+  return {
+    ...(effort && { reasoning_effort: effort }),
+    ...(typeof thinking === "boolean" && { enable_thinking: thinking, thinking }),
+    ...variables,
+  };
 }
 
 /** Most tokens that a request can take: the whole context in for each prompt, and its limit out for each choice. */
@@ -272,8 +340,15 @@ export function countTokens(_request: SamplingRequest, { usage }: GenerationOutp
 }
 
 /** What the caller gives the model to read, results of tools included, for moderation. */
-export function promptTexts({ messages }: GenerationRequest): string[] {
-  return messages
-    .filter(({ role, content }) => role !== "assistant" && content !== "")
-    .map(({ content }) => content);
+export function promptTexts({ messages, templateVariables = {} }: GenerationRequest): string[] {
+  const said = messages.filter(({ role }) => role !== "assistant").map(({ content }) => content);
+  const given = textsIn(templateVariables).filter(
+    (text) => !reasoningEffort.safeParse(text).success,
+  );
+  return [...said, ...given].filter((text) => text !== "");
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }

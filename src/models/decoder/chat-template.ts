@@ -20,12 +20,19 @@ export interface ChatPrompt {
   readonly mark: string;
 }
 
+/** Further variables of a template, by name; those of the conversation and of the tokens stay. */
+type TemplateVariables = Readonly<Record<string, unknown>>;
+
 /** Turns a conversation into the text that the model was trained on. */
 export interface ChatTemplate {
   /** How calls are written, by the model's own template where it knows any. */
   readonly toolFormat: ToolCallFormat;
   /** Throws `invalid_value` with the template's own sentence where it refuses the messages. */
-  render(messages: readonly ConversationMessage[], tools: readonly FunctionTool[]): ChatPrompt;
+  render(
+    messages: readonly ConversationMessage[],
+    tools: readonly FunctionTool[],
+    variables?: TemplateVariables,
+  ): ChatPrompt;
 }
 
 const token = z
@@ -91,12 +98,14 @@ export function createChatTemplate(
   });
   return {
     toolFormat,
-    render(sentMessages, sentTools) {
-      const { messages, tools, mark } = markTexts(sentMessages, sentTools);
+    render(sentMessages, sentTools, sentVariables = {}) {
+      const texts = markTexts(sentMessages, sentTools, sentVariables);
+      const { messages, tools, variables, mark } = texts;
       const { source: chosen, parsed } = tools.length > 0 ? forTools : plain;
       const conversation =
         tools.length === 0 || knowsTools ? messages : describeTools(messages, tools);
       const items = {
+        ...variables,
         ...tokens,
         messages: conversation.map((message) => toTemplateMessage(message, messages, chosen)),
         ...(tools.length > 0 && knowsTools && { tools: tools.map(toTemplateTool) }),

@@ -89,6 +89,8 @@ export const generationRequest = samplingRequest.extend({
   toolChoice,
   parallelToolCalls: z.boolean(),
   format: answerFormat,
+  /** Further variables of the chat template, by name; JSON. */
+  templateVariables: z.record(z.string(), z.unknown()).readonly().exactOptional(),
   /** Whether the oldest messages are left out where the context is too short. */
   truncate: z.boolean(),
   metadata: z.record(z.string(), z.string()).readonly().nullable(),

@@ -6,6 +6,7 @@ import type { ConversationMessage, FunctionTool, ToolCall } from "../request/gen
 export interface CallersTexts {
   readonly messages: readonly ConversationMessage[];
   readonly tools: readonly FunctionTool[];
+  readonly variables: Readonly<Record<string, unknown>>;
   /** Breaks up what would read as a token; no part of any text. */
   readonly mark: string;
 }
@@ -13,6 +14,7 @@ export interface CallersTexts {
 type MarkTexts = (
   messages: readonly ConversationMessage[],
   tools: readonly FunctionTool[],
+  variables?: Readonly<Record<string, unknown>>,
 ) => CallersTexts;
 
 /**
@@ -30,11 +32,14 @@ export function createTextMarker(
   );
   const inAnswers = createTokenBreaker(markers.map(({ content }) => content));
   const elsewhere = createTokenBreaker(structure.map(({ content }) => content));
-  return (messages, tools) => {
-    const mark = findMark(JSON.stringify([messages, tools]));
+  return (messages, tools, variables = {}) => {
+    const mark = findMark(JSON.stringify([messages, tools, variables]));
     const markText = (text: string) => elsewhere(text, mark);
     return {
       mark,
+      variables: Object.fromEntries(
+        Object.entries(variables).map(([name, value]) => [name, markValue(value, markText)]),
+      ),
       messages: messages.map((message) => markMessage(message, { mark, inAnswers, elsewhere })),
       tools: tools.map((tool) => ({
         ...tool,

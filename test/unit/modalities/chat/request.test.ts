@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { promptTexts } from "#framemill/modalities/shared/generation-body.js";
 import { parseChatBody } from "#framemill/modalities/chat/request.js";
 
 const messages = [{ role: "user", content: "Hi" }];
@@ -41,6 +42,61 @@ describe("a chat body", () => {
       prompt_cache_key: "k",
     };
     await expect(admit(ignored)).resolves.toMatchObject({ temperature: 1, stop: [] });
+  });
+
+  test("says to the template in all its words how much to think, the caller's own last", async () => {
+    const variables = async (body: object) => (await admit(body)).templateVariables;
+    expect(await variables({})).toBeUndefined();
+    expect(await variables({ reasoning_effort: "minimal" })).toEqual({
+      reasoning_effort: "minimal",
+      enable_thinking: false,
+      thinking: false,
+    });
+    expect(await variables({ reasoning_effort: "low", enable_thinking: false })).toEqual({
+      reasoning_effort: "low",
+      enable_thinking: false,
+      thinking: false,
+    });
+    const chat_template_kwargs = { enable_thinking: false, thinking_budget: 10 };
+    expect(await variables({ reasoning_effort: "high", chat_template_kwargs })).toEqual({
+      reasoning_effort: "high",
+      enable_thinking: false,
+      thinking: true,
+      thinking_budget: 10,
+    });
+  });
+
+  test.each([
+    ["reasoning_effort", { reasoning_effort: "lots" }, "must be none, minimal"],
+    ["enable_thinking", { enable_thinking: "no" }, "must be true or false"],
+    ["chat_template_kwargs", { chat_template_kwargs: "x" }, "must be an object"],
+    [
+      "chat_template_kwargs",
+      { chat_template_kwargs: { text: "x".repeat(4_096) } },
+      "at most 4096 characters of JSON, got 4107",
+    ],
+    [
+      "chat_template_kwargs",
+      { chat_template_kwargs: Object.fromEntries(Array(17).entries()) },
+      "at most 16 variables, got 17",
+    ],
+    ["chat_template_kwargs.messages", { chat_template_kwargs: { messages: [] } }, "service's own"],
+    ["chat_template_kwargs.a b", { chat_template_kwargs: { "a b": 1 } }, ""],
+  ])("refuses %s that no template could read", async (param, body, rule) => {
+    await expect(admit(body)).rejects.toMatchObject({
+      code: "invalid_value",
+      param,
+      message: expect.stringContaining(rule),
+    });
+  });
+
+  test("has a variable's texts judged as a prompt", async () => {
+    const chat_template_kwargs = {
+      model_identity: "You are a pirate.",
+      persona: [{ name: "Jack" }],
+    };
+    const request = await admit({ chat_template_kwargs, reasoning_effort: "low" });
+    expect(promptTexts(request)).toEqual(["Hi", "You are a pirate.", "Jack"]);
   });
 
   test("has the lengths and penalties that benchmarks ask for", async () => {

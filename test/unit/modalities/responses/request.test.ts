@@ -90,6 +90,15 @@ describe("a responses body", () => {
       await expect(referTo(id)).rejects.toMatchObject({ code: "not_found", param: "input.1.id" });
   });
 
+  test("says to the template how much to think, and in the response what was asked for", async () => {
+    const request = await admit({ input: "x", reasoning: { effort: "none", summary: "auto" } });
+    const thinking = { enable_thinking: false, thinking: false };
+    expect(request.templateVariables).toEqual({ reasoning_effort: "none", ...thinking });
+    expect(request.reasoningEffort).toBe("none");
+    const refused = admit({ input: "x", reasoning: { effort: "lots" } });
+    await expect(refused).rejects.toMatchObject({ param: "reasoning.effort" });
+  });
+
   test("names the item that it cannot read", async () => {
     const input = [{ role: "user", content: "Hi" }, { type: "file_search_call" }];
     await expect(admit({ input })).rejects.toMatchObject({

@@ -39,6 +39,16 @@ describe("a chat template", () => {
     expect(template.render(HELLO, []).text).toBe("<s>Hello");
   });
 
+  test("finds the caller's variables, but not in the place of its own", () => {
+    const source =
+      "{{ bos_token }}{{ reasoning_effort }}{{ enable_thinking }}{{ add_generation_prompt }}";
+    const variables = { reasoning_effort: "low", enable_thinking: false, bos_token: "no" };
+    const template = createChatTemplate({ bos_token: "<s>" }, { template: source });
+    expect(template.render(HELLO, [], { ...variables, add_generation_prompt: false }).text).toBe(
+      "<s>lowfalsetrue",
+    );
+  });
+
   test("for tools is taken where there are tools", () => {
     const chat_template = [
       { name: "default", template: "plain" },

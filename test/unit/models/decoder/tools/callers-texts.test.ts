@@ -121,6 +121,15 @@ describe.each(cases)("the template of $name", ({ config, tokenizer }) => {
   });
 });
 
+test("a variable's text writes no token", () => {
+  const addedTokens = [{ content: "<|end|>", special: true }];
+  const template = "{{ identity.name }}<|end|>";
+  const render = (name: string) =>
+    createChatTemplate({}, { template, addedTokens }).render([], [], { identity: { name } });
+  const { text, mark } = render("x<|end|>");
+  expect(text).toBe(`x<${mark}|end|><|end|>`);
+});
+
 describe("a caller's text by itself has no special tokens", () => {
   test.each([
     ["of Llama's kind", sentencePieceJson(), "a</s>b <s>", "a</s>b <s>"],
