@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Template } from "@huggingface/jinja";
 import { z } from "zod";
 import { JobError, messageOf } from "../../core/errors.js";
@@ -153,10 +154,12 @@ function toTemplateMessage(
   all: readonly ConversationMessage[],
   source: string,
 ): Record<string, unknown> {
+  const idOf = WANTS_SHORT_IDS.test(source) ? shortId : (id: string) => id;
   if (message.role === "tool") {
     const { content, toolCallId } = message;
     const name = callName(all, toolCallId);
-    return { role: "tool", content, tool_call_id: toolCallId, ...(name !== undefined && { name }) };
+    const id = idOf(toolCallId);
+    return { role: "tool", content, tool_call_id: id, ...(name !== undefined && { name }) };
   }
   const { content, name } = message;
   const developer = message.role === "developer" && !source.includes("developer");
@@ -164,11 +167,20 @@ function toTemplateMessage(
   const plain = { role, content, ...(name !== undefined && { name }) };
   if (message.role !== "assistant" || message.toolCalls === undefined) return plain;
   const calls = message.toolCalls.map((call) => ({
-    id: call.id,
+    id: idOf(call.id),
     type: "function",
     function: { name: call.name, arguments: parseArguments(call.arguments) },
   }));
   return { ...plain, tool_calls: calls };
+}
+
+/** Mistral's templates refuse ids of another length than 9. */
+const WANTS_SHORT_IDS = /\|\s*length\s*\)?\s*(?:!=|<)\s*9\b/;
+
+/** Nine letters or digits: the id itself where it is so, and else the same for the same id. */
+function shortId(id: string): string {
+  if (/^[a-z0-9]{9}$/i.test(id)) return id;
+  return createHash("sha256").update(id).digest("hex").slice(0, 9);
 }
 
 function callName(messages: readonly ConversationMessage[], id: string): string | undefined {

@@ -59,6 +59,25 @@ describe("a chat template", () => {
     expect(template.render(HELLO, [WEATHER]).text).toBe("weather");
   });
 
+  test("that wants ids of nine letters or digits has the same for a call and its result", () => {
+    // As Mistral Nemo's and Small 3.2's have it.
+    const source = `{%- for message in messages -%}
+      {%- for call in message.tool_calls or [] -%}
+        {%- if not call.id is defined or call.id|length != 9 -%}{{ raise_exception("length 9!") }}{%- endif -%}
+        [call {{ call.id }}]
+      {%- endfor -%}
+      {%- if message.role == "tool" -%}[result {{ message.tool_call_id }}]{%- endif -%}
+    {%- endfor -%}`;
+    const template = createChatTemplate({}, { template: source });
+    const { text } = template.render(WITH_CALL, []);
+    expect(text).toMatch(/^\[call ([a-z0-9]{9})\]\[result \1\]$/);
+    expect(template.render([...WITH_CALL, ...HELLO], []).text).toBe(text);
+    const own = JSON.parse(
+      JSON.stringify(WITH_CALL).replaceAll("call_1", "aB3456789"),
+    ) as ConversationMessage[];
+    expect(template.render(own, []).text).toBe("[call aB3456789][result aB3456789]");
+  });
+
   test("tells its own refusal", () => {
     const template = createChatTemplate(
       {},
