@@ -91,6 +91,7 @@ export function createChatTemplate(
   const toolText = named["tool_use"];
   const forTools =
     toolText === undefined ? plain : { source: toolText, parsed: new Template(toolText) };
+  const knowsSystem = acceptsSystem(plain.parsed, tokens);
   const knowsTools = /\btools\b/.test(forTools.source);
   const toolFormat = detectFormat(forTools.source) ?? "hermes";
   const markTexts = createTextMarker(addedTokens, {
@@ -104,7 +105,7 @@ export function createChatTemplate(
       const { messages, tools, variables, mark } = texts;
       const { source: chosen, parsed } = tools.length > 0 ? forTools : plain;
       const conversation =
-        tools.length === 0 || knowsTools ? messages : describeTools(messages, tools);
+        tools.length === 0 || knowsTools ? messages : describeTools(messages, tools, knowsSystem);
       const items = {
         ...variables,
         ...tokens,
@@ -126,7 +127,7 @@ function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
     toolFormat,
     render(sentMessages, sentTools) {
       const { messages, tools, mark } = markTexts(sentMessages, sentTools);
-      const conversation = tools.length === 0 ? messages : describeTools(messages, tools);
+      const conversation = tools.length === 0 ? messages : describeTools(messages, tools, true);
       const text = conversation.map(({ content }) => content).filter((content) => content !== "");
       return { text: text.join("\n"), addSpecialTokens: true, mark };
     },
@@ -136,6 +137,21 @@ function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
 function markersOf(format: ToolCallFormat): string[] {
   const { begins, end, nameEnd } = syntaxOf(format);
   return [...begins, end, nameEnd].filter((marker) => marker !== null);
+}
+
+/** Whether a template takes instructions: Gemma 2's refuses them. */
+function acceptsSystem(template: Template, tokens: object): boolean {
+  const instructions = { role: "system", content: "x" };
+  const question = { role: "user", content: "x" };
+  const takes = (...messages: readonly object[]): boolean => {
+    try {
+      template.render({ ...tokens, messages, add_generation_prompt: true });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return takes(instructions, question) || !takes(question);
 }
 
 function render(template: Template, items: Record<string, unknown>): string {
@@ -204,7 +220,8 @@ function toTemplateTool({ name, description, parameters }: FunctionTool) {
     type: "function",
     function: {
       name,
-      ...(description !== null && { description }),
+      // Templates add it to other texts (gpt-oss), which fails on nothing.
+      description: description ?? "",
       parameters: parameters ?? empty,
     },
   };
@@ -214,14 +231,18 @@ function toTemplateTool({ name, description, parameters }: FunctionTool) {
 function describeTools(
   messages: readonly ConversationMessage[],
   tools: readonly FunctionTool[],
+  knowsSystem: boolean,
 ): ConversationMessage[] {
   const list = tools.map((tool) => JSON.stringify(toTemplateTool(tool).function)).join("\n");
   const words = `You may call these functions:\n${list}\nTo call one, answer with <tool_call>{"name": …, "arguments": {…}}</tool_call>.`;
-  const first = messages[0];
-  const isSystem = first?.role === "system" || first?.role === "developer";
-  const system = isSystem ? `${first.content}\n\n${words}` : words;
-  const rest = (isSystem ? messages.slice(1) : messages).map(toPlainMessage);
-  return [{ role: "system", content: system }, ...rest];
+  const plain = messages.map(toPlainMessage);
+  const [first, ...rest] = plain;
+  if (first?.role === "system" || first?.role === "developer")
+    return [{ role: "system", content: `${first.content}\n\n${words}` }, ...rest];
+  if (knowsSystem) return [{ role: "system", content: words }, ...plain];
+  if (first?.role === "user")
+    return [{ ...first, content: `${words}\n\n${first.content}` }, ...rest];
+  return [{ role: "user", content: words }, ...plain];
 }
 
 function toPlainMessage(message: ConversationMessage): ConversationMessage {

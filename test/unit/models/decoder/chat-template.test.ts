@@ -110,6 +110,27 @@ describe("a chat template", () => {
     expect(text).toContain("[user]<tool_response>sunny</tool_response>");
   });
 
+  test("that knows neither tools nor a system has them in the first question", () => {
+    // As Gemma 2's.
+    const source = `{%- if messages[0].role == 'system' -%}{{ raise_exception('System role not supported') }}{%- endif -%}
+    {%- for message in messages -%}
+      {%- if (message.role == 'user') != (loop.index0 % 2 == 0) -%}{{ raise_exception('Conversation roles must alternate') }}{%- endif -%}
+      [{{ message.role }}]{{ message.content }}
+    {%- endfor -%}`;
+    const template = createChatTemplate({}, { template: source });
+    const { text } = template.render(WITH_CALL.slice(1), [WEATHER]);
+    expect(text).toMatch(
+      /^\[user\]You may call these functions:\n.*\n.*\n\nWeather\?\[assistant\]/,
+    );
+    expect(() => template.render(WITH_CALL, [WEATHER])).toThrow("System role not supported");
+  });
+
+  test("that joins a tool's description finds one where the caller wrote none", () => {
+    const source = "{% for t in tools %}{{ '// ' + t.function.description }}{% endfor %}";
+    const template = createChatTemplate({}, { template: source });
+    expect(template.render(HELLO, [{ ...WEATHER, description: null }]).text).toBe("// ");
+  });
+
   test("that is missing lets a model continue the texts", () => {
     const messages: ConversationMessage[] = [...HELLO, { role: "user", content: "again" }];
     expect(createChatTemplate({}).render(messages, [])).toMatchObject({
