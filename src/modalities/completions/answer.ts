@@ -97,11 +97,11 @@ function toLogprobs(
   chosen: readonly ChosenLogprob[],
   before: number,
 ): z.infer<typeof logprobsObject> {
-  const told = tokenLogprobs(chosen);
+  const shown = tokenLogprobs(chosen);
   return {
-    tokens: told.map(({ token }) => token),
-    token_logprobs: told.map(({ logprob }) => logprob),
-    top_logprobs: told.map((one) =>
+    tokens: shown.map(({ token }) => token),
+    token_logprobs: shown.map(({ logprob }) => logprob),
+    top_logprobs: shown.map((one) =>
       Object.fromEntries([...one.top_logprobs, one].map(({ token, logprob }) => [token, logprob])),
     ),
     text_offset: chosen.map((_, index) => before + charactersOf(chosen.slice(0, index))),

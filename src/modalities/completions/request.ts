@@ -92,7 +92,7 @@ function checkAnswers({ best_of: most, n, echo, logprobs }: Omit<CompletionsBody
     throw invalidValue("best_of", message);
   }
   if (echo === true && typeof logprobs === "number") {
-    const message = `logprobs with echo must be null: a prompt's probabilities are not told, got ${logprobs}`;
+    const message = `logprobs with echo must be null: a prompt's probabilities are not known, got ${logprobs}`;
     throw invalidValue("logprobs", message);
   }
 }

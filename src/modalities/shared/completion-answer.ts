@@ -83,7 +83,7 @@ interface CompletionStream<Choice> {
   readonly deltas: AsyncIterable<Chunk<GenerationDelta>>;
   /** What each chunk begins with. */
   readonly header: object;
-  /** Choices that are told before anything was written. */
+  /** Choices that a stream begins with, before anything was written. */
   readonly opening: readonly Choice[];
   readonly toChoice: (delta: GenerationDelta) => Choice;
 }

@@ -20,7 +20,7 @@ const tokenizer = fileURLToPath(new URL("../../../models/service-chat-1", import
 /** A client that is installed first, on a machine that has other tests to run. */
 const timeout = 600_000;
 
-/** They are told to need no key, and to be under no limits. */
+/** They send no key of their own, and keep to no limits. */
 const INSTRUMENTS = CLIENTS.filter((name) => /^(aiperf|guidellm|vllm-.*)$/.test(name));
 
 type Facts = Readonly<Record<string, unknown>>;

@@ -190,7 +190,7 @@ describe("the stock openai client", () => {
       "This model's maximum context length is 512 tokens.",
       { stream: true, prompt: ["a", "word ".repeat(200)] },
     ],
-  ])("is told: %s", async (sentence, fields) => {
+  ])("is refused: %s", async (sentence, fields) => {
     const refused = client.completions.create({ ...greedy, prompt, ...fields });
     await expect(refused).rejects.toMatchObject({
       status: 400,
