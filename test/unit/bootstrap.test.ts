@@ -14,7 +14,7 @@ describe("bootstrap", () => {
     });
     expect(status).toBe(2);
     expect(stderr).toBe(
-      'Give one of demo, bench, framemill, test, test:unit, test:deep, chaos, pack, check, not "dance".\n',
+      'Give one of demo, bench, framemill, test, test:unit, test:deep, test:clients, chaos, pack, check, not "dance".\n',
     );
   });
 
