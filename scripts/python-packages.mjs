@@ -27,7 +27,7 @@ export async function installPythonPackages(name) {
   const bin = join(folder, "bin");
   const stamp = join(folder, ".framemill-install");
   const named = await Promise.all(files.map((file) => readFile(file)));
-  const wanted = createHash("sha256").update(Buffer.concat(named)).digest("hex");
+  const wanted = createHash("sha256").update(UV).update(Buffer.concat(named)).digest("hex");
   if ((await readText(stamp)) === wanted) return bin;
   await rm(folder, { recursive: true, force: true });
   const uv = await openUv(`the Python packages of the ${name} tests`);
