@@ -1,5 +1,6 @@
 // What the compiler leaves out: the pages of the front, web/ → dist/web, the ledger's statements, a new
 // cluster of its embedded database, and ONNX Runtime.
+import { existsSync } from "node:fs";
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -43,13 +44,14 @@ await build({
 async function makeCluster(folder) {
   const manifest = join(root, "node_modules", "@electric-sql", "pglite", "package.json");
   const { version } = JSON.parse(await readFile(manifest, "utf8"));
+  const file = join(folder, "cluster.tgz");
   const stamp = join(folder, "cluster.version");
   const madeBy = await readFile(stamp, "utf8").catch(() => undefined);
-  if (madeBy === version) return;
+  if (madeBy === version && existsSync(file)) return;
   const { PGlite } = await import("@electric-sql/pglite");
   const database = await PGlite.create();
   const cluster = await database.dumpDataDir("gzip");
   await database.close();
-  await writeFile(join(folder, "cluster.tgz"), cluster.stream());
+  await writeFile(file, cluster.stream());
   await writeFile(stamp, version);
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -26,9 +26,8 @@ export async function openPGlite(dataDir: string) {
   await unpackCluster(folder);
   await makePrivateFolder(folder, "DATA_DIR");
   const thread = await startThread(folder);
-  // It makes its first files for everybody to read and write, whatever the umask says.
-  const { mode } = await stat(join(folder, "PG_VERSION"));
-  if ((mode & 0o077) !== 0) await makePrivateInside(folder);
+  // What it makes at its start is for others to read, whatever the umask says.
+  await makePrivateInside(folder);
   const client = new Client({
     stream: () => thread.socket,
     user: "postgres",
