@@ -72,6 +72,10 @@ export interface ModelInfo {
   readonly contextTokens?: number;
   /** Length of the vectors that it makes. */
   readonly dimensions?: number;
+  /** Texts that go before an embedder's inputs, by name. */
+  readonly prompts?: Readonly<Record<string, string>>;
+  /** Name of the one that goes before inputs of no stated type. */
+  readonly defaultPrompt?: string;
   readonly voices?: readonly string[];
   /** Kinds of input that it judges, or makes clips from, where its package says so. */
   readonly reads?: readonly ("text" | "image")[];

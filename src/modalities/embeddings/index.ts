@@ -28,8 +28,8 @@ export const embeddings = defineModality<"embeddings", EmbeddingsRequest, Embedd
   responseSchema: () => z.toJSONSchema(embeddingsReply),
   admit: async (body, { model }) => parseEmbeddingsBody(body, model),
   prices: { inputTokens: 0.02 },
-  mostUnits: ({ inputs }) => ({
-    inputTokens: inputs.reduce((sum, input) => sum + mostTokens(input), 0),
+  mostUnits: ({ inputs, prompt = "" }) => ({
+    inputTokens: inputs.reduce((sum, input) => sum + mostTokens(input, prompt), 0),
   }),
   countUnits: (_request, { inputTokens }) => ({ inputTokens }),
   answer: answerEmbeddings,
@@ -37,8 +37,9 @@ export const embeddings = defineModality<"embeddings", EmbeddingsRequest, Embedd
 });
 
 /** A token has at least one byte; two more are the model's own. */
-function mostTokens(input: string | readonly number[]): number {
+function mostTokens(input: string | readonly number[], prompt: string): number {
   if (typeof input !== "string") return input.length + 2;
+  const text = prompt + input;
   // Tokenizers may unfold a character (U+FDFA is one of three bytes) before they count.
-  return Math.max(Buffer.byteLength(input), Buffer.byteLength(input.normalize("NFKC"))) + 2;
+  return Math.max(Buffer.byteLength(text), Buffer.byteLength(text.normalize("NFKC"))) + 2;
 }

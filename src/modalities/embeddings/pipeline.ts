@@ -31,10 +31,10 @@ export async function createEmbeddingsPipeline(
 
 async function* embed(
   embedder: TextEmbedder,
-  { inputs, dimensions }: EmbeddingsRequest,
+  { inputs, dimensions, prompt = "" }: EmbeddingsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<PipelineEvent<EmbeddingsOutput>> {
-  const sequences = await tokenise(embedder, inputs, signal);
+  const sequences = await tokenise(embedder, { inputs, prompt }, signal);
   const inputTokens = sequences.reduce((sum, { length }) => sum + length, 0);
   const rows = await embedder.embed(sequences, signal);
   const length = checkDimensions(dimensions, rows[0]?.length ?? 0);
@@ -42,9 +42,15 @@ async function* embed(
   yield { type: "output", output: { dimensions: length, vectors, inputTokens } };
 }
 
+interface Texts {
+  readonly inputs: readonly Input[];
+  /** Goes before each text. */
+  readonly prompt: string;
+}
+
 async function tokenise(
   embedder: TextEmbedder,
-  inputs: readonly Input[],
+  { inputs, prompt }: Texts,
   signal: AbortSignal,
 ): Promise<TokenSequence[]> {
   const sequences: TokenSequence[] = [];
@@ -52,7 +58,7 @@ async function tokenise(
   const pause = yieldToEventLoop(signal);
   for (const [index, input] of inputs.entries()) {
     await pause();
-    const sequence = sequenceOf(embedder, input, index);
+    const sequence = sequenceOf(embedder, input, { index, prompt });
     total += sequence.length;
     checkTotal(total);
     sequences.push(sequence);
@@ -60,13 +66,19 @@ async function tokenise(
   return sequences;
 }
 
-function sequenceOf(embedder: TextEmbedder, input: Input, index: number): TokenSequence {
+function sequenceOf(
+  embedder: TextEmbedder,
+  input: Input,
+  { index, prompt }: { readonly index: number; readonly prompt: string },
+): TokenSequence {
   const { maxTokens: limit, vocabSize } = embedder;
   const place = { param: "input", index };
   if (typeof input === "string") checkCharacters(input, place, limit);
   checkVocabulary(input, place, vocabSize);
   const sequence =
-    typeof input === "string" ? embedder.sequenceOfText(input) : embedder.sequenceOfIds(input);
+    typeof input === "string"
+      ? embedder.sequenceOfText(input, prompt)
+      : embedder.sequenceOfIds(input);
   if (sequence.length > limit) throw tooManyTokens({ index, count: sequence.length, limit });
   return sequence;
 }

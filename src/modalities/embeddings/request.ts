@@ -13,6 +13,11 @@ const MAX_INPUTS = 2_048;
 /** Tokens of all inputs together, as OpenAI has it. */
 const MAX_TOTAL_TOKENS = 300_000;
 
+/** What other services call the kinds of input (Cohere, Voyage, NVIDIA), and models their prompts for them. */
+const QUERY_TYPES = ["query", "search_query"];
+const DOCUMENT_TYPES = ["document", "search_document", "passage"];
+const OTHER_TYPES = ["classification", "clustering"];
+
 /** Body of `POST /v1/embeddings`. */
 export const embeddingsBody = z.strictObject({
   model: z.string().min(1),
@@ -22,6 +27,14 @@ export const embeddingsBody = z.strictObject({
     .enum(["float", "base64"], {
       error: (issue) => `encoding_format must be float or base64, got ${describe(issue.input)}`,
     })
+    .optional(),
+  input_type: z
+    .string({ error: (issue) => `input_type must be a string, got ${describe(issue.input)}` })
+    .min(1, "input_type must not be empty")
+    .max(128, "input_type must be at most 128 characters")
+    .describe(
+      `${[...QUERY_TYPES, ...DOCUMENT_TYPES, ...OTHER_TYPES].join(", ")}, or the name of one of the model's prompts: which prompt goes before each text`,
+    )
     .optional(),
   user: z.string().optional(),
 });
@@ -37,6 +50,8 @@ export const embeddingsRequest = z.object({
   /** Length of the vectors; null for the model's own. */
   dimensions: z.int().positive().nullable(),
   encodingFormat: z.enum(["float", "base64"]),
+  /** Goes before each text. */
+  prompt: z.string().exactOptional(),
 });
 export type EmbeddingsRequest = z.infer<typeof embeddingsRequest>;
 
@@ -55,13 +70,46 @@ export function parseEmbeddingsBody(body: unknown, model: ModelInfo): Embeddings
   const parsed = parseBody(looseBody, body);
   const inputs = parseTextInputs(parsed.input, "input", MAX_INPUTS);
   checkTokens(inputs, model);
+  const prompt = choosePrompt(inputs, parsed.input_type, model);
   checkDimensions(parsed.dimensions, model);
   return {
     model: parsed.model,
     inputs,
     dimensions: parsed.dimensions ?? null,
     encodingFormat: parsed.encoding_format ?? "float",
+    ...(prompt !== "" && { prompt }),
   };
+}
+
+/** The prompt of an input type; the model's default one for texts without a type. */
+function choosePrompt(
+  inputs: EmbeddingsRequest["inputs"],
+  type: string | undefined,
+  { prompts = {}, defaultPrompt }: ModelInfo,
+): string {
+  const hasIds = inputs.some((input) => typeof input !== "string");
+  const textOf = (name: string) => (Object.hasOwn(prompts, name) ? prompts[name] : undefined);
+  if (type === undefined)
+    return hasIds || defaultPrompt === undefined ? "" : (textOf(defaultPrompt) ?? "");
+  if (hasIds)
+    throw invalidValue(
+      "input_type",
+      "input_type is for texts: token ids take no prompt before them",
+    );
+  const own = textOf(type);
+  if (own !== undefined) return own;
+  const kind = [QUERY_TYPES, DOCUMENT_TYPES, OTHER_TYPES].find((types) => types.includes(type));
+  if (kind === undefined) {
+    const words = new Set([
+      ...Object.keys(prompts),
+      ...QUERY_TYPES,
+      ...DOCUMENT_TYPES,
+      ...OTHER_TYPES,
+    ]);
+    throw refuse("input_type", `must be one of ${[...words].join(", ")}`, describe(type));
+  }
+  if (kind === OTHER_TYPES) return "";
+  return kind.map(textOf).find((text) => text !== undefined) ?? "";
 }
 
 /** Token counts that are known before the text is tokenised. */

@@ -17,6 +17,7 @@ import {
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 import { choosePooling } from "./choose-pooling.js";
+import { readPrompts } from "./prompts.js";
 
 const sentenceConfig = z.object({ max_seq_length: z.number().nullish() });
 
@@ -47,7 +48,7 @@ export const encoder: Layout = {
     return {
       ...found,
       files: present({ ...files, ...poolingFiles(folder, graph, modules ?? []) }),
-      shapes: { ...known({ dimensions }), ...pooling },
+      shapes: { ...known({ dimensions }), ...pooling, ...(await readPrompts(folder)) },
       notes: [note],
     };
   },
@@ -117,7 +118,6 @@ function poolingFiles(folder: ModelFolder, graph: string, modules: z.infer<typeo
     "pooling-config": folder.find("1_Pooling/config.json"),
     modules: folder.find("modules.json"),
     "sentence-config": folder.find("sentence_bert_config.json"),
-    "prompts-config": folder.find("config_sentence_transformers.json"),
   };
 }
 

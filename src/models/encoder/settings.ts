@@ -91,9 +91,13 @@ const modules = z.array(z.object({ type: z.string() }));
 
 export interface PoolingSettings {
   readonly pooling: Pooling;
+  /** Whether the tokens of a prompt are pooled with those of its text. */
+  readonly includesPrompt: boolean;
   /** Modules after the pooling that only a graph with its own pooled output can hold, e.g. `Dense`. */
   readonly furtherModules: readonly string[];
 }
+
+const promptPooling = z.object({ include_prompt: z.boolean().default(true) });
 
 /** `shapes.pooling` of model.json, as it was chosen when the model was added. */
 const pooledShapes = z.object({
@@ -104,12 +108,14 @@ const pooledShapes = z.object({
 export async function readPoolingSettings(model: ModelPackage): Promise<PoolingSettings> {
   const shapes = parseSettings(pooledShapes, model.shapes, `${model.path}/model.json: shapes`);
   const pooling = shapes.pooling ?? (await readPooling(model));
-  if (!("modules" in model.files)) return { pooling, furtherModules: [] };
+  const { include_prompt } = await readModelJson(model, "pooling-config", promptPooling, {});
+  const stated = { pooling, includesPrompt: include_prompt };
+  if (!("modules" in model.files)) return { ...stated, furtherModules: [] };
   const listed = await readModelJson(model, "modules", modules);
   const types = listed.map(({ type }) => type.split(".").at(-1) ?? "");
   const ordinary = new Set(["Transformer", "Pooling", "Normalize", "StaticEmbedding"]);
   return {
-    pooling,
+    ...stated,
     furtherModules: types.filter((type) => !ordinary.has(type)),
   };
 }
@@ -143,21 +149,29 @@ interface TokenVectors {
   readonly width: number;
 }
 
-/** The vector [width] of one row with `count` tokens. */
+/** The vector [width] of one row with `count` tokens, of which the first `skipped` are left out. */
 export function poolRow(
   { data, length, width }: TokenVectors,
   {
     row,
     count,
     pooling,
-  }: { readonly row: number; readonly count: number; readonly pooling: Pooling },
+    skipped = 0,
+  }: {
+    readonly row: number;
+    readonly count: number;
+    readonly pooling: Pooling;
+    readonly skipped?: number;
+  },
 ): Float32Array {
   const from = row * length * width;
-  const tokens = data.subarray(from, from + count * width);
+  // A text without tokens of its own leaves the last one.
+  const left = Math.min(skipped, Math.max(0, count - 1));
+  const tokens = data.subarray(from + left * width, from + count * width);
   if (pooling === "cls") return tokens.slice(0, width);
-  if (pooling === "last") return tokens.slice(Math.max(0, count - 1) * width);
+  if (pooling === "last") return tokens.slice(Math.max(0, tokens.length - width));
   if (pooling === "max") return greatest(tokens, width);
-  return mean(tokens, width, pooling === "mean" ? count : Math.sqrt(count));
+  return mean(tokens, width, pooling === "mean" ? count - left : Math.sqrt(count - left));
 }
 
 function greatest(tokens: Float32Array, width: number): Float32Array {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { POOLED_OUTPUTS } from "../../runtime/packages/layout.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { GraphInfo } from "../../runtime/tensors/tensor.js";
@@ -18,8 +19,8 @@ export interface TextEmbedder {
   readonly maxTokens: number;
   /** Ids are below it. */
   readonly vocabSize: number;
-  /** A text's tokens, whole. */
-  sequenceOfText(text: string): TokenSequence;
+  /** Tokens of a prompt and the text behind it, whole. */
+  sequenceOfText(text: string, prompt?: string): TokenSequence;
   /** Ids of the model's own vocabulary; special tokens are added unless they are there. */
   sequenceOfIds(ids: readonly number[]): TokenSequence;
   /** One vector a sequence, with as many dimensions as the model has, as it is pooled. */
@@ -43,7 +44,12 @@ function createEmbedder(encoder: OpenEncoder): TextEmbedder {
   return {
     maxTokens: encoder.maxTokens,
     vocabSize: config.vocab_size ?? tokenizer.vocabSize,
-    sequenceOfText: (text) => template.single(tokens.contentOf(text)),
+    sequenceOfText(text, prompt = "") {
+      const sequence = template.single(tokens.contentOf(prompt + text));
+      if (prompt === "") return sequence;
+      // Counted as sentence-transformers does: the prompt alone, whatever joins at its end.
+      return { ...sequence, promptLength: template.leading + tokens.contentOf(prompt).length };
+    },
     sequenceOfIds(given) {
       const ids = Int32Array.from(given);
       if (template.isWrapped(ids)) return { ids, typeIds: null, length: ids.length };
@@ -56,12 +62,23 @@ function createEmbedder(encoder: OpenEncoder): TextEmbedder {
 
 const TOKEN_LEVEL = ["last_hidden_state", "token_embeddings", "hidden_states"];
 
+const promptShapes = z.object({ prompts: z.record(z.string(), z.string()).optional() });
+
+function hasPrompts({ shapes }: ModelPackage): boolean {
+  return Object.values(promptShapes.parse(shapes).prompts ?? {}).some((text) => text !== "");
+}
+
 function chooseReader(
   info: GraphInfo,
-  { pooling, furtherModules }: PoolingSettings,
-  { path }: ModelPackage,
+  { pooling, includesPrompt, furtherModules }: PoolingSettings,
+  model: ModelPackage,
 ): RowReader {
+  const { path } = model;
   const pooled = info.outputs.find(({ name }) => POOLED_OUTPUTS.has(name));
+  if (pooled !== undefined && !includesPrompt && hasPrompts(model))
+    throw new Error(
+      `${path}: 1_Pooling leaves prompts out (include_prompt), which the graph's own ${pooled.name} cannot: export it without its pooling`,
+    );
   if (pooled !== undefined) {
     return {
       output: pooled.name,
@@ -85,7 +102,9 @@ function chooseReader(
       if (!(data instanceof Float32Array))
         throw new TypeError(`${hidden.name} must be of a float type`);
       const vectors = { data, length: dims[1] ?? batch.length, width: dims[2] ?? 0 };
-      return sequences.map(({ length: count }, row) => poolRow(vectors, { row, count, pooling }));
+      return sequences.map(({ length: count, promptLength = 0 }, row) =>
+        poolRow(vectors, { row, count, pooling, skipped: includesPrompt ? 0 : promptLength }),
+      );
     },
   };
 }

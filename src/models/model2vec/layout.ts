@@ -10,6 +10,7 @@ import {
   tokenizerFiles,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+import { readPrompts } from "../encoder/prompts.js";
 
 const staticConfig = z.object({ model_type: z.string().nullish(), hidden_dim: z.int().nullish() });
 const tensorHeader = z.record(z.string(), z.unknown());
@@ -36,7 +37,7 @@ export const model2vec: Layout = {
       pipeline: "model2vec",
       files,
       concurrency: TEXT_CONCURRENCY,
-      shapes: { dimensions },
+      shapes: { dimensions, ...(await readPrompts(folder)) },
     };
   },
 };

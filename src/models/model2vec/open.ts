@@ -44,7 +44,7 @@ export async function openStaticEmbedder(model: ModelPackage): Promise<TextEmbed
     maxTokens:
       model.limits.contextTokens ?? Math.min(config.seq_length ?? Infinity, DEFAULT_MAX_TOKENS),
     vocabSize: table.vocabSize,
-    sequenceOfText: (text) => sequenceOf(contentOf(text)),
+    sequenceOfText: (text, prompt = "") => sequenceOf(contentOf(prompt + text)),
     sequenceOfIds: (ids) => sequenceOf(Int32Array.from(ids)),
     async embed(sequences, signal) {
       const rows: Float32Array[] = [];

@@ -44,12 +44,16 @@ export interface TokenSequence {
   readonly typeIds: Uint8Array | null;
   /** What a batch is measured by: tokens. */
   readonly length: number;
+  /** Tokens of a prompt at the beginning, special ones before it included; 0 where absent. */
+  readonly promptLength?: number;
 }
 
 /** What a model wants around its texts. */
 interface TokenTemplate {
   /** Special tokens of a lone text. */
   readonly singleAdded: number;
+  /** Those of them before the text. */
+  readonly leading: number;
   /** Special tokens of a pair. */
   readonly pairAdded: number;
   single(content: Int32Array): TokenSequence;
@@ -82,6 +86,7 @@ function learnTemplate(tokenizer: TextTokenizer): TokenTemplate {
   const secondType = types[head.ids.length + first.length + middle.ids.length] ?? 1;
   return {
     singleAdded: before.ids.length + after.ids.length,
+    leading: before.ids.length,
     pairAdded: head.ids.length + middle.ids.length + tail.ids.length,
     single: (content) => ({ ...joined([before.ids, content, after.ids]), typeIds: null }),
     pair(left, right) {

@@ -225,19 +225,21 @@ export function graphsSetup(
 }
 
 const bounds = z.object({
-  sizes: z.array(z.tuple([z.int(), z.int()])).optional(),
-  voices: z.array(z.string()).optional(),
-  dimensions: z.int().positive().optional(),
-  lyrics: z.boolean().optional(),
-  reads: z.array(z.enum(["text", "image"])).optional(),
-  tiers: z.array(z.string()).min(1).optional(),
+  sizes: z.array(z.tuple([z.int(), z.int()])).exactOptional(),
+  voices: z.array(z.string()).exactOptional(),
+  dimensions: z.int().positive().exactOptional(),
+  prompts: z.record(z.string(), z.string()).exactOptional(),
+  defaultPrompt: z.string().exactOptional(),
+  lyrics: z.boolean().exactOptional(),
+  reads: z.array(z.enum(["text", "image"])).exactOptional(),
+  tiers: z.array(z.string()).min(1).exactOptional(),
 });
 
 /** What the front needs of a package. */
 export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
   const { mtimeMs } = await stat(join(model.path, "model.json"));
   const { minSeconds, maxSeconds, contextTokens } = model.limits;
-  const { sizes, voices, dimensions, lyrics, reads, tiers } = bounds.parse(model.shapes);
+  const { sizes, ...told } = bounds.parse(model.shapes);
   return {
     id: model.id,
     modality: model.modality,
@@ -248,11 +250,7 @@ export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
     ...(minSeconds !== undefined && { minSeconds }),
     ...(maxSeconds !== undefined && { maxSeconds }),
     ...(contextTokens !== undefined && { contextTokens }),
-    ...(dimensions !== undefined && { dimensions }),
-    ...(voices && { voices }),
-    ...(reads && { reads }),
-    ...(tiers && { tiers }),
-    ...(lyrics !== undefined && { lyrics }),
+    ...told,
     ...(sizes && { sizes: sizes.map(([height, width]) => `${width}x${height}`) }),
   };
 }

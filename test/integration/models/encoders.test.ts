@@ -149,6 +149,78 @@ describe("embeddings", () => {
     await runner.close();
   });
 
+  describe("of a model with prompts", () => {
+    const PROMPTS = { query: "what is ", document: "", clusters: "the capital of " };
+    const withPrompts = (default_prompt_name: string | null, include_prompt = true) => ({
+      ...embedderFiles({ pooling: { pooling_mode: "mean", include_prompt } }),
+      "config_sentence_transformers.json": { prompts: PROMPTS, default_prompt_name },
+    });
+    const open = async (files: ModelFiles) => openRunner(embeddings, (await add(files)).path);
+    const input = "the cat";
+
+    test.each([
+      ["query", "what is the cat"],
+      ["search_query", "what is the cat"],
+      ["document", "the cat"],
+      ["passage", "the cat"],
+      ["classification", "the cat"],
+      ["clusters", "the capital of the cat"],
+      [undefined, "what is the cat"],
+    ])("are of the text behind its prompt, for the type %s", async (input_type, whole) => {
+      const runner = await open(withPrompts("query"));
+      const output = await runner.run({ input, input_type });
+      expect(output.inputTokens).toBe(wordIds(whole).length);
+      const [vector = []] = vectorsOf(output);
+      expect(distance(vector, unit(meanVector(wordIds(whole))))).toBeLessThan(TOLERANCE);
+      const ids = await runner.run({ input: wordIds(input) });
+      expect(ids.inputTokens).toBe(wordIds(input).length);
+      await runner.close();
+    });
+
+    test("leave the prompt's tokens out of the mean where include_prompt is false", async () => {
+      const runner = await open(withPrompts(null, false));
+      const ids = wordIds("what is the cat");
+      // What is read is the whole; pooled are the states behind [CLS] what is.
+      const states = ids.map((id, at) => [id, at + 1, meanVector(ids)[2] ?? 0, 1]).slice(3);
+      const mean = [0, 1, 2, 3].map(
+        (lane) => states.reduce((sum, state) => sum + (state[lane] ?? 0), 0) / states.length,
+      );
+      const output = await runner.run({ input, input_type: "query" });
+      expect(output.inputTokens).toBe(ids.length);
+      expect(distance(vectorsOf(output)[0] ?? [], unit(mean))).toBeLessThan(TOLERANCE);
+      const [plain = []] = vectorsOf(await runner.run({ input }));
+      expect(distance(plain, unit(meanVector(wordIds(input))))).toBeLessThan(TOLERANCE);
+      await runner.close();
+    });
+
+    test("refuse a type that is none, and token ids with one", async () => {
+      const runner = await open(withPrompts(null));
+      await expect(runner.run({ input, input_type: "toString" })).rejects.toMatchObject({
+        code: "invalid_value",
+        param: "input_type",
+        message:
+          'input_type must be one of query, document, clusters, search_query, search_document, passage, classification, clustering, got "toString"',
+      });
+      const ids = runner.run({ input: [5, 6], input_type: "query" });
+      await expect(ids).rejects.toMatchObject({
+        param: "input_type",
+        message: "input_type is for texts: token ids take no prompt before them",
+      });
+      await runner.close();
+    });
+
+    test("are refused where a default prompt is missing, or a graph pools prompts that are to be left out", async () => {
+      await expect(add(withPrompts("nothing"))).rejects.toThrow(
+        /config_sentence_transformers\.json: default_prompt_name must be one of query, document, clusters, got nothing/,
+      );
+      const files = {
+        ...withPrompts(null, false),
+        "onnx/model.onnx": embedderFiles({ isPooled: true })["onnx/model.onnx"] ?? {},
+      };
+      await expect(open(files)).rejects.toThrow("1_Pooling leaves prompts out (include_prompt)");
+    });
+  });
+
   describe("of one BERT", () => {
     let bert: Embedder;
     let onRun = () => {};
