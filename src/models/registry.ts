@@ -4,6 +4,7 @@ import {
   EMBEDDING_OUTPUTS,
   type Layout,
   type LayoutWishes,
+  type ModelConfig,
   readModelConfig,
   type Recognised,
 } from "../runtime/packages/layout.js";
@@ -162,9 +163,8 @@ function refuseUnmetPooling(
 
 async function explain(folder: ModelFolder): Promise<string> {
   const config = await readModelConfig(folder).catch(() => undefined);
-  const [architecture = config?.model_type ?? undefined] = config?.architectures ?? [];
-  const near = partsMiss(folder) ?? (architecture && architectureMiss(folder, architecture));
-  if (near) return near;
+  const near = partsMiss(folder) ?? (config && architectureMiss(folder, config));
+  if (near !== undefined) return near;
   const list = ARCHITECTURES.flatMap(({ layout }) => (layout ? [`  ${layout.lookedFor}`] : []));
   return `${folder.name} is in no layout that is read. Looked for:\n${list.join("\n")}`;
 }
@@ -200,13 +200,18 @@ const KINDS = [
   ],
 ] as const;
 
-function architectureMiss(folder: ModelFolder, architecture: string): string | undefined {
+function architectureMiss(
+  folder: ModelFolder,
+  { architectures, model_type: type }: ModelConfig,
+): string {
+  const [architecture] = architectures ?? [];
+  if (architecture === undefined)
+    return `${folder.name}: its config.json${type ? ` of ${type}` : ""} names no architectures, which say what the graph is for, such as …ForCausalLM, …Model or …ForSequenceClassification`;
   const graph = folder.findGraph("model", "encoder_model");
   const outputs = graph === undefined ? [] : folder.outline(graph).outputs.map((one) => one.name);
   if (/(Model|ForMaskedLM)$/.test(architecture) && graph !== undefined)
     return `${folder.name}: ${graph} gives ${outputs.join(", ")}; the graph of a text encoder (its config.json says ${architecture}) gives ${[...EMBEDDING_OUTPUTS].join(", ")} or, with labels, logits`;
   const [, served] = KINDS.find(([words]) => words.test(architecture)) ?? [];
-  return (
-    served && `${folder.name}: its config.json says ${architecture}, which is not served; ${served}`
-  );
+  const instead = served ?? "docs/models.md lists what is";
+  return `${folder.name}: its config.json says ${architecture}, which is not served; ${instead}`;
 }
