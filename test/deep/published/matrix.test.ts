@@ -1,0 +1,167 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { inParallel } from "#framemill/core/async/in-parallel.js";
+import { distance } from "../../support/embedding-vectors.js";
+import { runCommand, startUp, type ServiceProcesses } from "../../support/service-harness.js";
+
+/** Tiny exports of published architectures, with what PyTorch finds (scripts/export). */
+const FOLDER = fileURLToPath(new URL("../../fixtures/published", import.meta.url));
+
+interface Golden {
+  readonly model: string;
+  readonly exporter: string;
+  readonly modality: string;
+  /** Options of `models add`. */
+  readonly add?: Readonly<Record<string, string>>;
+  /** Greatest difference from the reference's numbers; texts and counts are equal. */
+  readonly tolerance: number;
+  readonly cases: readonly { readonly request: object; readonly expected: Expected }[];
+}
+
+type Expected = Readonly<Record<string, unknown>>;
+
+interface Row {
+  readonly name: string;
+  readonly golden: Golden;
+  /** What `models add` said, or why it did not add. */
+  added: string;
+  /** Greatest difference seen. */
+  difference?: number;
+}
+
+const rows: Row[] = readdirSync(FOLDER).map((name) => ({
+  name,
+  golden: JSON.parse(readFileSync(join(FOLDER, name, "golden.json"), "utf8")) as Golden,
+  added: "",
+}));
+
+/** What the service answers, in the words of `expected`; numbers that need not be equal come apart. */
+interface Answer {
+  readonly exact: object;
+  readonly near: readonly number[];
+}
+
+type Ask = (client: OpenAI, body: Readonly<Record<string, unknown>>) => Promise<Answer>;
+
+const ASK: Readonly<Record<string, Ask>> = {
+  async chat(client, body) {
+    const answer = await client.chat.completions.create(body as never);
+    const { choices, usage } = answer as OpenAI.ChatCompletion;
+    const [choice] = choices;
+    return {
+      exact: { content: choice?.message.content, promptTokens: usage?.prompt_tokens },
+      near: [choice?.logprobs?.content?.[0]?.logprob ?? Number.NaN],
+    };
+  },
+  async embeddings(client, body) {
+    const { data, usage } = await client.embeddings.create(body as never);
+    const near = data.flatMap(({ embedding }) => embedding);
+    return { exact: { promptTokens: usage.prompt_tokens }, near };
+  },
+  async rerank(client, body) {
+    const { results } = await client.post<{
+      results: { readonly index: number; readonly relevance_score: number }[];
+    }>("/rerank", { body });
+    const byDocument = results.toSorted((a, b) => a.index - b.index);
+    return { exact: {}, near: byDocument.map(({ relevance_score }) => relevance_score) };
+  },
+  async moderation(client, body) {
+    const { results } = await client.moderations.create(body as never);
+    return { exact: {}, near: results.flatMap((it) => Object.values(it.category_scores)) };
+  },
+};
+
+/** The reference's side of an answer. */
+const EXPECT: Readonly<Record<string, (expected: never) => Answer>> = {
+  chat: ({ firstLogprob, ...exact }: { firstLogprob: number }) => ({ exact, near: [firstLogprob] }),
+  embeddings: ({ vectors, ...exact }: { vectors: number[][] }) => ({ exact, near: vectors.flat() }),
+  rerank: ({ scores }: { scores: number[] }) => ({ exact: {}, near: scores }),
+  moderation: ({ category_scores: all }: { category_scores: Record<string, number>[] }) => ({
+    exact: {},
+    near: all.flatMap((scores) => MODERATION.map((category) => scores[category] ?? 0)),
+  }),
+};
+
+/** In the order of an answer. */
+const MODERATION = [
+  "harassment",
+  "harassment/threatening",
+  "hate",
+  "hate/threatening",
+  "illicit",
+  "illicit/violent",
+  "self-harm",
+  "self-harm/intent",
+  "self-harm/instructions",
+  "sexual",
+  "sexual/minors",
+  "violence",
+  "violence/graphic",
+];
+
+describe("models that people bring", () => {
+  const folder = mkdtempSync(join(tmpdir(), "framemill-published-"));
+  const environment = { MODELS_DIR: join(folder, "models") };
+  let service: ServiceProcesses;
+
+  beforeAll(async () => {
+    await inParallel(
+      rows,
+      undefined,
+      async (row) => {
+        const options = Object.entries(row.golden.add ?? {}).flatMap(([key, value]) => [
+          `--${key}`,
+          value,
+        ]);
+        const args = [
+          "models",
+          "add",
+          join(FOLDER, row.name, "model"),
+          "--id",
+          row.name,
+          ...options,
+        ];
+        row.added = await runCommand(args, { ...process.env, ...environment }).catch(String);
+      },
+      2,
+    );
+    service = await startUp(join(folder, "data"), { environment, flags: ["--no-limits"] });
+  }, 600_000);
+
+  afterAll(async () => {
+    await service?.stop();
+    rmSync(folder, { recursive: true, force: true });
+    process.stdout.write(`${tableOf(rows)}\n`);
+  });
+
+  test.for(rows)("$name answers with the reference's numbers", async (row) => {
+    const { golden, name, added } = row;
+    expect(added).toMatch(new RegExp(`^${name}: ${golden.modality} \\(.*the canary took`, "m"));
+    const ask = ASK[golden.modality];
+    const read = EXPECT[golden.modality];
+    if (ask === undefined || read === undefined) throw new Error(`no way to ask ${name}`);
+    for (const { request, expected } of golden.cases) {
+      const answer = await ask(service.client, { model: name, ...request });
+      const wanted = read(expected as never);
+      expect(answer.exact).toEqual(wanted.exact);
+      row.difference = Math.max(row.difference ?? 0, distance(answer.near, wanted.near));
+      expect(row.difference).toBeLessThan(golden.tolerance);
+    }
+  });
+});
+
+function tableOf(all: readonly Row[]): string {
+  const lines = all.map(({ golden, added, difference }) => {
+    const [, pipeline] = /: \w+ \(([\w-]+)\)/.exec(added) ?? [];
+    const opens = added.includes("the canary took") ? "yes" : "no";
+    const numbers = difference === undefined ? "none" : difference.toExponential(1);
+    const cells = [golden.model, golden.exporter, pipeline ?? "no", opens, numbers];
+    return `| ${[...cells, golden.tolerance].join(" | ")} |`;
+  });
+  const head = "| model | exporter | recognised | opens | greatest difference | tolerance |";
+  return ["", head, "|---|---|---|---|---|---|", ...lines].join("\n");
+}
