@@ -140,6 +140,10 @@ const LONGEST_MS = 1_200_000;
 interface Canary extends Pick<PackageRunner, "placements"> {
   /** Once the model was loaded. */
   readonly seconds: number;
+  /** Bytes over those of an empty inference process, at the most. */
+  readonly peakBytes: number;
+  /** What `measurePackage` would find; absent where it measures more than the example. */
+  readonly memory?: MeasuredMemory;
 }
 
 /**
@@ -154,10 +158,16 @@ export async function runCanary(
   const inTime = AbortSignal.timeout(LONGEST_MS);
   const signal = outer ? AbortSignal.any([outer, inTime]) : inTime;
   try {
+    const emptyBytes = await measureEmpty(parts);
     const runner = await openPackageRunner(model, parts);
     try {
-      const { seconds } = await runner.make(runner.modality.example(runner.info), signal);
-      return { seconds, placements: runner.placements };
+      const { modality, info, placements, processId = 0 } = runner;
+      const resident = (await readProcessMemory(processId)).residentBytes - emptyBytes;
+      const { seconds } = await runner.make(modality.example(info), signal);
+      const peakBytes = (await readProcessMemory(processId)).peakBytes - emptyBytes;
+      const isWhole = casesOf(modality.name, info).every(({ name }) => name === EXAMPLE.name);
+      const memory = { resident, example: peakBytes };
+      return { seconds, placements, peakBytes, ...(isWhole && { memory }) };
     } finally {
       await runner.close();
     }
@@ -177,6 +187,8 @@ interface Case {
   readonly body: Record<string, unknown>;
 }
 
+const EXAMPLE: Case = { name: "example", body: {} };
+
 /** Loads the package in a new process for each case and makes it. Throws the sentence that says why one fails. */
 export async function measurePackage(
   model: ModelPackage,
@@ -185,7 +197,7 @@ export async function measurePackage(
 ): Promise<MeasuredMemory> {
   const emptyBytes = await measureEmpty(parts);
   const memory: Record<string, number> = {};
-  let cases: readonly Case[] = [{ name: "example", body: {} }];
+  let cases: readonly Case[] = [EXAMPLE];
   for (let at = 0; at < cases.length; at += 1) {
     signal.throwIfAborted();
     const runner = await openPackageRunner(model, parts);
@@ -193,7 +205,7 @@ export async function measurePackage(
       if (at === 0) cases = casesOf(runner.modality.name, runner.info);
       const loaded = await readProcessMemory(runner.processId ?? 0);
       memory["resident"] ??= loaded.residentBytes - emptyBytes;
-      const { name, body } = cases[at] ?? { name: "example", body: {} };
+      const { name, body } = cases[at] ?? EXAMPLE;
       await runner.make({ ...runner.modality.example(runner.info), ...body }, signal);
       const { peakBytes } = await readProcessMemory(runner.processId ?? 0);
       memory[name] = peakBytes - emptyBytes;
@@ -223,7 +235,7 @@ function casesOf(modality: string, { sizes, minSeconds, maxSeconds }: ModelInfo)
   const timed = durations.map((seconds) => ({ name: String(seconds), body: { seconds } }));
   if (sizes === undefined)
     return timed.length === 0
-      ? [{ name: "example", body: {} }]
+      ? [EXAMPLE]
       : timed.map(({ name, body }) => ({ name: `${name}s`, body }));
   return sizes.flatMap((size) =>
     timed.length === 0

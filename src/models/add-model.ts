@@ -271,6 +271,8 @@ const TEXTS: readonly (readonly [RegExp, string])[] = [
   [/Neither the name[\s\S]*Redistribution|Redistribution[\s\S]*Neither the name/i, "BSD-3-Clause"],
 ];
 
+export const UNKNOWN_LICENCE = "unknown";
+
 /** The licence as README.md's head or the licence file says it, else `unknown`. */
 export async function findLicence(folder: ModelFolder): Promise<string> {
   const [licenceFile] = folder.matching(/^(LICEN[CS]E|COPYING)([-._][\w.-]+)?$/i);
@@ -278,7 +280,7 @@ export async function findLicence(folder: ModelFolder): Promise<string> {
   const stated = licenceOfCard(card);
   if (stated !== undefined) return stated;
   const text = await readText(folder, licenceFile);
-  if (licenceFile === undefined || text === "") return "unknown";
+  if (licenceFile === undefined || text === "") return UNKNOWN_LICENCE;
   return TEXTS.find(([pattern]) => pattern.test(text))?.[1] ?? `see ${licenceFile}`;
 }
 

@@ -31,6 +31,6 @@ describe("an architecture, one folder and one row of the registry", () => {
       env,
       cliPath,
     );
-    expect(said).toMatch(/^toy: embeddings \(letters\).*the canary took/);
+    expect(said).toMatch(/^toy: embeddings \(letters, 1000 tokens\).*the canary took/);
   });
 });

@@ -12,7 +12,7 @@ import {
   verifyModelPackage,
 } from "../../runtime/packages/model-package.js";
 import { runCanary, type RunnerParts, runnerParts, measurePackage } from "../package-runner.js";
-import { addModel, type AddModelOptions } from "../../models/add-model.js";
+import { addModel, type AddModelOptions, UNKNOWN_LICENCE } from "../../models/add-model.js";
 import { untilInterrupted } from "../shutdown.js";
 import { type HubRepository, parseRepository } from "../../runtime/packages/hub.js";
 import type { Note } from "../../runtime/packages/layout.js";
@@ -103,8 +103,8 @@ async function examine(folder: string, options: CheckOptions, config: Config): P
   await verifyModelPackage(model);
   const asked = providers === undefined ? config : { ...config, providers };
   const parts = options.canary === false ? undefined : runnerParts(asked);
-  const found = await tryModel(model, { threads: config.threads, parts });
-  return `${model.id}: ${Object.keys(model.files).length} files hash as they should, ${found}`;
+  const { text } = await tryModel(model, { threads: config.threads, parts });
+  return `${model.id}: ${Object.keys(model.files).length} files hash as they should, ${text}`;
 }
 
 export interface Trial {
@@ -114,20 +114,29 @@ export interface Trial {
   readonly signal?: AbortSignal;
 }
 
+interface Verdict {
+  /** For people. */
+  readonly text: string;
+  /** `memory` of model.json, where the canary measured it whole. */
+  readonly memory?: Readonly<Record<string, number>>;
+}
+
 /** Checks and opens the graphs, then runs the canary where there are parts for one. Throws what is wrong. */
 export async function tryModel(
   model: ModelPackage,
   { threads, parts, signal }: Trial,
-): Promise<string> {
+): Promise<Verdict> {
   // Loads ONNX Runtime, which the other commands do without.
   const { checkGraphs, openEachGraph } = await import("../../runtime/packages/package-check.js");
   await checkGraphs(model);
   const count = await openEachGraph(model, threads, signal);
   const opened = `${count} ${count === 1 ? "graph opens" : "graphs open"}`;
-  if (parts === undefined) return opened;
-  const { seconds, placements } = await runCanary(model, parts, signal);
+  if (parts === undefined) return { text: opened };
+  const { seconds, placements, peakBytes, memory } = await runCanary(model, parts, signal);
   const placed = placements.map((graph) => `; ${describePlacement(graph)}`);
-  return `${opened}, the canary took ${seconds.toFixed(1)} s${placed.join("")}`;
+  const took = `${seconds.toFixed(1)} s and ${mebibytes(peakBytes)} MiB`;
+  const text = `${opened}, the canary took ${took}${placed.join("")}`;
+  return { text, ...(memory && { memory }) };
 }
 
 interface AddOptions {
@@ -185,18 +194,30 @@ async function addAndTry(
     ...further,
     onNote: (note) => notes.push(note),
     async verify(made) {
-      found = await tryModel(made, { threads: config.threads, parts, signal: further.signal });
+      const trial = { threads: config.threads, parts, signal: further.signal };
+      const { text, memory } = await tryModel(made, trial);
+      if (memory !== undefined) await updateManifest(made.path, { memory });
+      found = text;
     },
   });
-  const { pipeline } = model;
+  report(model, found, notes);
+  return model;
+}
+
+function report(model: ModelPackage, found: string, notes: readonly Note[]): void {
+  const { id, modality, pipeline, limits, licence } = model;
+  const context = limits.contextTokens === undefined ? "" : `, ${limits.contextTokens} tokens`;
   process.stdout.write(
-    `${model.id}: ${model.modality} (${pipeline}), licence ${model.licence}; ${found}\n`,
+    `${id}: ${modality} (${pipeline}${context}), licence ${licence}; ${found}\n`,
   );
   for (const { text, isWarning } of notes) {
-    if (isWarning) process.stderr.write(`warning: ${model.id}: ${text}\n`);
-    else process.stdout.write(`${model.id}: ${text}\n`);
+    if (isWarning) process.stderr.write(`warning: ${id}: ${text}\n`);
+    else process.stdout.write(`${id}: ${text}\n`);
   }
-  return model;
+  if (licence === UNKNOWN_LICENCE)
+    process.stderr.write(
+      `warning: ${id}: neither its card nor a file states a licence: state it with --licence\n`,
+    );
 }
 
 function parseShapes(text: string): Readonly<Record<string, unknown>> {
@@ -217,7 +238,7 @@ export async function measureModels(ids: readonly string[], config: Config): Pro
       const rows = Object.entries(memory).map(([name, bytes]) => ({
         model: model.id,
         case: name,
-        mebibytes: Math.round(bytes / 2 ** 20),
+        mebibytes: mebibytes(bytes),
       }));
       printTable(rows);
     }
@@ -235,6 +256,10 @@ export async function externaliseModels(ids: readonly string[], config: Config):
       roles.length === 0 ? "no graph is large enough" : `${roles.join(", ")} mapped from now on`;
     process.stdout.write(`${model.id}: ${what}\n`);
   }
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / 2 ** 20);
 }
 
 /** The named packages, or all. */

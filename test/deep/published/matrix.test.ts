@@ -156,7 +156,7 @@ describe("models that people bring", () => {
 
 function tableOf(all: readonly Row[]): string {
   const lines = all.map(({ golden, added, difference }) => {
-    const [, pipeline] = /: \w+ \(([\w-]+)\)/.exec(added) ?? [];
+    const [, pipeline] = /: \w+ \(([\w-]+)/.exec(added) ?? [];
     const opens = added.includes("the canary took") ? "yes" : "no";
     const numbers = difference === undefined ? "none" : difference.toExponential(1);
     const cells = [golden.model, golden.exporter, pipeline ?? "no", opens, numbers];

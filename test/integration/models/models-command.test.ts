@@ -70,7 +70,7 @@ describe("the command line", () => {
     const added = await framemill("add", source, "--id", "pairs", "--no-canary");
     expect(added).toMatchObject({
       code: 0,
-      stdout: "pairs: rerank (encoder), licence unknown; 1 graph opens\n",
+      stdout: "pairs: rerank (encoder, 512 tokens), licence unknown; 1 graph opens\n",
     });
     expect((await framemill("list")).stdout).toMatch(/^pairs +rerank +encoder +[\d.]+ +unknown$/m);
     expect((await framemill("check", "--no-canary")).stdout).toBe(
@@ -94,7 +94,7 @@ describe("the command line", () => {
     expect(assumed.stderr).toMatch(/^warning: assumed: .*pooling mean is assumed.*--pooling mean/m);
     const told = await framemill("add", source, "--id", "told", "--pooling", "cls", "--no-canary");
     expect(told.stdout).toBe(
-      "told: embeddings (encoder), licence unknown; 1 graph opens\ntold: pooling cls, by --pooling\n",
+      "told: embeddings (encoder, 256 tokens), licence unknown; 1 graph opens\ntold: pooling cls, by --pooling\n",
     );
     const { shapes } = JSON.parse(readFileSync(join(modelsDir, "told", "model.json"), "utf8"));
     expect(shapes).toEqual({ dimensions: 4, pooling: "cls", poolingFrom: "option" });
@@ -133,7 +133,7 @@ describe("the command line", () => {
       );
       expect(existsSync(join(modelsDir, ".pulling"))).toBe(true);
       expect((await pull("--no-canary")).stdout).toContain(
-        "tiny: chat (decoder-text), licence MIT; 1 graph opens",
+        "tiny: chat (decoder-text, 64 tokens), licence MIT; 1 graph opens",
       );
     } finally {
       await hub.close();
@@ -174,7 +174,7 @@ describe("the canary", () => {
           requests.push(job.request);
           yield* events;
         },
-        processId: undefined,
+        processId: process.pid,
         device: "",
         memoryBytes: async () => 0,
         close: async () => {},
