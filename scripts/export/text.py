@@ -333,6 +333,7 @@ EMBEDDERS = {
     "embed-bge": ("bge-small-en-v1.5 of the hub", "BertConfig", {}, bert_tokenizer, "cls", "bge-small-en-v1.5"),
     "embed-mpnet": ("all-mpnet-base-v2", "MPNetConfig", {"max_position_embeddings": 130}, roberta_tokenizer, "mean", "flags"),
     "embed-distilbert": ("multi-qa-distilbert-cos-v1", "DistilBertConfig", {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4}, modernbert_tokenizer, "mean", "flags"),
+    "embed-convbert": ("ConvBERT", "ConvBertConfig", {"embedding_size": 16}, bert_tokenizer, "mean", "flags"),
     "embed-e5": ("multilingual-e5-small", "XLMRobertaConfig", {"max_position_embeddings": 130}, roberta_tokenizer, "mean", "flags"),
     "embed-bge-m3": ("bge-m3", "XLMRobertaConfig", {"max_position_embeddings": 130}, roberta_tokenizer, "cls", "flags"),
     "embed-gte-modernbert": ("gte-modernbert-base", "ModernBertConfig", {"local_attention": 16}, modernbert_tokenizer, "cls", "flags without Normalize"),

@@ -96,17 +96,42 @@ async function createEncoder(parts: {
     tokenizer: tokens.tokenizer,
     graphLength,
   });
-  const runner = createGraphRunner<TokenSequence>(session, {
-    role: ROLE,
-    limits: graph.limits,
-    lanes,
-    output: reader.output,
-    pack(sequences) {
-      const batch = graph.pack(sequences);
-      return [batch.feeds, (tensor) => reader.readRows(tensor, batch, sequences)];
-    },
-  });
+  const pack = (sequences: readonly TokenSequence[], length?: number) => {
+    const batch = graph.pack(sequences, length);
+    const readRows = (tensor: Tensor) => reader.readRows(tensor, batch, sequences);
+    return [batch.feeds, readRows] as const;
+  };
+  const readRow = async (sequence: TokenSequence, length: number) => {
+    const [feeds, readRows] = pack([sequence], length);
+    const { [reader.output]: tensor } = await session.run(ROLE, feeds, { fetch: [reader.output] });
+    return tensor === undefined ? undefined : readRows(tensor)[0];
+  };
+  const equalLengths =
+    graph.limits.equalLengths || !(await ignoresPadding(tokens, maxTokens, readRow));
+  const limits = { ...graph.limits, equalLengths };
+  const options = { role: ROLE, limits, lanes, output: reader.output };
+  const runner = createGraphRunner<TokenSequence>(session, { ...options, pack });
   return { config, tokens, maxTokens, ...runner };
+}
+
+/** Relative difference; dynamically quantised graphs have 0.001 to 0.02 by rounding alone. */
+const PADDING_TOLERANCE = 0.03;
+
+/**
+ * Whether padding leaves a row as it is. Convolutions over tokens (ConvBERT, MobileBERT) and landmarks
+ * of the whole length (Nystromformer) read it, whatever the mask says.
+ */
+async function ignoresPadding(
+  { contentOf, template }: SequenceTokenizer,
+  maxTokens: number,
+  readRow: (sequence: TokenSequence, length: number) => Promise<Float32Array | undefined>,
+): Promise<boolean> {
+  const sequence = template.single(contentOf("one two"));
+  const alone = await readRow(sequence, sequence.length);
+  const padded = await readRow(sequence, Math.min(maxTokens, sequence.length + 5));
+  if (alone === undefined || padded === undefined) return true;
+  const apart = alone.map((value, at) => value - (padded[at] ?? 0));
+  return Math.hypot(...apart) <= PADDING_TOLERANCE * Math.hypot(...alone);
 }
 
 interface GraphRunnerOptions<Item> extends Pick<BatchRunnerOptions<Item>, "limits" | "lanes"> {

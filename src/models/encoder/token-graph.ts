@@ -14,7 +14,8 @@ export interface TokenGraph {
   readonly limits: BatchLimits;
   /** Most tokens of a row that the graph was made for; undefined where it takes any number. */
   readonly maxLength: number | undefined;
-  pack(sequences: readonly TokenSequence[]): TokenBatch;
+  /** Padded to the longest, or to `length` tokens. */
+  pack(sequences: readonly TokenSequence[], length?: number): TokenBatch;
 }
 
 const KNOWN_INPUTS = new Set(["input_ids", "attention_mask", "token_type_ids", "position_ids"]);
@@ -56,8 +57,8 @@ export function createTokenGraph(
       equalLengths: !hasMask,
     },
     maxLength: fixedLength,
-    pack(sequences) {
-      const longest = Math.max(1, ...sequences.map(({ length }) => length));
+    pack(sequences, padded = 1) {
+      const longest = Math.max(padded, ...sequences.map(({ length }) => length));
       const shape = { rows: fixedRows ?? sequences.length, length: fixedLength ?? longest };
       const packed = inputs.map((input) => [
         input.name,

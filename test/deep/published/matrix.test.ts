@@ -144,9 +144,12 @@ describe("models that people bring", () => {
     const ask = ASK[golden.modality];
     const read = EXPECT[golden.modality];
     if (ask === undefined || read === undefined) throw new Error(`no way to ask ${name}`);
-    for (const { request, expected } of golden.cases) {
-      const answer = await ask(service.client, { model: name, ...request });
-      const wanted = read(expected as never);
+    // Together, so that they share batches.
+    const answers = golden.cases.map(({ request }) =>
+      ask(service.client, { model: name, ...request }),
+    );
+    for (const [at, answer] of (await Promise.all(answers)).entries()) {
+      const wanted = read(golden.cases[at]?.expected as never);
       expect(answer.exact).toEqual(wanted.exact);
       row.difference = Math.max(row.difference ?? 0, distance(answer.near, wanted.near));
       expect(row.difference).toBeLessThan(golden.tolerance);
