@@ -8,6 +8,7 @@ import {
   requireGraph,
   tokenizerFiles,
 } from "../../runtime/packages/layout.js";
+import { voiceDetectorFile } from "../speech-recognition/layout-parts.js";
 
 const preprocessor = z.object({
   sampling_rate: z.int().default(16_000),
@@ -30,7 +31,7 @@ export const whisper: Layout = {
       "generation-config": requireFile(folder, "generation_config.json", "it names the languages"),
       "preprocessor-config": preprocessing,
       ...tokenizerFiles(folder),
-      vad: folder.find("silero_vad.onnx") ?? folder.matching(/(^|\/)silero_vad[^/]*\.onnx$/)[0],
+      ...voiceDetectorFile(folder),
     });
     const shapes = { sampleRateHz: settings?.sampling_rate, melBins: settings?.feature_size };
     return { modality: "transcription", pipeline: "whisper", files, shapes };

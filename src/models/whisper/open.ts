@@ -1,7 +1,7 @@
 import type { PipelineSetup } from "../../core/modality.js";
 import { uniformSource } from "../sampling/noise.js";
-import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
-import { openGraphs, type Graphs } from "../../runtime/ort/graphs.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import type { Graphs } from "../../runtime/ort/graphs.js";
 import { createWhisperDecoder } from "./decoder.js";
 import { openWhisperModel, type WhisperModel } from "./model.js";
 import { createLogMel, type LogMel } from "../../media/mel.js";
@@ -10,8 +10,8 @@ import type {
   TranscriptionInput,
   TranscriptionModel,
 } from "../speech-recognition/transcription-model.js";
-import { VOICE_ROLE, voiceRegions, WINDOW_SAMPLES } from "./voice-detection.js";
-import { type SoundTask, transcribeSound } from "./transcribe-sound.js";
+import { openVoiceDetector, voiceRegions } from "../speech-recognition/voice-detection.js";
+import { type SoundTask, transcribeSound, WINDOW_SAMPLES } from "./transcribe-sound.js";
 
 /** Tried until one gives plausible text, where the caller left the temperature at 0. */
 const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1];
@@ -31,12 +31,7 @@ export async function openWhisper(
   setup: PipelineSetup,
 ): Promise<TranscriptionModel> {
   const opened = await openWhisperModel(model, setup);
-  const voice = model.files[VOICE_ROLE]
-    ? await openGraphs(
-        { graphs: graphPaths(model, [VOICE_ROLE]), threads: 1, providers: ["cpu"] },
-        setup.onRun,
-      )
-    : undefined;
+  const voice = await openVoiceDetector(model, setup);
   const whisper = { model: opened, voice, logMel: createLogMel(opened.settings.melBins) };
   const { languages } = opened.settings.tokens;
   return {
@@ -76,7 +71,7 @@ function soundTask(
     pcm,
     regions:
       voice !== undefined && detection !== null
-        ? voiceRegions(pcm, { thread: voice, detection, signal })
+        ? voiceRegions(pcm, { thread: voice, detection, longestSamples: WINDOW_SAMPLES, signal })
         : [{ start: 0, end: pcm.sampleCount }],
     language: model.settings.tokens.languages.size === 0 ? null : sound.language,
     prompt,

@@ -11,7 +11,6 @@ import type { WhisperDecoder } from "./decoder.js";
 import { type WhisperModel, whisperText } from "./model.js";
 import { FRAME_REACH, HOP_SAMPLES, type LogMel, SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm.js";
-import { WINDOW_SAMPLES } from "./voice-detection.js";
 import type {
   TranscribedWindow,
   TokenLogprob,
@@ -38,6 +37,8 @@ export interface SoundTask {
   readonly signal: AbortSignal;
 }
 
+/** What Whisper hears at once: 30 s. */
+export const WINDOW_SAMPLES = 30 * SPEECH_RATE_HZ;
 /** Steps of Whisper's times in samples: 0.02 s. */
 const STEP_SAMPLES = 2 * HOP_SAMPLES;
 /** A window settles at least a second, and a shorter rest is not listened to: so every sound ends. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openGraphs } from "#framemill/runtime/ort/graphs.js";
-import { voiceRegions } from "#framemill/models/whisper/voice-detection.js";
+import { voiceRegions } from "#framemill/models/speech-recognition/voice-detection.js";
 import { addedModel } from "../../support/added-model.js";
 import { describeWithModels, publishedModel } from "../../support/published-models.js";
 import { collect, openSound, openTranscriber, outputOf } from "../../support/transcriber.js";
@@ -21,7 +21,9 @@ describeWithModels("a published voice detector", () => {
       const graphs = { vad: publishedModel("silero-vad", name) };
       const thread = await openGraphs({ graphs, threads: 1, providers: ["cpu"] });
       const { signal } = new AbortController();
-      const found = await collect(voiceRegions(pcm, { thread, detection: {}, signal }));
+      const found = await collect(
+        voiceRegions(pcm, { thread, detection: {}, longestSamples: 480_000, signal }),
+      );
       await thread.close();
       await pcm.close();
       // The reader starts 0.6 s after the file and ends 0.4 s before it, heard by ear and by energy.

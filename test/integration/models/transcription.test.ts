@@ -2,7 +2,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JobError } from "#framemill/core/errors.js";
 import { openGraphs } from "#framemill/runtime/ort/graphs.js";
-import { createVoiceDetector, voiceRegions } from "#framemill/models/whisper/voice-detection.js";
+import {
+  createVoiceDetector,
+  voiceRegions,
+} from "#framemill/models/speech-recognition/voice-detection.js";
 import { melody, tone, wavOf } from "../../support/melody.js";
 import { createRandom } from "../../support/onnx.js";
 import { writeOldVoiceDetector, writeVoiceDetector } from "../../support/tiny-voice-detector.js";
@@ -54,7 +57,9 @@ describe.each([
     sound.set(tone(440, 2), 5 * 16_000);
     const pcm = await openSound(wavOf(sound));
     const thread = await openDetector();
-    const found = await collect(voiceRegions(pcm, { thread, detection: {}, signal }));
+    const found = await collect(
+      voiceRegions(pcm, { thread, detection: {}, longestSamples: 480_000, signal }),
+    );
     await thread.close();
     await pcm.close();
     expect(found).toHaveLength(1);

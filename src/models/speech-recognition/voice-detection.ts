@@ -1,26 +1,33 @@
+import type { PipelineSetup } from "../../core/modality.js";
 import { SPEECH_RATE_HZ } from "../../media/mel.js";
 import type { PcmFile } from "../../media/pcm.js";
-import { type Graphs, KeptValues } from "../../runtime/ort/graphs.js";
+import { type Graphs, KeptValues, openGraphs } from "../../runtime/ort/graphs.js";
+import { graphPaths, type ModelPackage } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf, int64 } from "../../runtime/tensors/tensor.js";
-import {
-  createSpanFinder,
-  joinSpans,
-  type Span,
-  type SpanRules,
-} from "../speech-recognition/speech-spans.js";
-import type { VoiceDetection } from "../speech-recognition/transcription-model.js";
+import { createSpanFinder, joinSpans, type Span, type SpanRules } from "./speech-spans.js";
+import type { VoiceDetection } from "./transcription-model.js";
 
-/** What Whisper hears at once: 30 s. */
-export const WINDOW_SAMPLES = 30 * SPEECH_RATE_HZ;
+const VOICE_ROLE = "vad";
 
-export const VOICE_ROLE = "vad";
-
-const JOINING = { longestSamples: WINDOW_SAMPLES, gapSamples: 2 * SPEECH_RATE_HZ };
+/** Silence that a stretch may bridge. */
+const GAP_SAMPLES = 2 * SPEECH_RATE_HZ;
 
 interface VoiceRegions {
   readonly thread: Graphs;
   readonly detection: VoiceDetection;
+  /** What the model hears at once. */
+  readonly longestSamples: number;
   readonly signal: AbortSignal;
+}
+
+/** The package's voice detector; undefined where it has none. */
+export async function openVoiceDetector(
+  model: ModelPackage,
+  { onRun }: Pick<PipelineSetup, "onRun">,
+): Promise<Graphs | undefined> {
+  if (model.files[VOICE_ROLE] === undefined) return undefined;
+  const graphs = graphPaths(model, [VOICE_ROLE]);
+  return await openGraphs({ graphs, threads: 1, providers: ["cpu"] }, onRun);
 }
 
 /** Samples of one judgement, 32 ms at 16 kHz, and those before it that newer models want to see. */
@@ -30,15 +37,16 @@ const SAMPLE_RATE = int64(BigInt64Array.of(16_000n), []);
 /** Judged at a time: about 4 s. */
 const BLOCK_SAMPLES = 128 * VOICE_WINDOW;
 
-/** Stretches of at most a window that hold all speech, in order; silence between them is left out. */
+/** Stretches of at most `longestSamples` that hold all speech, in order; silence between them is left out. */
 export async function* voiceRegions(pcm: PcmFile, voice: VoiceRegions): AsyncGenerator<Span> {
-  for await (const { start, end } of joinSpans(voiceSpans(pcm, voice), JOINING))
+  const joining = { longestSamples: voice.longestSamples, gapSamples: GAP_SAMPLES };
+  for await (const { start, end } of joinSpans(voiceSpans(pcm, voice), joining))
     yield { start, end: Math.min(end, pcm.sampleCount) };
 }
 
 async function* voiceSpans(pcm: PcmFile, voice: VoiceRegions): AsyncGenerator<Span> {
   const detector = createVoiceDetector(voice.thread, VOICE_ROLE);
-  const finder = createSpanFinder(VOICE_WINDOW, spanRules(voice.detection));
+  const finder = createSpanFinder(VOICE_WINDOW, spanRules(voice));
   try {
     for (let from = 0; from < pcm.sampleCount; from += BLOCK_SAMPLES) {
       const end = Math.min(from + BLOCK_SAMPLES, pcm.sampleCount);
@@ -56,18 +64,15 @@ async function* voiceSpans(pcm: PcmFile, voice: VoiceRegions): AsyncGenerator<Sp
   }
 }
 
-function spanRules({
-  threshold = 0.5,
-  silenceMs = 500,
-  paddingMs = 300,
-}: VoiceDetection): SpanRules {
+function spanRules({ detection, longestSamples }: VoiceRegions): SpanRules {
+  const { threshold = 0.5, silenceMs = 500, paddingMs = 300 } = detection;
   const samples = (ms: number) => Math.round((ms * SPEECH_RATE_HZ) / 1_000);
   return {
     threshold,
     silenceSamples: samples(silenceMs),
     paddingSamples: samples(paddingMs),
     shortestSamples: samples(250),
-    longestSamples: WINDOW_SAMPLES,
+    longestSamples,
   };
 }
 
