@@ -20,13 +20,13 @@ const RANGE = 8;
 export type LogMel = (samples: Float32Array) => Float32Array;
 
 /** The nonzero weights of one filter, from spectrum line `first` on. */
-interface MelFilter {
+export interface MelFilter {
   readonly first: number;
   readonly weights: Float64Array;
 }
 
 export function createLogMel(bins: number): LogMel {
-  const filters = slaneyFilters(bins);
+  const filters = slaneyFilters(bins, FRAME_SAMPLES);
   const window = hannWindow();
   const powerSpectrum = createPowerSpectrum(FRAME_SAMPLES);
   const frame = new Float64Array(FRAME_SAMPLES);
@@ -39,7 +39,7 @@ export function createLogMel(bins: number): LogMel {
       if (!cutFrame(samples.subarray(at * HOP_SAMPLES), window, frame)) continue;
       powerSpectrum(frame, powers);
       for (const [bin, filter] of filters.entries()) {
-        const level = Math.log10(Math.max(apply(filter, powers), 1e-10));
+        const level = Math.log10(Math.max(applyFilter(filter, powers), 1e-10));
         if (level > loudest) loudest = level;
         features[bin * frames + at] = level;
       }
@@ -59,7 +59,8 @@ function cutFrame(samples: Float32Array, window: Float64Array, frame: Float64Arr
   return isAudible;
 }
 
-function apply({ first, weights }: MelFilter, powers: Float64Array): number {
+/** The power that a filter lets through. */
+export function applyFilter({ first, weights }: MelFilter, powers: Float64Array): number {
   let sum = 0;
   for (let at = 0; at < weights.length; at++) sum += (weights[at] ?? 0) * (powers[first + at] ?? 0);
   return sum;
@@ -79,15 +80,18 @@ function hannWindow(): Float64Array {
   );
 }
 
-/** Triangles between neighbours on Slaney's mel scale, each of unit area (Auditory Toolbox, 1998). */
-function slaneyFilters(bins: number): MelFilter[] {
+/**
+ * Triangles between neighbours on Slaney's mel scale, each of unit area (Auditory Toolbox, 1998), over the
+ * lines of a spectrum of `points` samples at 16 kHz.
+ */
+export function slaneyFilters(bins: number, points: number): MelFilter[] {
   const top = hzToMel(SPEECH_RATE_HZ / 2);
   const edges = Array.from({ length: bins + 2 }, (_, at) => melToHz((top * at) / (bins + 1)));
   return edges.slice(1, -1).map((centre, bin) => {
     const low = edges[bin] ?? 0;
     const high = edges[bin + 2] ?? 0;
-    const lines = Array.from({ length: FRAME_SAMPLES / 2 + 1 }, (_, line) => {
-      const hz = (line * SPEECH_RATE_HZ) / FRAME_SAMPLES;
+    const lines = Array.from({ length: points / 2 + 1 }, (_, line) => {
+      const hz = (line * SPEECH_RATE_HZ) / points;
       const height = Math.min((hz - low) / (centre - low), (high - hz) / (high - centre));
       return (Math.max(0, height) * 2) / (high - low);
     });

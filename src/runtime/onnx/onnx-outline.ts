@@ -7,6 +7,8 @@ export interface OnnxOutline {
   readonly outputs: readonly OnnxValue[];
   /** Weights that lie in other files. */
   readonly externalTensors: readonly ExternalTensor[];
+  /** What the exporter wrote beside the graph. */
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface OnnxValue {
@@ -46,6 +48,7 @@ function readModel(cursor: Cursor): OnnxOutline {
   const values = { inputs: [] as OnnxValue[], outputs: [] as OnnxValue[] };
   const initialised = new Set<string>();
   const externalTensors: ExternalTensor[] = [];
+  const metadata: Record<string, string> = {};
   let graphs = 0;
 
   const tensor = (end: number, isInitialiser: boolean) => {
@@ -82,12 +85,16 @@ function readModel(cursor: Cursor): OnnxOutline {
       graphs += 1;
       graph(end, true);
     },
+    14: (end) => {
+      const [key, value] = readEntry(cursor, end);
+      metadata[key] = value;
+    },
     25: (end) => readMessage(cursor, end, { 7: node }),
   });
   if (graphs === 0) throw new Error("it holds no graph");
   // Before IR version 4 every initialiser was declared as an input as well.
   const inputs = values.inputs.filter(({ name }) => !initialised.has(name));
-  return { inputs, outputs: values.outputs, externalTensors };
+  return { inputs, outputs: values.outputs, externalTensors, metadata };
 }
 
 function refuseLfsPointer(cursor: Cursor): void {
@@ -107,14 +114,7 @@ function readTensor(cursor: Cursor, end: number) {
   readMessage(cursor, end, {
     2: (type) => (elementType = type),
     8: (textEnd) => (name = cursor.text(textEnd)),
-    13: (entryEnd) => {
-      let [key, value] = ["", ""];
-      readMessage(cursor, entryEnd, {
-        1: (textEnd) => (key = cursor.text(textEnd)),
-        2: (textEnd) => (value = cursor.text(textEnd)),
-      });
-      entries.set(key, value);
-    },
+    13: (entryEnd) => void entries.set(...readEntry(cursor, entryEnd)),
     14: (location) => (isExternal = location === EXTERNAL),
   });
   if (!isExternal) return { name, external: undefined };
@@ -127,6 +127,16 @@ function readTensor(cursor: Cursor, end: number) {
     ...(length !== undefined && { byteLength: Number(length) }),
   };
   return { name, external };
+}
+
+/** StringStringEntryProto. */
+function readEntry(cursor: Cursor, end: number): [key: string, value: string] {
+  let [key, value] = ["", ""];
+  readMessage(cursor, end, {
+    1: (textEnd) => (key = cursor.text(textEnd)),
+    2: (textEnd) => (value = cursor.text(textEnd)),
+  });
+  return [key, value];
 }
 
 /** ValueInfoProto → TypeProto → TypeProto.Tensor → TensorShapeProto. */
