@@ -23,12 +23,14 @@ import { kokoro } from "./kokoro/layout.js";
 import { model2vec } from "./model2vec/layout.js";
 import type { MusicModel } from "./music/music-model.js";
 import { musicgen } from "./musicgen/layout.js";
+import { parakeet } from "./parakeet/layout.js";
 import { piper } from "./piper/layout.js";
 import type { TranscriptionModel } from "./speech-recognition/transcription-model.js";
 import type { SpeechModel } from "./speech/speech-model.js";
 import type { VideoModel } from "./video/video-model.js";
 import { hfVits } from "./vits/layout.js";
 import { wanVideo } from "./wan/layout.js";
+import { wav2vec2 } from "./wav2vec2/layout.js";
 import { whisper } from "./whisper/layout.js";
 
 /** What an open package is, by the modality that it serves. */
@@ -90,6 +92,16 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "whisper",
     layout: whisper,
     transcription: async () => (await import("./whisper/open.js")).openWhisper,
+  },
+  {
+    pipeline: "wav2vec2",
+    layout: wav2vec2,
+    transcription: async () => (await import("./wav2vec2/open.js")).openWav2vec2,
+  },
+  {
+    pipeline: "parakeet",
+    layout: parakeet,
+    transcription: async () => (await import("./parakeet/open.js")).openParakeet,
   },
   { pipeline: "ctc", transcription: async () => (await import("./ctc/open.js")).openCtc },
   {
@@ -187,7 +199,10 @@ function partsMiss(folder: ModelFolder): string | undefined {
 
 /** Words of architectures' names, and what is served of their kind. The first that fits is meant. */
 const KINDS = [
-  [/CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/, "of speech recognisers Whisper is"],
+  [
+    /CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/,
+    "of speech recognisers Whisper, wav2vec2, HuBERT and Parakeet CTC are",
+  ],
   [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, Piper and VITS are"],
   [/CLIP|Siglip/i, "of encoders those of texts alone are, with onnx/model.onnx"],
   [

@@ -38,6 +38,8 @@ const vaeDecoder = {
 const labels = { inputs: [["input_ids"]], outputs: [["logits"]] };
 const waveform = { inputs: [["input_ids", "tokens"]], outputs: [["waveform", "audio"]] };
 
+const voiceDetector = { inputs: [["input"]], outputs: [["output"]] };
+
 /** What each graph must declare, by `modality/pipeline` and role (onnx-layouts.md, §1 to §7). */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>>>> = {
   "chat/decoder-text": {
@@ -46,7 +48,15 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
   "transcription/whisper": {
     encoder: { inputs: [["input_features"]], outputs: [["last_hidden_state"]] },
     ...decoders,
-    vad: { inputs: [["input"]], outputs: [["output"]] },
+    vad: voiceDetector,
+  },
+  "transcription/wav2vec2": {
+    model: { inputs: [["input_values"]], outputs: [["logits"]] },
+    vad: voiceDetector,
+  },
+  "transcription/parakeet": {
+    model: { inputs: [["input_features", "audio_signal"]], outputs: [["logits", "logprobs"]] },
+    vad: voiceDetector,
   },
   "music/musicgen": {
     "text-encoder": { inputs: [["input_ids"]], outputs: [["last_hidden_state"]] },

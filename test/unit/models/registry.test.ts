@@ -281,7 +281,7 @@ describe("a folder of no layout that is read", () => {
   const decoder = graph(["inputs_embeds"], ["logits"]);
   test.each([
     [said("ViTForDepthEstimation"), "says ViTForDepthEstimation, which is not served; of models"],
-    [said("Wav2Vec2ForCTC"), "of speech recognisers Whisper is"],
+    [said("SpeechT5ForSpeechToText"), "of speech recognisers Whisper"],
     [said("T5ForConditionalGeneration"), "of models that write text causal ones are"],
     [
       bert("XLMRobertaModel", {}, graph(["input_ids"], ["text_embeds"])),
