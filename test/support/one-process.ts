@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { toJobError } from "#framemill/core/errors.js";
 import type { Modality, ModelInfo, Pipeline, PipelineSetup } from "#framemill/core/modality.js";
 import { loadModelPackage, modelInfo } from "#framemill/runtime/packages/model-package.js";
@@ -33,6 +36,7 @@ export async function openRunner<Request, Output>(
   const create = await modality.loadPipeline();
   const pipeline: Pipeline<Request, Output> = await create({ ...TEST_SETUP, ...setup, modelPath });
   const kept = new Map<string, Uint8Array>();
+  const scratchPath = mkdtempSync(join(tmpdir(), "framemill-runner-"));
   const admit = (body: object, path: string) =>
     modality.admit(
       { model: info.id, ...body },
@@ -50,7 +54,7 @@ export async function openRunner<Request, Output>(
   const compute = async (request: Request, signal: AbortSignal): Promise<Output> => {
     const readInput = async ({ id }: { readonly id: string }) => kept.get(id) ?? new Uint8Array();
     const copy = JSON.parse(JSON.stringify(request)) as Request;
-    for await (const event of pipeline.run(copy, { signal, scratchPath: "", readInput }))
+    for await (const event of pipeline.run(copy, { signal, scratchPath, readInput }))
       if (event.type === "output") return JSON.parse(JSON.stringify(event.output)) as Output;
     throw new Error("the pipeline ended without an output");
   };
@@ -77,7 +81,10 @@ export async function openRunner<Request, Output>(
       if (answer === undefined || !("json" in answer)) throw new Error("the answer is not JSON");
       return answer.json;
     },
-    close: () => pipeline.close(),
+    async close() {
+      await pipeline.close();
+      rmSync(scratchPath, { recursive: true });
+    },
   };
 }
 

@@ -69,6 +69,13 @@ const ASK: Readonly<Record<string, Ask>> = {
     const byDocument = results.toSorted((a, b) => a.index - b.index);
     return { exact: {}, near: byDocument.map(({ relevance_score }) => relevance_score) };
   },
+  async transcription(client, { file, ...body }) {
+    const bytes = readFileSync(join(FOLDER, String(body["model"]), String(file)));
+    const sound = new File([bytes], String(file));
+    const asked = { ...body, file: sound, include: ["logprobs"] };
+    const { text, logprobs } = await client.audio.transcriptions.create(asked as never);
+    return { exact: { text }, near: (logprobs ?? []).map(({ logprob }) => logprob ?? Number.NaN) };
+  },
   async moderation(client, body) {
     const { results } = await client.moderations.create(body as never);
     return { exact: {}, near: results.flatMap((it) => Object.values(it.category_scores)) };
@@ -80,6 +87,7 @@ const EXPECT: Readonly<Record<string, (expected: never) => Answer>> = {
   chat: ({ firstLogprob, ...exact }: { firstLogprob: number }) => ({ exact, near: [firstLogprob] }),
   embeddings: ({ vectors, ...exact }: { vectors: number[][] }) => ({ exact, near: vectors.flat() }),
   rerank: ({ scores }: { scores: number[] }) => ({ exact: {}, near: scores }),
+  transcription: ({ logprobs, ...exact }: { logprobs: number[] }) => ({ exact, near: logprobs }),
   moderation: ({ category_scores: all }: { category_scores: Record<string, number>[] }) => ({
     exact: {},
     near: all.flatMap((scores) => MODERATION.map((category) => scores[category] ?? 0)),
