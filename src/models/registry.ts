@@ -21,6 +21,7 @@ import { imageClassifier } from "./image-classifier/layout.js";
 import type { ImageModel } from "./image-model.js";
 import { kokoro } from "./kokoro/layout.js";
 import { model2vec } from "./model2vec/layout.js";
+import { moonshine } from "./moonshine/layout.js";
 import type { MusicModel } from "./music/music-model.js";
 import { musicgen } from "./musicgen/layout.js";
 import { parakeet } from "./parakeet/layout.js";
@@ -102,6 +103,11 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "parakeet",
     layout: parakeet,
     transcription: async () => (await import("./parakeet/open.js")).openParakeet,
+  },
+  {
+    pipeline: "moonshine",
+    layout: moonshine,
+    transcription: async () => (await import("./moonshine/open.js")).openMoonshine,
   },
   { pipeline: "ctc", transcription: async () => (await import("./ctc/open.js")).openCtc },
   {
@@ -201,7 +207,7 @@ function partsMiss(folder: ModelFolder): string | undefined {
 const KINDS = [
   [
     /CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/,
-    "of speech recognisers Whisper, wav2vec2, HuBERT and Parakeet CTC are",
+    "of speech recognisers Whisper, Moonshine, wav2vec2, HuBERT and Parakeet CTC are",
   ],
   [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, Piper and VITS are"],
   [/CLIP|Siglip/i, "of encoders those of texts alone are, with onnx/model.onnx"],

@@ -36,7 +36,7 @@ export function readCtcTokens({ logits, width, blank, frames }: CtcLogits): CtcT
 }
 
 /** The greatest of some logits, and the natural logarithm of its probability. */
-function likeliest(logits: Float32Array): { readonly id: number; readonly logprob: number } {
+export function likeliest(logits: Float32Array): { readonly id: number; readonly logprob: number } {
   let id = 0;
   for (let at = 1; at < logits.length; at++) if ((logits[at] ?? 0) > (logits[id] ?? 0)) id = at;
   const most = logits[id] ?? 0;

@@ -8,6 +8,7 @@ import {
 } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { type CtcToken, readCtcTokens } from "../speech-recognition/ctc-tokens.js";
+import { normaliseSamples } from "../speech-recognition/normalise-samples.js";
 import {
   createStretchRecogniser,
   type HeardToken,
@@ -31,7 +32,10 @@ export async function openWav2vec2(
   return await createStretchRecogniser(model, setup, {
     async hear(samples) {
       const feeds = {
-        input_values: float32(isNormalised ? normalise(samples) : samples, [1, samples.length]),
+        input_values: float32(isNormalised ? normaliseSamples(samples) : samples, [
+          1,
+          samples.length,
+        ]),
         attention_mask: int64Of(new Uint8Array(samples.length).fill(1), [1, samples.length]),
       };
       const outputs = await graphs.run("model", feeds, { fetch: ["logits"] });
@@ -42,14 +46,6 @@ export async function openWav2vec2(
     },
     close: () => graphs.close(),
   });
-}
-
-/** To a mean of 0 and a variance of 1 (transformers, Wav2Vec2FeatureExtractor). */
-function normalise(samples: Float32Array): Float32Array {
-  const mean = samples.reduce((sum, one) => sum + one, 0) / samples.length;
-  const variance = samples.reduce((sum, one) => sum + (one - mean) ** 2, 0) / samples.length;
-  const scale = 1 / Math.sqrt(variance + 1e-7);
-  return samples.map((one) => (one - mean) * scale);
 }
 
 interface Spelling {

@@ -2,6 +2,7 @@ import { type ModelPackage, openModelGraphs } from "../../runtime/packages/model
 import type { Graphs } from "../../runtime/ort/graphs.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { decoderRoles } from "../speech-recognition/cached-decoder.js";
 import { readWhisperSettings, type WhisperSettings } from "./settings.js";
 
 /** An opened Whisper package: encoder, decoder (merged or as a pair), tokenizer and settings. */
@@ -22,9 +23,7 @@ export async function openWhisperModel(
   model: ModelPackage,
   setup: Pick<PipelineSetup, "threads" | "onRun">,
 ): Promise<WhisperModel> {
-  const isMerged = model.files["decoder-merged"] !== undefined;
-  const promptRole = isMerged ? "decoder-merged" : "decoder";
-  const stepRole = isMerged ? "decoder-merged" : "decoder-with-past";
+  const { promptRole, stepRole } = decoderRoles(model.files);
   const roles = [...new Set(["encoder", promptRole, stepRole])];
   const tokenizer = await loadModelTokenizer(model);
   const settings = await readWhisperSettings(model, tokenizer);

@@ -58,6 +58,11 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
     model: { inputs: [["input_features", "audio_signal"]], outputs: [["logits", "logprobs"]] },
     vad: voiceDetector,
   },
+  "transcription/moonshine": {
+    encoder: { inputs: [["input_values"]], outputs: [["last_hidden_state"]] },
+    ...decoders,
+    vad: voiceDetector,
+  },
   "music/musicgen": {
     "text-encoder": { inputs: [["input_ids"]], outputs: [["last_hidden_state"]] },
     ...decoders,
