@@ -198,16 +198,34 @@ function partsMiss(folder: ModelFolder): string | undefined {
   const [embed, decoder] = ["embed_tokens", "decoder_model_merged"].map((base) =>
     folder.findGraph(base),
   );
+  const split = SPLIT_RECOGNISERS.find(([files]) => files.every((one) => folder.matching(one)[0]));
+  if (split !== undefined) return `${name} ${split[1]}`;
   if (embed !== undefined && decoder !== undefined)
     return `${name} is a decoder in two graphs, ${embed} and ${decoder}: those of one graph are served, a …ForCausalLM with onnx/model.onnx`;
   return undefined;
 }
 
+/** Recognisers whose graphs are cut otherwise than those that are served. */
+const SPLIT_RECOGNISERS: readonly (readonly [readonly RegExp[], string])[] = [
+  [
+    [/(^|\/)encoder[\w.-]*\.onnx$/, /(^|\/)joiner[\w.-]*\.onnx$/],
+    "is a transducer in three graphs, as sherpa-onnx has it: of transducers NeMo's are served, with encoder-model.onnx and decoder_joint-model.onnx",
+  ],
+  [
+    [/(^|\/)uncached_decode[\w.-]*\.onnx$/],
+    "is Moonshine in four graphs: the export with onnx/encoder_model.onnx and onnx/decoder_model_merged.onnx is served",
+  ],
+  [
+    [/(^|\/)encoder-model[\w.-]*\.onnx$/, /(^|\/)decoder-model[\w.-]*\.onnx$/],
+    "is NeMo's Canary, which is not served: of NeMo's recognisers those with a CTC head (model.onnx) or a transducer (decoder_joint-model.onnx) are",
+  ],
+];
+
 /** Words of architectures' names, and what is served of their kind. The first that fits is meant. */
 const KINDS = [
   [
     /CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/,
-    "of speech recognisers Whisper, Moonshine, wav2vec2, HuBERT and Parakeet CTC are",
+    "of speech recognisers Whisper, Moonshine, wav2vec2, HuBERT and Parakeet are",
   ],
   [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, Piper and VITS are"],
   [/CLIP|Siglip/i, "of encoders those of texts alone are, with onnx/model.onnx"],

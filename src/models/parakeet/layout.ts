@@ -9,6 +9,7 @@ import {
   type Recognised,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+import { JOINT } from "./transducer.js";
 import { statedLanguages, voiceDetectorFile } from "../speech-recognition/layout-parts.js";
 
 const parakeetConfig = z.object({
@@ -22,10 +23,10 @@ const nemoConfig = z.object({
   subsampling_factor: z.int().nullish(),
 });
 
-/** NVIDIA's FastConformer with a CTC head, as transformers or NeMo export it. */
+/** NVIDIA's FastConformer with a CTC or a transducer's head, as transformers or NeMo export it. */
 export const parakeet: Layout = {
   lookedFor:
-    "config.json of ParakeetForCTC with onnx/model.onnx, or NeMo's model.onnx of audio_signal and length with vocab.txt or tokens.txt",
+    "config.json of ParakeetForCTC with onnx/model.onnx, or NeMo's model.onnx, or encoder-model.onnx with decoder_joint-model.onnx, of audio_signal, with vocab.txt or tokens.txt",
   recognise: async (folder) => (await fromTransformers(folder)) ?? (await fromNemo(folder)),
 };
 
@@ -45,10 +46,11 @@ async function fromTransformers(folder: ModelFolder): Promise<Recognised | undef
 }
 
 async function fromNemo(folder: ModelFolder): Promise<Recognised | undefined> {
-  const model = folder.find("model.onnx", "model.int8.onnx");
   const tokens = folder.find("vocab.txt", "tokens.txt");
-  if (model === undefined || tokens === undefined) return undefined;
-  const { inputs, metadata } = folder.outline(model);
+  const graphs = nemoGraphs(folder);
+  const graph = graphs["model"] ?? graphs["encoder"];
+  if (graph === undefined || tokens === undefined) return undefined;
+  const { inputs, metadata } = folder.outline(graph);
   const signal = inputs.find(({ name }) => name === "audio_signal");
   if (signal === undefined) return undefined;
   refuseOtherFeatures(folder, metadata);
@@ -57,12 +59,20 @@ async function fromNemo(folder: ModelFolder): Promise<Recognised | undefined> {
   const stated = Number(metadata["subsampling_factor"] ?? config?.subsampling_factor ?? 8);
   return await described(
     folder,
-    { model, tokens },
+    { ...graphs, tokens },
     {
       melBins: typeof bins === "number" ? bins : (config?.features_size ?? 80),
       framesPerStep: stated,
     },
   );
+}
+
+/** With a CTC head one graph; with a transducer's an encoder beside it, as onnx-asr names them. */
+function nemoGraphs(folder: ModelFolder): Readonly<Record<string, string>> {
+  const find = (base: string) => folder.find(`${base}.onnx`, `${base}.int8.onnx`);
+  const [encoder, joint] = [find("encoder-model"), find("decoder_joint-model")];
+  if (encoder !== undefined && joint !== undefined) return { encoder, [JOINT]: joint };
+  return present({ model: find("model") });
 }
 
 function refuseOtherFeatures(

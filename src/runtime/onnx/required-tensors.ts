@@ -56,6 +56,11 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
   },
   "transcription/parakeet": {
     model: { inputs: [["input_features", "audio_signal"]], outputs: [["logits", "logprobs"]] },
+    encoder: { inputs: [["audio_signal"]], outputs: [["outputs"]] },
+    "decoder-joint": {
+      inputs: [["encoder_outputs"], ["targets"], ["input_states_1"], ["input_states_2"]],
+      outputs: [["outputs"], ["output_states_1"], ["output_states_2"]],
+    },
     vad: voiceDetector,
   },
   "transcription/moonshine": {

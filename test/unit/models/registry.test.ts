@@ -299,6 +299,11 @@ describe("a folder of no layout that is read", () => {
       { "cpu_and_mobile/cpu-int4/genai_config.json": {} },
       "further down: add its folder cpu_and_mobile/cpu-int4",
     ],
+    [
+      { "encoder.int8.onnx": hidden, "decoder.int8.onnx": hidden, "joiner.int8.onnx": hidden },
+      "is a transducer in three graphs",
+    ],
+    [{ "uncached_decode.int8.onnx": hidden }, "is Moonshine in four graphs"],
   ])("is refused with the nearest one: %j", async (files, sentence) => {
     await expect(recognised(files)).rejects.toThrow(sentence);
     await expect(recognised(files)).rejects.not.toThrow("Looked for");
