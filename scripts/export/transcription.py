@@ -217,6 +217,24 @@ def parakeet_tokenizer():
     return tokenizer
 
 
+SMALL_CONFORMER = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "conv_kernel_size": 5,
+    "subsampling_conv_channels": 8,
+    "max_position_embeddings": 512,
+}
+
+
+def coarsen_conformer(model, seed):
+    common.coarsen(model, seed, 0.07)
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm1d):
+            module.weight.fill_(1)
+
+
 @torch.no_grad()
 def make_parakeet(out, name):
     from transformers import (
@@ -229,16 +247,7 @@ def make_parakeet(out, name):
 
     tokenizer = parakeet_tokenizer()
     blank = tokenizer.token_to_id("<pad>")
-    encoder = ParakeetEncoderConfig(
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=48,
-        conv_kernel_size=5,
-        subsampling_conv_channels=8,
-        num_mel_bins=80,
-        max_position_embeddings=512,
-    )
+    encoder = ParakeetEncoderConfig(num_mel_bins=80, **SMALL_CONFORMER)
     config = ParakeetCTCConfig(encoder_config=encoder.to_dict(), vocab_size=blank + 1, pad_token_id=blank)
     config._attn_implementation = "eager"
     model = ParakeetForCTC(config).eval()
@@ -247,10 +256,7 @@ def make_parakeet(out, name):
     length = int(inputs["attention_mask"].sum())
     texts = {at: piece.replace("▁", " ") for piece, at in tokenizer.get_vocab().items()}
     for seed in range(400):
-        common.coarsen(model, seed, 0.07)
-        for module in model.modules():
-            if isinstance(module, torch.nn.BatchNorm1d):
-                module.weight.copy_(torch.ones_like(module.weight))
+        coarsen_conformer(model, seed)
         balance(model.ctc_head.bias, model(**inputs).logits[0], slice(0, 1))
         logits = model(**inputs).logits[0, : -(-length // 8)]
         found = read_frames(logits, blank, texts.get, 0.08)
@@ -312,6 +318,154 @@ def export_nemo(model, inputs, folder, texts, blank):
     common.write_json(folder / "config.json", settings)
 
 
+class NemoEncoder(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, audio_signal, length):
+        features = audio_signal.transpose(1, 2)
+        mask = torch.arange(features.shape[1])[None, :] < length[:, None]
+        heard = self.model(features, attention_mask=mask).last_hidden_state
+        return heard.transpose(1, 2), (length - 1) // 8 + 1
+
+
+class NemoJoint(torch.nn.Module):
+    """NeMo's RNNTDecoder and RNNTJoint, exported as one."""
+
+    def __init__(self, pieces, durations, width=32, hidden=16):
+        super().__init__()
+        self.embed = torch.nn.Embedding(pieces, hidden)
+        self.rnn = torch.nn.LSTM(hidden, hidden, num_layers=2)
+        self.from_sound = torch.nn.Linear(width, hidden)
+        self.from_text = torch.nn.Linear(hidden, hidden)
+        self.head = torch.nn.Linear(hidden, pieces + durations)
+
+    def forward(self, encoder_outputs, targets, target_length, input_states_1, input_states_2):
+        said, (first, second) = self.rnn(
+            self.embed(targets).transpose(0, 1), (input_states_1, input_states_2)
+        )
+        sound = self.from_sound(encoder_outputs.transpose(1, 2))[:, :, None]
+        text = self.from_text(said.transpose(0, 1))[:, None]
+        return self.head(torch.relu(sound + text)), target_length, first, second
+
+
+def read_transducer(joint, heard, blank, texts):
+    """Greedy, as NeMo's GreedyTDTInfer: heard is [1, width, frames]."""
+    states = (torch.zeros(2, 1, 16), torch.zeros(2, 1, 16))
+    last, at, here, margin = blank, 0, 0, 99.0
+    tokens = []
+    while at < heard.shape[2]:
+        one = torch.tensor([1])
+        scores, _, *after = joint(heard[:, :, at : at + 1], torch.tensor([[last]]), one, *states)
+        logprobs = torch.log_softmax(scores[0, 0, 0, : blank + 1].double(), -1)
+        duration = int(scores[0, 0, 0, blank + 1 :].argmax())
+        for row in (scores[0, 0, 0, : blank + 1], scores[0, 0, 0, blank + 1 :]):
+            top = row.topk(2).values
+            margin = min(margin, float(top[0] - top[1]))
+        token = int(logprobs.argmax())
+        if token != blank:
+            tokens.append((token, at, at + max(1, duration), float(logprobs[token])))
+            last, states, here = token, tuple(after), here + 1
+        if duration > 0 or token == blank or here == 10:
+            at, here = at + max(1, duration), 0
+    words = []
+    for token, start, end, _ in tokens:
+        text = texts[token]
+        if text.startswith(" ") or not words:
+            words.append({"word": "", "start": start, "end": end})
+        if words[-1]["word"] == "":
+            words[-1]["start"] = start
+        words[-1]["word"] += text.strip()
+        words[-1]["end"] = end
+    words = [
+        {
+            "word": word["word"],
+            "start": round(word["start"] * 0.08, 3),
+            "end": round(min(word["end"] * 0.08, len(FLOATS) / RATE), 3),
+        }
+        for word in words
+        if word["word"] != ""
+    ]
+    text = "".join(texts[token] for token, *_ in tokens)
+    text = re.sub(" +", " ", text).strip()
+    said = [logprob for *_, logprob in tokens]
+    durations = {end - start for _, start, end, _ in tokens}
+    telling = len(durations) > 1 and len(tokens) < 60 and "  " not in text
+    return {"text": text, "words": words, "logprobs": said, "margin": margin, "telling": telling}
+
+
+@torch.no_grad()
+def make_tdt(out, name):
+    from transformers import ParakeetEncoder, ParakeetEncoderConfig, ParakeetFeatureExtractor
+
+    tokenizer = parakeet_tokenizer()
+    blank = tokenizer.token_to_id("<pad>")
+    texts = {at: piece.replace("▁", " ") for piece, at in tokenizer.get_vocab().items()}
+    encoder = ParakeetEncoder(ParakeetEncoderConfig(num_mel_bins=128, **SMALL_CONFORMER)).eval()
+    inputs = ParakeetFeatureExtractor(feature_size=128)(
+        FLOATS, sampling_rate=RATE, return_tensors="pt"
+    )
+    signal, length = inputs["input_features"].transpose(1, 2), inputs["attention_mask"].sum(1)
+    hears, joint = NemoEncoder(encoder).eval(), NemoJoint(blank + 1, 5).eval()
+    for seed in range(400):
+        coarsen_conformer(encoder, seed)
+        heard, frames = hears(signal, length)
+        heard = heard[:, :, : int(frames)]
+        common.coarsen(joint, seed, 0.15)
+        sound = joint.from_sound(heard.transpose(1, 2))
+        balance(joint.from_sound.bias, sound[0], slice(0, 0))
+        found = read_transducer(joint, heard, blank, texts)
+        if is_telling(found) and found["telling"]:
+            break
+    else:
+        raise SystemExit(f"{name}: no seed tells enough")
+    how = f"torch.onnx of torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}"
+    folder = start_row(out, name, golden_of("Parakeet TDT", found, how), "language: en\n")
+    torch.onnx.export(
+        hears,
+        (signal, length),
+        folder / "encoder-model.onnx",
+        input_names=["audio_signal", "length"],
+        output_names=["outputs", "encoded_lengths"],
+        dynamic_axes={
+            "audio_signal": {0: "batch", 2: "frames"},
+            "length": {0: "batch"},
+            "outputs": {0: "batch", 2: "steps"},
+            "encoded_lengths": {0: "batch"},
+        },
+        dynamo=False,
+    )
+    states = (torch.zeros(2, 1, 16), torch.zeros(2, 1, 16))
+    names = ["encoder_outputs", "targets", "target_length", "input_states_1", "input_states_2"]
+    torch.onnx.export(
+        joint,
+        (
+            heard[:, :, :1],
+            torch.tensor([[blank]], dtype=torch.int32),
+            torch.tensor([1], dtype=torch.int32),
+            *states,
+        ),
+        folder / "decoder_joint-model.onnx",
+        input_names=names,
+        output_names=["outputs", "prednet_lengths", "output_states_1", "output_states_2"],
+        dynamic_axes={
+            "encoder_outputs": {0: "batch", 2: "steps"},
+            "targets": {0: "batch", 1: "tokens"},
+            "target_length": {0: "batch"},
+            "input_states_1": {1: "batch"},
+            "input_states_2": {1: "batch"},
+            "outputs": {0: "batch", 1: "steps", 2: "tokens"},
+        },
+        dynamo=False,
+    )
+    lines = [f"{texts[at].replace(' ', '▁')} {at}\n" for at in range(blank)]
+    (folder / "vocab.txt").write_text("".join([*lines, f"<blk> {blank}\n"]))
+    settings = {"model_type": "nemo-conformer-tdt", "features_size": 128, "subsampling_factor": 8}
+    common.write_json(folder / "config.json", settings)
+    report(name, seed, folder, found)
+
+
 @torch.no_grad()
 def make_moonshine(out, name):
     tokenizer = common.sentencepiece_bpe(["<unk>", "<s>", "</s>"], 620)
@@ -369,6 +523,7 @@ ROWS = {
     **{name: make_letters for name in LETTER_MODELS},
     "transcribe-parakeet-ctc": make_parakeet,
     "transcribe-parakeet-ctc-nemo": make_parakeet,
+    "transcribe-parakeet-tdt": make_tdt,
     "transcribe-moonshine": make_moonshine,
 }
 

@@ -61,6 +61,7 @@ describe.each([
   "transcribe-hubert",
   "transcribe-parakeet-ctc",
   "transcribe-parakeet-ctc-nemo",
+  "transcribe-parakeet-tdt",
   "transcribe-moonshine",
 ])("%s", (row) => {
   const { golden, file } = read(row);
