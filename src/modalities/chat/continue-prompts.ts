@@ -26,7 +26,7 @@ export async function* continuePrompts(task: Continuing): AsyncGenerator<TextEve
     checkVocabulary(prompt, { param: "prompt", index }, engine.info.vocabSize);
   const left = new AbortController();
   const events = new EventQueue<TextEvent>();
-  const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
   const atOnce = Math.max(1, Math.floor(MAX_CHOICES / request.n));
   const working = inParallel(
     request.prompts.keys(),

@@ -4,6 +4,7 @@ import type { RandomStream } from "../sampling/noise.js";
 import type { TokenSampler } from "../sampling/token-sampler.js";
 import { createDetokenizer, type Detokenizer } from "../tokenizer/detokenizer.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import { createThinkingReader, type ThinkingReader, type ThoughtPiece } from "./thinking.js";
 import type {
   ChosenLogprob,
   FinishReason,
@@ -38,8 +39,7 @@ const LEAST_LOGPROB = -9_999;
 
 const likelyTokens = createLikelyTokens();
 
-interface Ending {
-  readonly text: string;
+interface Ending extends ThoughtPiece {
   readonly finishReason?: FinishReason;
   readonly stopText?: string;
 }
@@ -54,8 +54,13 @@ export class Choice {
   isEnded = false;
   readonly #setup: ChoiceSetup;
   readonly #detokenizer: Detokenizer;
+  readonly #thinking: ThinkingReader;
+  /** Of the answer: thoughts are not looked through. */
   readonly #stops: StopMatcher;
   readonly #counts = new Map<number, number>();
+  #reasoningTokenCount = 0;
+  /** Tokens that may turn out to be of thoughts or of the answer. */
+  #undecidedCount = 0;
   #tokenIds: number[] = [];
   #logprobs: ChosenLogprob[] = [];
 
@@ -63,9 +68,10 @@ export class Choice {
     const { job, promptTokens, tokenizer } = setup;
     this.index = setup.index;
     this.#setup = setup;
+    this.#thinking = createThinkingReader(job.thinking);
     this.#stops = new StopMatcher(job.stop);
     this.#detokenizer = createDetokenizer(tokenizer, {
-      keepSpecialTokens: job.keepSpecialTokens ?? false,
+      keepSpecialTokens: job.keepSpecialTokens,
       before: promptTokens,
     });
   }
@@ -80,12 +86,17 @@ export class Choice {
     this.written.push(token);
     const ending = this.#take(token);
     this.isEnded = ending.finishReason !== undefined;
-    if (ending.text === "" && !this.isEnded) return undefined;
+    if (ending.text === "" && ending.reasoning === "" && !this.isEnded) return undefined;
     return this.#event(ending);
   }
 
   get tokenCount(): number {
     return this.written.length;
+  }
+
+  /** Tokens of thoughts, their markers included. */
+  get reasoningTokenCount(): number {
+    return this.#reasoningTokenCount;
   }
 
   #choose(logits: Float32Array): number {
@@ -110,27 +121,51 @@ export class Choice {
     const { stopTokenIds, mask, limit } = this.#setup;
     if (stopTokenIds.has(token)) {
       if (this.#setup.job.logprobs !== null) this.#logprobs.pop();
-      return this.#end("stop", "");
+      return this.#end("stop", { reasoning: "", text: "" });
     }
     this.#tokenIds.push(token);
-    const { text, stopText } = this.#stops.push(this.#detokenizer.push(token));
-    if (stopText !== undefined) return { text, stopText, finishReason: "stop" };
-    if (mask?.isComplete) return this.#end("stop", text);
-    return this.tokenCount >= limit ? this.#end("length", text) : { text };
+    const { reasoning, text: answered } = this.#read(this.#detokenizer.push(token));
+    const { text, stopText } = this.#stops.push(answered);
+    if (stopText !== undefined) return { reasoning, text, stopText, finishReason: "stop" };
+    if (mask?.isComplete) return this.#end("stop", { reasoning, text });
+    return this.tokenCount >= limit
+      ? this.#end("length", { reasoning, text })
+      : { reasoning, text };
+  }
+
+  /** Thoughts are counted, and probabilities told of the answer alone. */
+  #read(written: string): ThoughtPiece {
+    const before = this.#thinking.state;
+    const piece = this.#thinking.push(written);
+    const { state } = this.#thinking;
+    if (before === "answer" && state === "answer") return piece;
+    this.#undecidedCount += 1;
+    if (state === "undecided") return piece;
+    if (before === "thoughts" || state === "thoughts") {
+      this.#reasoningTokenCount += this.#undecidedCount;
+      this.#logprobs = [];
+    }
+    this.#undecidedCount = 0;
+    return piece;
   }
 
   /** Nothing more follows, so that what waits is text, unless it completes a stop. */
-  #end(finishReason: FinishReason, before: string): Ending {
-    const { text, stopText } = this.#stops.push(this.#detokenizer.flush());
-    if (stopText !== undefined) return { text: before + text, stopText, finishReason: "stop" };
-    return { text: before + text + this.#stops.flush(), finishReason };
+  #end(finishReason: FinishReason, before: ThoughtPiece): Ending {
+    const last = this.#thinking.push(this.#detokenizer.flush());
+    const held = this.#thinking.flush();
+    const reasoning = before.reasoning + last.reasoning + held.reasoning;
+    const { text, stopText } = this.#stops.push(last.text + held.text);
+    const whole = { reasoning, text: before.text + text };
+    if (stopText !== undefined) return { ...whole, stopText, finishReason: "stop" };
+    return { reasoning, text: whole.text + this.#stops.flush(), finishReason };
   }
 
-  #event({ text, finishReason, stopText }: Ending): TextEvent {
+  #event({ text, reasoning, finishReason, stopText }: Ending): TextEvent {
     const event: TextEvent = {
       type: "text",
       choice: this.index,
       text,
+      ...(reasoning !== "" && { reasoning }),
       tokenIds: this.#tokenIds,
       tokenCount: this.tokenCount,
       promptTokenCount: this.#setup.promptTokens.length,
@@ -298,5 +333,6 @@ function longestBeginning(text: string, stops: readonly string[]): number {
 
 /** Whether the answer is text, which may go on where it might end. */
 function isText(mask: MaskSpec | null): boolean {
+  if (mask?.kind === "after-thinking") return isText(mask.answer);
   return mask === null || (mask.kind === "tool-calls" && mask.otherwise === "text");
 }

@@ -103,6 +103,7 @@ function encodePrompt(job: TextJob, { tokenizer }: GenerationTools): readonly nu
 }
 
 export function usageOf({ promptTokens, choices, cachedTokens }: Generation): TextUsage {
+  const reasoningTokens = choices.reduce((sum, choice) => sum + choice.reasoningTokenCount, 0);
   const completionTokens = choices.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
-  return { promptTokens: promptTokens.length, completionTokens, cachedTokens };
+  return { promptTokens: promptTokens.length, completionTokens, cachedTokens, reasoningTokens };
 }

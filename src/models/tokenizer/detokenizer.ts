@@ -10,7 +10,8 @@ export interface Detokenizer {
 }
 
 export interface DetokenizerOptions {
-  readonly keepSpecialTokens?: boolean;
+  /** Special tokens to write out: all, or these. */
+  readonly keepSpecialTokens?: boolean | readonly string[] | undefined;
   /** Ids that stand before the text: a word in mid-sentence keeps the space before it. */
   readonly before?: readonly number[];
 }
@@ -19,8 +20,12 @@ export function createDetokenizer(
   tokenizer: TextTokenizer,
   options: DetokenizerOptions = {},
 ): Detokenizer {
-  const { keepSpecialTokens = false, before = [] } = options;
-  const isSkipped = (id: number) => !keepSpecialTokens && tokenizer.specialIds.has(id);
+  const { keepSpecialTokens: kept = [], before = [] } = options;
+  const keptIds = new Set(
+    typeof kept === "boolean" ? [] : kept.map((token) => tokenizer.idOf(token)),
+  );
+  const isSkipped = (id: number) =>
+    kept !== true && tokenizer.specialIds.has(id) && !keptIds.has(id);
   const { bytes } = tokenizer;
   if (bytes) return byteDetokenizer({ bytes, isSkipped, atStart: isTextStart(tokenizer, before) });
   return windowDetokenizer(tokenizer, { isSkipped, before });

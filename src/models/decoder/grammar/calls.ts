@@ -6,12 +6,12 @@ import {
   choice,
   EMPTY,
   type Grammar,
+  marker,
   optional,
   repeat,
   type Rule,
   sequence,
   SPECIAL_BYTE,
-  specialToken,
   text,
 } from "./rules.js";
 import { createSchemaReader, type Spent } from "./schema.js";
@@ -59,7 +59,7 @@ function callRule(
   for (const [key, rule] of reader.rules) context.rules.set(prefix + key, rename(rule, prefix));
   const args = rename(own, prefix);
   const { nameEnd, argumentsKey } = context.syntax;
-  if (nameEnd !== null) return sequence(text(name), marker(nameEnd, true), args);
+  if (nameEnd !== null) return sequence(text(name), marker(nameEnd), args);
   return sequence(text(`{"name": ${JSON.stringify(name)}, "${argumentsKey}": `), args, text("}"));
 }
 
@@ -88,8 +88,9 @@ function answerRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
 /** What follows one marker, a call or a list of them, the marker included. */
 function markedRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
   const [begin = ""] = syntax.begins;
-  const open = marker(begin, syntax.special);
-  const close = syntax.end === null ? EMPTY : marker(syntax.end, syntax.special);
+  const open = syntax.special ? marker(begin) : text(begin);
+  const close =
+    syntax.end === null ? EMPTY : syntax.special ? marker(syntax.end) : text(syntax.end);
   if (syntax.list) {
     const more = repeat(sequence(text(", "), call), 0, most - 1);
     return sequence(open, text("["), call, more, text("]"), close);
@@ -109,9 +110,4 @@ function textRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
   if (!syntax.bareObject) return sequence(free(null), more);
   const blanks = repeat(characters(between(" ", " "), between("\t", "\r")), 0);
   return choice(sequence(blanks, call), sequence(free("{"), more));
-}
-
-/** A marker as its special token, or as text for a model that has no such token. */
-function marker(value: string, isSpecial: boolean): Rule {
-  return isSpecial ? choice(specialToken(value), text(value)) : text(value);
 }

@@ -5,6 +5,7 @@ import { grammarOfCalls } from "./calls.js";
 import { buildNetwork } from "./network.js";
 import type { Grammar } from "./rules.js";
 import { grammarOfSchema, JSON_OBJECT } from "./schema.js";
+import { grammarAfterThinking } from "./thinking.js";
 import { createVocabulary, type Vocabulary } from "./vocabulary.js";
 import type { MaskFactory, MaskSpec, TokenMask } from "../request/request.js";
 
@@ -67,18 +68,14 @@ function compile({
     if (alike !== state) return markAlike(state, allowed(alike));
     const mask = new Uint32Array(Math.ceil(vocabulary.size / 32));
     vocabulary.markAllowed(automaton, state, mask);
-    const stops = automaton.accepts(state) ? stopTokenIds : [];
-    for (const id of stops) mask[id >>> 5] = (mask[id >>> 5] ?? 0) | (1 << (id & 31));
+    for (const id of stopTokenIds) allow(mask, id, automaton.accepts(state));
     return mask;
   };
   /** The mask of a state that goes on alike, but for the tokens that look further than that. */
   const markAlike = (state: number, alike: Uint32Array): Uint32Array => {
     const mask = alike.slice();
-    for (const id of vocabulary.longTokens) {
-      const isAllowed = walk(automaton, state, vocabulary.bytesOf(id)) !== DEAD;
-      const word = mask[id >>> 5] ?? 0;
-      mask[id >>> 5] = isAllowed ? word | (1 << (id & 31)) : word & ~(1 << (id & 31));
-    }
+    for (const id of vocabulary.longTokens)
+      allow(mask, id, walk(automaton, state, vocabulary.bytesOf(id)) !== DEAD);
     return mask;
   };
   const allowed = (state: number): Uint32Array => {
@@ -90,6 +87,11 @@ function compile({
   return { automaton, allowed, byteLength };
 }
 
+function allow(mask: Uint32Array, id: number, isAllowed: boolean): void {
+  const word = mask[id >>> 5] ?? 0;
+  mask[id >>> 5] = isAllowed ? word | (1 << (id & 31)) : word & ~(1 << (id & 31));
+}
+
 function networkOf(spec: MaskSpec) {
   try {
     return buildNetwork(grammarOf(spec, paramOf(spec)));
@@ -99,6 +101,7 @@ function networkOf(spec: MaskSpec) {
 }
 
 function paramOf(spec: MaskSpec): string {
+  if (spec.kind === "after-thinking") return paramOf(spec.answer);
   return spec.kind === "tool-calls" ? "tools" : "response_format";
 }
 
@@ -113,6 +116,8 @@ function asRefusal(spec: MaskSpec, cause: unknown): JobError {
 function grammarOf(spec: MaskSpec, param: string): Grammar {
   if (spec.kind === "json-object") return JSON_OBJECT;
   if (spec.kind === "json-schema") return grammarOfSchema(spec.schema, { param });
+  if (spec.kind === "after-thinking")
+    return grammarAfterThinking(spec.thinking, grammarOf(spec.answer, param));
   const { otherwise = null } = spec;
   const isAnswer = otherwise !== null && otherwise !== "text";
   const answer = isAnswer ? grammarOf(otherwise, paramOf(otherwise)) : otherwise;

@@ -40,8 +40,19 @@ export function text(value: string): Rule {
 }
 
 /** A special token by its name. */
-export function specialToken(name: string): Rule {
+function specialToken(name: string): Rule {
   return { type: "bytes", bytes: Buffer.from([SPECIAL_BYTE, ...Buffer.from(name, "utf8")]) };
+}
+
+/** A marker as its special token, or as text for a model that has no such token. */
+export function marker(value: string): Rule {
+  return choice(specialToken(value), text(value));
+}
+
+/** Any text without special tokens, up to a marker. */
+export function freeText(end: string): Rule {
+  const markers = [Buffer.from(end), Uint8Array.of(SPECIAL_BYTE)];
+  return { type: "free", markers, notFirst: null };
 }
 
 export function characters(...ranges: readonly CharacterRange[]): Rule {

@@ -40,10 +40,20 @@ export interface TextJob {
   /** Likeliest tokens to tell beside each chosen one, 0 to 20; null tells no probabilities. */
   readonly logprobs: number | null;
   readonly mask: MaskSpec | null;
-  /** Special tokens to write out, e.g. those that enclose a tool call. */
-  readonly keepSpecialTokens?: boolean;
+  /** How thoughts stand before the answer; all is answer where absent. */
+  readonly thinking?: ThinkingSpec | undefined;
+  /** Special tokens to write out: all, or these, e.g. those that enclose a tool call. */
+  readonly keepSpecialTokens?: boolean | readonly string[];
   /** Whose earlier prompts may serve this one, and later ones it; a prompt without is read alone. */
   readonly cacheScope?: string | undefined;
+}
+
+/** Thoughts that a model writes before its answer. */
+export interface ThinkingSpec {
+  readonly begin: string;
+  readonly end: string;
+  /** Whether the prompt has their beginning already; where not, the model may begin them or not. */
+  readonly isBegun: boolean;
 }
 
 export interface TokenLogprob {
@@ -69,6 +79,8 @@ export interface TextUsage {
   readonly completionTokens: number;
   /** Tokens of the prompt that were not read again: earlier ones began alike. */
   readonly cachedTokens: number;
+  /** Tokens of thoughts among those of all choices, their markers included. */
+  readonly reasoningTokens: number;
 }
 
 export type TextEvent =
@@ -77,6 +89,8 @@ export type TextEvent =
       readonly choice: number;
       /** What became certain in this step; may be empty while a character or a stop text is pending. */
       readonly text: string;
+      /** Thoughts that became certain in this step. */
+      readonly reasoning?: string;
       readonly tokenIds: readonly number[];
       /** Tokens of the choice so far, those included whose text still waits. */
       readonly tokenCount: number;
@@ -119,6 +133,11 @@ export type MaskSpec =
       readonly calls: ToolCallSpec;
       /** What the answer may be instead, text amid which calls may stand or one of JSON; calls alone if absent. */
       readonly otherwise?: "text" | AnswerSpec;
+    }
+  | {
+      readonly kind: "after-thinking";
+      readonly thinking: ThinkingSpec;
+      readonly answer: MaskSpec;
     };
 
 /** Keywords of a schema that no grammar can hold to are left to the caller. */
