@@ -97,7 +97,7 @@ export const CHAT_TEMPLATES: readonly WrittenTemplate[] = [
   },
   {
     name: "names beside texts",
-    source: `{%- for message in messages -%}<|{{ message.role }}|>{{ message.name }}{{ message.content }}<|end|>
+    source: `{%- for message in messages -%}<|{{ message.role }}|>{{ message.name }}{{ message.reasoning_content }}{{ message.content }}<|end|>
 {%- endfor -%}<|assistant|>`,
     tokens: ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|end|>"],
   },

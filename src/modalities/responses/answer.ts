@@ -16,6 +16,8 @@ import {
   type ItemStatus,
   messageItem,
   outputText,
+  reasoningItem,
+  reasoningText,
   renderResponse,
   type ResponseEvent,
   type ResponseState,
@@ -123,6 +125,7 @@ function writeEnd(write: Write, response: ReturnType<typeof toResponse>): string
 }
 
 interface OpenText {
+  readonly type: "text" | "reasoning";
   readonly id: string;
   readonly index: number;
   text: string;
@@ -134,31 +137,56 @@ function createItems(responseId: string, write: Write) {
   let count = 0;
   let open: OpenText | undefined;
 
-  function* openText(): Generator<string, OpenText> {
-    const index = count;
-    count += 1;
-    const item = messageItem(responseId, index, { content: [], status: "in_progress" });
-    yield write("response.output_item.added", { output_index: index, item });
-    const place = { item_id: item.id, output_index: index, content_index: 0 };
-    yield write("response.content_part.added", { ...place, part: outputText("") });
-    return { id: item.id, index, text: "", logprobs: [] };
+  function itemOf(
+    { type, index, text, logprobs }: Pick<OpenText, "type" | "index" | "text" | "logprobs">,
+    status: ItemStatus,
+  ) {
+    const isBegun = status === "in_progress";
+    if (type === "reasoning")
+      return reasoningItem(responseId, index, {
+        content: isBegun ? [] : [reasoningText(text)],
+        status,
+      });
+    return messageItem(responseId, index, {
+      content: isBegun ? [] : [outputText(text, logprobs)],
+      status,
+    });
   }
-  function* addText(delta: string, logprobs: ReturnType<typeof tokenLogprobs>): Generator<string> {
-    open ??= yield* openText();
+  function* openText(type: OpenText["type"]): Generator<string, OpenText> {
+    const begun = { type, index: count, text: "", logprobs: [] };
+    count += 1;
+    const item = itemOf(begun, "in_progress");
+    yield write("response.output_item.added", { output_index: begun.index, item });
+    const place = { item_id: item.id, output_index: begun.index, content_index: 0 };
+    const part = type === "text" ? outputText("") : reasoningText("");
+    yield write("response.content_part.added", { ...place, part });
+    return { ...begun, id: item.id };
+  }
+  function* addText(
+    { type, text: delta }: Pick<OpenText, "type" | "text">,
+    logprobs: ReturnType<typeof tokenLogprobs>,
+  ): Generator<string> {
+    if (open?.type !== type) yield* closeText("completed");
+    open ??= yield* openText(type);
     open.text += delta;
     open.logprobs.push(...logprobs);
     const place = { item_id: open.id, output_index: open.index, content_index: 0 };
-    yield write("response.output_text.delta", { ...place, delta, logprobs });
+    if (type === "reasoning") yield write("response.reasoning_text.delta", { ...place, delta });
+    else yield write("response.output_text.delta", { ...place, delta, logprobs });
   }
   function* closeText(status: ItemStatus): Generator<string> {
     if (open === undefined) return;
-    const { id, index, text, logprobs } = open;
+    const { type, id, index, text, logprobs } = open;
+    const item = itemOf(open, status);
     open = undefined;
     const place = { item_id: id, output_index: index, content_index: 0 };
-    const part = outputText(text, logprobs);
-    yield write("response.output_text.done", { ...place, text, logprobs });
-    yield write("response.content_part.done", { ...place, part });
-    const item = messageItem(responseId, index, { content: [part], status });
+    if (type === "reasoning") {
+      yield write("response.reasoning_text.done", { ...place, text });
+      yield write("response.content_part.done", { ...place, part: reasoningText(text) });
+    } else {
+      yield write("response.output_text.done", { ...place, text, logprobs });
+      yield write("response.content_part.done", { ...place, part: outputText(text, logprobs) });
+    }
     yield write("response.output_item.done", { output_index: index, item });
   }
   function* addCall(call: ToolCall): Generator<string> {
@@ -179,14 +207,15 @@ function createItems(responseId: string, write: Write) {
       let newLogprobs = tokenLogprobs(logprobs ?? []);
       for (const part of parts) {
         if (part.type === "call") yield* addCall(part.call);
+        else if (part.type === "reasoning") yield* addText(part, []);
         else {
-          yield* addText(part.text, newLogprobs);
+          yield* addText(part, newLogprobs);
           newLogprobs = [];
         }
       }
     },
     *finish(status: ItemStatus): Generator<string> {
-      if (count === 0) open = yield* openText();
+      if (count === 0) open = yield* openText("text");
       yield* closeText(status);
     },
   };

@@ -8,8 +8,9 @@ import {
   generationRequest,
   type ToolCall,
 } from "../../models/decoder/request/generation-request.js";
+import { textOfParts } from "../shared/completion-answer.js";
 import { functionFields } from "../shared/generation-body.js";
-import { invalidValue, textContent, textOf } from "../shared/request-body.js";
+import { atMost, invalidValue, textContent, textOf } from "../shared/request-body.js";
 
 const status = z.string().nullish();
 const messageFields = {
@@ -20,9 +21,18 @@ const messageFields = {
   phase: z.unknown().optional(),
 };
 
+/** Of one item of reasoning. */
+const MAX_THOUGHTS = 128;
+
+const reasoningContent = atMost(
+  MAX_THOUGHTS,
+  "parts",
+  z.array(z.object({ type: z.literal("reasoning_text"), text: z.string() })).max(MAX_THOUGHTS),
+);
+
 /**
- * An item of the input: a message, a call of a function or its result, or one of those by the id that it has
- * in a stored response; reasoning is passed over.
+ * An item of the input: a message, a call of a function or its result, thoughts before those, or one of
+ * them by the id that it has in a stored response.
  */
 export const inputItem = z.discriminatedUnion(
   "type",
@@ -44,7 +54,7 @@ export const inputItem = z.discriminatedUnion(
       output: textContent,
       status,
     }),
-    z.object({ type: z.literal("reasoning") }),
+    z.object({ type: z.literal("reasoning"), content: reasoningContent.nullish() }),
   ],
   {
     error: "must be message, function_call, function_call_output, item_reference or reasoning",
@@ -76,8 +86,8 @@ export async function resolveReferences(
   return written;
 }
 
-/** Messages, and what belongs to the calls of functions. */
-export type ItemKind = "msg" | "fc";
+/** Messages, what belongs to the calls of functions, and reasoning. */
+export type ItemKind = "msg" | "fc" | "rs";
 
 /** The id of an output item: it says where the item is, so that a later input can refer to it. */
 export function outputItemId(kind: ItemKind, responseId: string, place: number): string {
@@ -91,7 +101,7 @@ export function inputItemId(kind: ItemKind, responseId: string, place: number): 
 
 /** Where an output item is, by its id; undefined for an id that none has. */
 function placeOfItem(itemId: string): { responseId: string; place: number } | undefined {
-  const [, key, place] = /^(?:msg|fc)_([0-9a-f]{32})(\d{1,6})$/.exec(itemId) ?? [];
+  const [, key, place] = /^(?:msg|fc|rs)_([0-9a-f]{32})(\d{1,6})$/.exec(itemId) ?? [];
   return key === undefined ? undefined : { responseId: `resp_${key}`, place: Number(place) };
 }
 
@@ -101,6 +111,8 @@ function toItem(part: AnswerPart | undefined, id: string, param: string): Writte
     throw new JobError("not_found", message, { param });
   }
   if (part.type === "text") return { type: "message", role: "assistant", content: part.text };
+  if (part.type === "reasoning")
+    return { type: "reasoning", content: [{ type: "reasoning_text", text: part.text }] };
   const { call } = part;
   return { type: "function_call", call_id: call.id, name: call.name, arguments: call.arguments };
 }
@@ -125,9 +137,11 @@ function conversationOf(earlier: Earlier): ConversationMessage[] {
   const output = generationOutput.parse(earlier.output);
   const said = request.instructions === null ? request.messages : request.messages.slice(1);
   const parts = output.choices[0]?.parts ?? [];
-  const content = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const reasoning = textOfParts(parts, "reasoning");
+  const content = textOfParts(parts);
   const calls = parts.flatMap((part) => (part.type === "call" ? [part.call] : []));
-  return [...said, toAssistant(content, calls)];
+  const thoughts = reasoning === "" ? {} : { reasoning };
+  return [...said, { ...toAssistant(content, calls), ...thoughts }];
 }
 
 /** The messages with those of the input behind them. Throws where a result has no call. */
@@ -142,13 +156,36 @@ export function continueConversation(
 }
 
 function addItem(messages: ConversationMessage[], item: WrittenItem, index: number): void {
-  if (item.type === "reasoning") return;
-  if (item.type === "function_call") {
+  if (item.type === "reasoning") addThoughts(messages, item);
+  else if (item.type === "function_call") {
     addCall(messages, { id: item.call_id, name: item.name, arguments: item.arguments });
   } else if (item.type === "function_call_output") {
     checkCall(messages, item.call_id, `input.${index}.call_id`);
     messages.push({ role: "tool", content: textOf(item.output), toolCallId: item.call_id });
-  } else messages.push({ role: item.role, content: textOf(item.content) });
+  } else addMessage(messages, item.role, textOf(item.content));
+}
+
+type AssistantMessage = Extract<ConversationMessage, { role: "assistant" }>;
+
+/** Thoughts belong to the assistant's message, or call, that follows them. */
+function addThoughts(
+  messages: ConversationMessage[],
+  { content }: Extract<WrittenItem, { type: "reasoning" }>,
+): void {
+  const reasoning = content?.map(({ text }) => text).join("\n") ?? "";
+  if (reasoning !== "") messages.push({ role: "assistant", content: "", reasoning });
+}
+
+function addMessage(
+  messages: ConversationMessage[],
+  role: Exclude<ConversationMessage["role"], "tool">,
+  content: string,
+): void {
+  const last = messages.at(-1);
+  const isThought =
+    last?.role === "assistant" && last.content === "" && last.reasoning && !last.toolCalls;
+  if (role === "assistant" && isThought) messages[messages.length - 1] = { ...last, content };
+  else messages.push({ role, content });
 }
 
 /** Calls belong to the assistant's message that they follow. */
@@ -158,10 +195,10 @@ function addCall(messages: ConversationMessage[], call: ToolCall): void {
     messages.push(toAssistant("", [call]));
     return;
   }
-  messages[messages.length - 1] = toAssistant(last.content, [...(last.toolCalls ?? []), call]);
+  messages[messages.length - 1] = { ...last, toolCalls: [...(last.toolCalls ?? []), call] };
 }
 
-function toAssistant(content: string, calls: readonly ToolCall[]): ConversationMessage {
+function toAssistant(content: string, calls: readonly ToolCall[]): AssistantMessage {
   return { role: "assistant", content, ...(calls.length > 0 && { toolCalls: calls }) };
 }
 

@@ -47,8 +47,24 @@ const outputCall = z
   })
   .meta({ id: "ResponseFunctionCall" });
 
+const reasoningTextPart = z
+  .object({ type: z.literal("reasoning_text"), text: z.string() })
+  .meta({ id: "ResponseReasoningText" });
+
+const outputReasoning = z
+  .object({
+    id: z.string(),
+    type: z.literal("reasoning"),
+    status: itemStatus,
+    summary: z.array(z.never()),
+    content: z.array(reasoningTextPart),
+  })
+  .meta({ id: "ResponseReasoning" });
+
+const contentPart = z.discriminatedUnion("type", [outputTextPart, reasoningTextPart]);
+
 const outputItem = z
-  .discriminatedUnion("type", [outputMessage, outputCall])
+  .discriminatedUnion("type", [outputMessage, outputCall, outputReasoning])
   .meta({ id: "ResponseOutputItem" });
 
 /** An item of what a response was asked. */
@@ -67,6 +83,7 @@ export const inputItemObject = z
         .meta({ id: "ResponseInputMessage" }),
     ]),
     outputCall,
+    outputReasoning,
     z
       .object({
         id: z.string(),
@@ -151,8 +168,10 @@ export const responseEvent = z.discriminatedUnion("type", [
   eventOf("response.failed", { response: responseObject }),
   eventOf("response.output_item.added", { output_index: z.int(), item: outputItem }),
   eventOf("response.output_item.done", { output_index: z.int(), item: outputItem }),
-  eventOf("response.content_part.added", { ...textPlace, part: outputTextPart }),
-  eventOf("response.content_part.done", { ...textPlace, part: outputTextPart }),
+  eventOf("response.content_part.added", { ...textPlace, part: contentPart }),
+  eventOf("response.content_part.done", { ...textPlace, part: contentPart }),
+  eventOf("response.reasoning_text.delta", { ...textPlace, delta: z.string() }),
+  eventOf("response.reasoning_text.done", { ...textPlace, text: z.string() }),
   eventOf("response.output_text.delta", { ...textPlace, delta: z.string(), logprobs: logprobList }),
   eventOf("response.output_text.done", { ...textPlace, text: z.string(), logprobs: logprobList }),
   eventOf("response.function_call_arguments.delta", { ...callPlace, delta: z.string() }),
@@ -234,12 +253,13 @@ function toUnixSeconds(unixMs: number): number {
   return Math.floor(unixMs / 1_000);
 }
 
-function toUsage({ usage: { promptTokens, completionTokens, cachedTokens } }: GenerationOutput) {
+function toUsage({ usage }: GenerationOutput) {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage;
   return {
     input_tokens: promptTokens,
     input_tokens_details: { cached_tokens: cachedTokens ?? 0 },
     output_tokens: completionTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
     total_tokens: promptTokens + completionTokens,
   };
 }
@@ -255,6 +275,8 @@ function outputItems(
     const isLast = index === shown.length - 1;
     const status = isLast && finishReason === "length" ? "incomplete" : "completed";
     if (part.type === "call") return callItem(id, index, { ...part.call, status });
+    if (part.type === "reasoning")
+      return reasoningItem(id, index, { content: [reasoningText(part.text)], status });
     const shownLogprobs = index === firstText ? tokenLogprobs(logprobs ?? []) : [];
     return messageItem(id, index, { content: [outputText(part.text, shownLogprobs)], status });
   });
@@ -262,6 +284,7 @@ function outputItems(
 
 type MessageItem = Extract<OutputItem, { type: "message" }>;
 type CallItem = Extract<OutputItem, { type: "function_call" }>;
+type ReasoningItem = Extract<OutputItem, { type: "reasoning" }>;
 type OutputText = MessageItem["content"][number];
 
 export function outputText(text: string, logprobs: PublicLogprob[] = []): OutputText {
@@ -271,6 +294,10 @@ export function outputText(text: string, logprobs: PublicLogprob[] = []): Output
     annotations: [],
     logprobs,
   };
+}
+
+export function reasoningText(text: string): ReasoningItem["content"][number] {
+  return { type: "reasoning_text", text };
 }
 
 type InputItemObject = z.infer<typeof inputItemObject>;
@@ -302,9 +329,14 @@ function toInputItems(
   const own = () => ({ id: nextId("msg"), type: "message", status }) as const;
   if (role !== "assistant")
     return [{ ...own(), role, content: [{ type: "input_text", text: content }] }];
-  const toolCalls = message.toolCalls ?? [];
+  const { reasoning, toolCalls = [] } = message;
   const text = { role, content: [outputText(content)] };
+  const thoughts =
+    reasoning === undefined
+      ? []
+      : [toReasoningItem(nextId("rs"), { content: [reasoningText(reasoning)], status })];
   return [
+    ...thoughts,
     ...(content === "" && toolCalls.length > 0 ? [] : [{ ...own(), ...text }]),
     ...toolCalls.map((call) => toCallItem(nextId("fc"), { ...call, status })),
   ];
@@ -318,6 +350,21 @@ export function messageItem(
 ): MessageItem {
   const id = outputItemId("msg", responseId, index);
   return { id, type: "message", status, role: "assistant", content };
+}
+
+export function reasoningItem(
+  responseId: string,
+  index: number,
+  item: Pick<ReasoningItem, "content" | "status">,
+): ReasoningItem {
+  return toReasoningItem(outputItemId("rs", responseId, index), item);
+}
+
+function toReasoningItem(
+  id: string,
+  { content, status }: Pick<ReasoningItem, "content" | "status">,
+): ReasoningItem {
+  return { id, type: "reasoning", status, summary: [], content };
 }
 
 export function callItem(

@@ -57,12 +57,17 @@ export function completionHeader({
   };
 }
 
-export function textOfParts(parts: readonly AnswerPart[]): string {
-  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+export function textOfParts(
+  parts: readonly AnswerPart[],
+  type: "text" | "reasoning" = "text",
+): string {
+  return parts
+    .map((part) => (part.type !== "call" && part.type === type ? part.text : ""))
+    .join("");
 }
 
 export function toUsage({
-  usage: { promptTokens, completionTokens, cachedTokens },
+  usage: { promptTokens, completionTokens, cachedTokens, reasoningTokens },
 }: Pick<GenerationOutput, "usage">) {
   return {
     prompt_tokens: promptTokens,
@@ -70,7 +75,7 @@ export function toUsage({
     total_tokens: promptTokens + completionTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens ?? 0, audio_tokens: 0 },
     completion_tokens_details: {
-      reasoning_tokens: 0,
+      reasoning_tokens: reasoningTokens ?? 0,
       audio_tokens: 0,
       accepted_prediction_tokens: 0,
       rejected_prediction_tokens: 0,

@@ -19,6 +19,8 @@ const message = z.discriminatedUnion("role", [
   z.object({
     role: z.literal("assistant"),
     content: z.string(),
+    /** What it thought before. */
+    reasoning: z.string().exactOptional(),
     toolCalls: z.array(toolCall).readonly().exactOptional(),
     name: z.string().exactOptional(),
   }),
@@ -113,8 +115,9 @@ const tokenLogprob = z.object({
   bytes: z.array(z.int()).readonly(),
 });
 
-/** Text and calls of an answer in the order in which they were written. */
+/** Thoughts, text and calls of an answer in the order in which they were written. */
 const answerPart = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("reasoning"), text: z.string() }),
   z.object({ type: z.literal("text"), text: z.string() }),
   z.object({ type: z.literal("call"), call: toolCall }),
 ]);
@@ -141,6 +144,8 @@ export const generationOutput = z.object({
     completionTokens: z.int().nonnegative(),
     /** Tokens of the prompt that were known from earlier ones; absent in older outputs. */
     cachedTokens: z.int().nonnegative().exactOptional(),
+    /** Tokens of thoughts among those of the answer; absent in older outputs. */
+    reasoningTokens: z.int().nonnegative().exactOptional(),
   }),
 });
 export type GenerationOutput = z.infer<typeof generationOutput>;

@@ -72,7 +72,15 @@ function markMessage(
     return { ...message, ...name, content: markText(message.content) };
   const calls = message.toolCalls?.map((call) => markCall(call, markText));
   const content = inAnswers(message.content, mark);
-  return { ...message, ...name, content, ...(calls !== undefined && { toolCalls: calls }) };
+  const { reasoning } = message;
+  const thoughts = reasoning === undefined ? {} : { reasoning: markText(reasoning) };
+  return {
+    ...message,
+    ...name,
+    ...thoughts,
+    content,
+    ...(calls !== undefined && { toolCalls: calls }),
+  };
 }
 
 /** Arguments are JSON, in which a token may be written by escapes. */

@@ -27,7 +27,12 @@ function conversation(say: (text: string) => string): {
     messages: [
       { role: "system", content: say("Be brief.") },
       { role: "user", content: say("Weather?"), name: say("Ann") },
-      { role: "assistant", content: say("One moment."), toolCalls: [call] },
+      {
+        role: "assistant",
+        content: say("One moment."),
+        reasoning: say("Rome?"),
+        toolCalls: [call],
+      },
       { role: "tool", content: say("sunny"), toolCallId: "c1" },
       { role: "assistant", content: say("It is sunny.") },
       { role: "user", content: `  ${say("And tomorrow?")}\n` },
