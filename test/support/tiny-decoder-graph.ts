@@ -37,6 +37,8 @@ export interface TinyDecoder {
   readonly isQuantised?: boolean;
   /** Whether `num_logits_to_keep` says for how many last tokens logits are made. */
   readonly keepsLogits?: boolean;
+  /** Ids that it writes after a prompt of so many tokens, in place of letters. */
+  readonly script?: { readonly after: number; readonly ids: readonly number[] };
 }
 
 export const LAYERS = 2;
@@ -147,7 +149,21 @@ function writeBody(graph: Graph, decoder: TinyDecoder, hasPast: boolean): Values
   const states = modulo(graph, first.sums, LETTERS);
   const second = attend(body, states, 1);
   const letters = modulo(graph, graph.node("Add", [second.sums, ids]), LETTERS);
-  return { ...first.presents, ...second.presents, logits: logitsOf(body, letters) };
+  const expected = decoder.script
+    ? scriptedIds(graph, decoder, positions)
+    : graph.node("Add", [letters, graph.floats([], [decoder.vocabulary.firstLetter])]);
+  return { ...first.presents, ...second.presents, logits: logitsOf(body, expected) };
+}
+
+/** The id that follows each position. */
+function scriptedIds(
+  graph: Graph,
+  { script, contextTokens = 0, vocabulary: { stop } }: TinyDecoder,
+  positions: string,
+): string {
+  const { after = 1, ids = [] } = script ?? {};
+  const table = graph.floats([contextTokens], (position) => ids[position + 1 - after] ?? stop);
+  return graph.node("Gather", [table, cast(graph, positions, "int64")]);
 }
 
 function cast(graph: Graph, value: string, type: keyof typeof CODES): string {
@@ -262,16 +278,15 @@ function quantisedMean(graph: Graph, lanes: string): string {
   return graph.node("MatMulNBits", inputs, sizes, { domain: "com.microsoft" });
 }
 
-/** `−|id − letter's id|`; behind `!` the token that ends an answer has 1000 more. */
-function logitsOf({ graph, decoder }: Body, letters: string): string {
+/** `−|id − expected id|`; behind `!` the token that ends an answer has 1000 more. */
+function logitsOf({ graph, decoder }: Body, expected: string): string {
   const { vocabulary, keepsLogits = false, type = "float32" } = decoder;
-  const { size, firstLetter, exclamation, stop } = vocabulary;
+  const { size, exclamation, stop } = vocabulary;
   const said = graph.node("Equal", ["input_ids", graph.integers(exclamation)]);
   const column = (value: string) => {
     const kept = keepsLogits ? lastOf(graph, value) : value;
     return graph.node("Unsqueeze", [kept, graph.integers([2])]);
   };
-  const expected = graph.node("Add", [letters, graph.floats([], [firstLetter])]);
   const all = graph.floats([size], (id) => id);
   const distances = graph.node("Abs", [graph.node("Sub", [all, column(expected)])]);
   const ends = graph.floats([size], (id) => (id === stop ? 1_000 : 0));

@@ -53,6 +53,7 @@ export const chatCompletion = z.object({
       message: z.object({
         role: z.literal("assistant"),
         content: z.string().nullable(),
+        reasoning_content: z.string().optional().describe("What the model thought before"),
         refusal: z.null(),
         annotations: z.array(z.never()),
         tool_calls: z.array(z.object(toolCallFields)).optional(),
@@ -75,6 +76,7 @@ export const chatChunk = z
         delta: z.object({
           role: z.literal("assistant").optional(),
           content: z.string().optional(),
+          reasoning_content: z.string().optional(),
           refusal: z.null().optional(),
           tool_calls: z.array(z.object({ index: z.int(), ...toolCallFields })).optional(),
         }),
@@ -112,12 +114,14 @@ function header(exchange: ChatExchange) {
 
 function toChoice(choice: GenerationChoice, index: number): ChatCompletion["choices"][number] {
   const text = textOfParts(choice.parts);
+  const reasoning = textOfParts(choice.parts, "reasoning");
   const calls = callsOf(choice.parts);
   return {
     index,
     message: {
       role: "assistant",
       content: text === "" && calls.length > 0 ? null : text,
+      ...(reasoning !== "" && { reasoning_content: reasoning }),
       refusal: null,
       annotations: [],
       ...(calls.length > 0 && { tool_calls: calls.map(toToolCall) }),
@@ -162,12 +166,14 @@ function streamChat(
 
 function toChunkChoice(delta: GenerationDelta, callCounts: number[]): ChatChunk["choices"][number] {
   const text = textOfParts(delta.parts);
+  const reasoning = textOfParts(delta.parts, "reasoning");
   const calls = callsOf(delta.parts);
   const first = callCounts[delta.choice] ?? 0;
   callCounts[delta.choice] = first + calls.length;
   return {
     index: delta.choice,
     delta: {
+      ...(reasoning !== "" && { reasoning_content: reasoning }),
       ...(text !== "" && { content: text }),
       ...(calls.length > 0 && {
         tool_calls: calls.map((call, index) => toToolCallDelta(call, first + index)),

@@ -22,8 +22,8 @@ import type {
   TextJob,
 } from "../../models/decoder/request/request.js";
 import {
+  callMarkers,
   createToolCallReader,
-  syntaxOf,
   type ToolCallReaderOptions,
 } from "../../models/decoder/tools/index.js";
 import { openModel } from "../../models/registry.js";
@@ -209,21 +209,26 @@ function toTextJob(
   messages: readonly ConversationMessage[],
 ): TextJob {
   const tools = request.toolChoice === "none" ? [] : request.tools;
-  const { text, addSpecialTokens, mark } = template.render(
+  const { text, addSpecialTokens, mark, thinking } = template.render(
     messages,
     tools,
     request.templateVariables,
   );
   const { promptParam } = request;
+  const answer = maskOf(request, template);
   return {
     prompt: text,
     ...(promptParam !== undefined && { promptParam }),
     addSpecialTokens,
     mark,
     ...samplingOf(request),
-    mask: maskOf(request, template),
+    thinking,
+    mask: thinking && answer ? { kind: "after-thinking", thinking, answer } : answer,
     cacheScope: tenant,
-    keepSpecialTokens: tools.length > 0 && syntaxOf(template.toolFormat).special,
+    keepSpecialTokens: [
+      ...(thinking ? [thinking.begin, thinking.end] : []),
+      ...(tools.length > 0 ? callMarkers(template.toolFormat) : []),
+    ],
   };
 }
 
@@ -313,11 +318,13 @@ function createAnswerWriter(options: {
 }
 
 function read(
-  { text, finishReason }: TextPiece,
+  { text, reasoning, finishReason }: TextPiece,
   reader: ReturnType<typeof createToolCallReader> | undefined,
 ): AnswerPart[] {
-  if (reader === undefined) return text === "" ? [] : [{ type: "text", text }];
-  const parts = reader.push(text);
+  const thoughts: AnswerPart[] =
+    reasoning === undefined ? [] : [{ type: "reasoning", text: reasoning }];
+  if (reader === undefined) return text === "" ? thoughts : [...thoughts, { type: "text", text }];
+  const parts = [...thoughts, ...reader.push(text)];
   return finishReason === undefined ? parts : [...parts, ...reader.finish()];
 }
 
@@ -326,10 +333,10 @@ function endOf(reason: "stop" | "length", callCount: number): GenerationEnd {
   return reason === "stop" && callCount > 0 ? "tool_calls" : reason;
 }
 
-/** Texts that follow each other are one. */
+/** Texts of one kind that follow each other are one. */
 function addPart(parts: AnswerPart[], part: AnswerPart): void {
   const last = parts.at(-1);
-  if (part.type === "text" && last?.type === "text")
-    parts[parts.length - 1] = { type: "text", text: last.text + part.text };
+  if (part.type !== "call" && last?.type === part.type)
+    parts[parts.length - 1] = { ...part, text: last.text + part.text };
   else parts.push(part);
 }

@@ -49,6 +49,7 @@ const chatMessage = z.discriminatedUnion(
     z.object({
       role: z.literal("assistant"),
       content: textContent.nullish(),
+      reasoning_content: z.string().nullish().describe("What it thought before"),
       name: z.string().optional(),
       refusal: z.string().nullish(),
       tool_calls: atMost(MAX_CALLS, "calls", z.array(toolCall).max(MAX_CALLS)).nullish(),
@@ -137,7 +138,15 @@ function toMessage(body: ChatBody["messages"][number]): ConversationMessage {
   const name = body.name === undefined ? {} : { name: body.name };
   if (body.role !== "assistant") return { role: body.role, content, ...name };
   const calls = body.tool_calls?.map((call) => ({ id: call.id, ...call.function })) ?? [];
-  return { role: "assistant", content, ...name, ...(calls.length > 0 && { toolCalls: calls }) };
+  const { reasoning_content: reasoning } = body;
+  const thoughts = reasoning ? { reasoning } : {};
+  return {
+    role: "assistant",
+    content,
+    ...name,
+    ...thoughts,
+    ...(calls.length > 0 && { toolCalls: calls }),
+  };
 }
 
 /** A tool's message answers a call that an earlier message made. */

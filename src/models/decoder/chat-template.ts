@@ -10,13 +10,15 @@ import {
 import { parseJson } from "../../runtime/packages/parse-settings.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
-import { createTextMarker, detectFormat, syntaxOf } from "./tools/index.js";
-import type { ToolCallFormat } from "./request/request.js";
+import { callMarkers, createTextMarker, detectFormat } from "./tools/index.js";
+import type { ThinkingSpec, ToolCallFormat } from "./request/request.js";
 
 export interface ChatPrompt {
   readonly text: string;
   /** Whether the tokenizer adds its own tokens: a template writes them itself. */
   readonly addSpecialTokens: boolean;
+  /** How thoughts stand before the answer; absent where the template knows none, or has ended them. */
+  readonly thinking?: ThinkingSpec;
   /** Stands within what a caller's text has of the tokens of structure, and is no part of it. */
   readonly mark: string;
 }
@@ -96,7 +98,7 @@ export function createChatTemplate(
   const toolFormat = detectFormat(forTools.source) ?? "hermes";
   const markTexts = createTextMarker(addedTokens, {
     template: `${text}${toolText ?? ""}`,
-    callMarkers: markersOf(toolFormat),
+    callMarkers: callMarkers(toolFormat),
   });
   return {
     toolFormat,
@@ -113,7 +115,9 @@ export function createChatTemplate(
         ...(tools.length > 0 && knowsTools && { tools: tools.map(toTemplateTool) }),
         add_generation_prompt: true,
       };
-      return { text: render(parsed, items), addSpecialTokens: false, mark };
+      const prompt = render(parsed, items);
+      const thinking = thinkingAfter(prompt, chosen);
+      return { text: prompt, addSpecialTokens: false, mark, ...(thinking && { thinking }) };
     },
   };
 }
@@ -121,8 +125,10 @@ export function createChatTemplate(
 /** A model that was trained on no conversations continues their texts. */
 function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
   const toolFormat = "hermes";
-  const callMarkers = markersOf(toolFormat);
-  const markTexts = createTextMarker(addedTokens, { template: "", callMarkers });
+  const markTexts = createTextMarker(addedTokens, {
+    template: "",
+    callMarkers: callMarkers(toolFormat),
+  });
   return {
     toolFormat,
     render(sentMessages, sentTools) {
@@ -134,9 +140,26 @@ function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
   };
 }
 
-function markersOf(format: ToolCallFormat): string[] {
-  const { begins, end, nameEnd } = syntaxOf(format);
-  return [...begins, end, nameEnd].filter((marker) => marker !== null);
+/** How thoughts stand before an answer, by the markers that a template has of them. */
+const THINKING_MARKERS = [
+  // Qwen3, DeepSeek R1, SmolLM3, Granite, GLM and most others.
+  { begin: "<think>", end: "</think>" },
+  // Gemma 4, Command R7B and A, Magistral, Seed, Apriel.
+  { begin: "<|channel>thought", end: "<channel|>" },
+  { begin: "<|START_THINKING|>", end: "<|END_THINKING|>" },
+  { begin: "[THINK]", end: "[/THINK]" },
+  { begin: "<seed:think>", end: "</seed:think>" },
+  { begin: "Here are my reasoning steps:", end: "[BEGIN FINAL RESPONSE]" },
+];
+
+/** A prompt may begin the thoughts, or end them where none are wanted; else it is for the model to begin. */
+function thinkingAfter(prompt: string, template: string): ThinkingSpec | undefined {
+  const markers = THINKING_MARKERS.find(
+    ({ begin, end }) => template.includes(begin) || template.includes(end),
+  );
+  const last = prompt.trimEnd();
+  if (markers === undefined || last.endsWith(markers.end)) return undefined;
+  return { ...markers, isBegun: last.endsWith(markers.begin) };
 }
 
 /** Whether a template takes instructions: Gemma 2's refuses them. */
@@ -181,13 +204,21 @@ function toTemplateMessage(
   const developer = message.role === "developer" && !source.includes("developer");
   const role = developer ? "system" : message.role;
   const plain = { role, content, ...(name !== undefined && { name }) };
-  if (message.role !== "assistant" || message.toolCalls === undefined) return plain;
-  const calls = message.toolCalls.map((call) => ({
+  if (message.role !== "assistant") return plain;
+  const { reasoning, toolCalls } = message;
+  const said = { ...plain, ...(reasoning !== undefined && { [thoughtsField(source)]: reasoning }) };
+  if (toolCalls === undefined) return said;
+  const calls = toolCalls.map((call) => ({
     id: idOf(call.id),
     type: "function",
     function: { name: call.name, arguments: parseArguments(call.arguments) },
   }));
-  return { ...plain, tool_calls: calls };
+  return { ...said, tool_calls: calls };
+}
+
+/** Where a template looks for earlier thoughts: most follow DeepSeek's API, gpt-oss and LFM2.5 have a word of their own. */
+function thoughtsField(source: string): "reasoning_content" | "thinking" {
+  return /message(?:\.thinking|\[['"]thinking)\b/.test(source) ? "thinking" : "reasoning_content";
 }
 
 /** Mistral's templates refuse ids of another length than 9. */
@@ -249,10 +280,11 @@ function toPlainMessage(message: ConversationMessage): ConversationMessage {
   if (message.role === "tool")
     return { role: "user", content: `<tool_response>${message.content}</tool_response>` };
   if (message.role !== "assistant" || message.toolCalls === undefined) return message;
-  const calls = message.toolCalls.map(
+  const { toolCalls, ...said } = message;
+  const calls = toolCalls.map(
     (call) =>
       `<tool_call>{"name": ${JSON.stringify(call.name)}, "arguments": ${call.arguments}}</tool_call>`,
   );
   const content = [message.content, ...calls].filter((part) => part !== "").join("\n");
-  return { role: "assistant", content };
+  return { ...said, content };
 }

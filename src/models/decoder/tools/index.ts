@@ -1,5 +1,6 @@
 export { createTextMarker } from "./callers-texts.js";
 export {
+  callMarkers,
   createToolCallReader,
   detectFormat,
   syntaxOf,

@@ -236,6 +236,12 @@ export function syntaxOf(format: ToolCallFormat): ToolCallSyntax {
   return SYNTAXES[format];
 }
 
+/** What stands around calls: tokens, or text to a tokenizer that has none. */
+export function callMarkers(format: ToolCallFormat): string[] {
+  const { begins, end, nameEnd } = syntaxOf(format);
+  return [...begins, end, nameEnd].filter((marker) => marker !== null);
+}
+
 /** The format whose markers a chat template writes; undefined where it knows no calls. */
 export function detectFormat(template: string): ToolCallFormat | undefined {
   if (template.includes("<tool_call>")) return "hermes";
