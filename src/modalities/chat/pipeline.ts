@@ -267,7 +267,7 @@ function createWriter({ request, template }: Task): AnswerWriter {
     calls: hasTools
       ? {
           format: template.toolFormat,
-          names: new Set(tools.map(({ name }) => name)),
+          tools: new Map(tools.map(({ name, parameters }) => [name, parameters])),
           maxCalls: parallelToolCalls ? Infinity : 1,
           createId: () => `call_${randomBytes(12).toString("hex")}`,
         }

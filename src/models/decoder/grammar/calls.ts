@@ -1,5 +1,6 @@
 import type { CallableFunction, ToolCallSpec } from "../request/request.js";
-import { syntaxOf, type ToolCallSyntax } from "../tools/index.js";
+import { piecesOf, syntaxOf, type ToolCallSyntax } from "../tools/index.js";
+import { argumentsRule, markedText } from "./call-arguments.js";
 import {
   between,
   characters,
@@ -54,13 +55,17 @@ function callRule(
 ): Rule {
   const { param, spent } = context;
   const reader = createSchemaReader(parameters, { param, spent, isStrict: false });
-  const own = reader.read(asObject(parameters), "#");
+  const { syntax } = context;
+  const own = argumentsRule(reader, asObject(parameters), syntax);
   const prefix = `${name}:`;
   for (const [key, rule] of reader.rules) context.rules.set(prefix + key, rename(rule, prefix));
-  const args = rename(own, prefix);
-  const { nameEnd, argumentsKey } = context.syntax;
-  if (nameEnd !== null) return sequence(text(name), marker(nameEnd), args);
-  return sequence(text(`{"name": ${JSON.stringify(name)}, "${argumentsKey}": `), args, text("}"));
+  const places: Readonly<Record<string, Rule>> = {
+    name: text(name),
+    index: repeat(characters(between("0", "9")), 1, 2),
+    arguments: rename(own, prefix),
+  };
+  const pieces = piecesOf(syntax.call).map((piece) => places[piece] ?? markedText(syntax, piece));
+  return sequence(...pieces);
 }
 
 /** Arguments are an object, whatever else a schema leaves open. */
@@ -80,23 +85,18 @@ function rename(rule: Rule, prefix: string): Rule {
 function answerRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
   if (syntax.bareObject) return call;
   const marked = markedRule(syntax, call, most);
-  if (syntax.list) return marked;
+  if (syntax.list !== null) return marked;
   const gap = syntax.end === null ? EMPTY : text("\n");
   return sequence(marked, repeat(sequence(gap, marked), 0, most - 1));
 }
 
-/** What follows one marker, a call or a list of them, the marker included. */
-function markedRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
-  const [begin = ""] = syntax.begins;
-  const open = syntax.special ? marker(begin) : text(begin);
-  const close =
-    syntax.end === null ? EMPTY : syntax.special ? marker(syntax.end) : text(syntax.end);
-  if (syntax.list) {
-    const more = repeat(sequence(text(", "), call), 0, most - 1);
-    return sequence(open, text("["), call, more, text("]"), close);
-  }
-  if (syntax.end === null) return sequence(open, call);
-  return sequence(open, text("\n"), call, text("\n"), close);
+/** What follows one marker, a call or a list of them, the markers included. */
+function markedRule({ begins, end, list }: ToolCallSyntax, call: Rule, most: number): Rule {
+  const [begin = ""] = begins;
+  const close = end === null ? EMPTY : marker(end);
+  if (list === null) return sequence(marker(begin), call, close);
+  const more = repeat(sequence(text(list.between), call), 0, most - 1);
+  return sequence(marker(begin), text(list.open), call, more, text(list.close), close);
 }
 
 /** Text that is held to nothing up to a call's marker, and goes on behind a call where more may follow. */
@@ -104,8 +104,11 @@ function textRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
   const marked = markedRule(syntax, call, most);
   const begins = syntax.begins.map((begin) => Buffer.from(begin));
   const tokens = begins.map((begin) => Buffer.from([SPECIAL_BYTE, ...begin]));
-  const markers = syntax.special ? [...begins, ...tokens] : begins;
-  const free = (notFirst: string | null): Rule => ({ type: "free", markers, notFirst });
+  const free = (notFirst: string | null): Rule => ({
+    type: "free",
+    markers: [...begins, ...tokens],
+    notFirst,
+  });
   const more = most === 1 ? optional(marked) : repeat(sequence(marked, free(null)), 0);
   if (!syntax.bareObject) return sequence(free(null), more);
   const blanks = repeat(characters(between(" ", " "), between("\t", "\r")), 0);

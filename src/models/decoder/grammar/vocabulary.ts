@@ -42,7 +42,9 @@ export function createVocabulary(json: unknown, size: number): Vocabulary {
     const own = bytes.bytesOf(id);
     return special.has(id) ? Uint8Array.of(SPECIAL_BYTE, ...own) : own;
   };
-  const ids = [...names.keys()].filter((id) => id < size && names[id] !== undefined);
+  // A byte that UTF-8 does not have stands for special tokens: no other token may begin to write it.
+  const isText = (id: number) => special.has(id) || !bytesOf(id).includes(SPECIAL_BYTE);
+  const ids = [...names.keys()].filter((id) => id < size && names[id] !== undefined && isText(id));
   const longTokens = ids.filter((id) => bytesOf(id).length > HORIZON);
   return { size, bytesOf, longTokens, markAllowed: createWalk(buildTree(ids, bytesOf)) };
 }

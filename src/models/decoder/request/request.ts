@@ -161,7 +161,25 @@ export interface TokenMask {
 export type MaskFactory = (spec: MaskSpec) => TokenMask;
 
 /** How a model writes its calls: by its template's own markers. */
-export type ToolCallFormat = "hermes" | "mistral" | "mistral-args" | "llama" | "phi";
+export type ToolCallFormat =
+  | "hermes"
+  | "mistral"
+  | "mistral-args"
+  | "llama"
+  | "phi"
+  | "granite"
+  | "apriel"
+  | "functionary"
+  | "command"
+  | "command-r"
+  | "deepseek-r1"
+  | "deepseek-v3.1"
+  | "kimi"
+  | "qwen-coder"
+  | "seed"
+  | "glm"
+  | "lfm"
+  | "gemma";
 
 /** A function that may be called, with the JSON schema of its arguments. */
 export interface CallableFunction {

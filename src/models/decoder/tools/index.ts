@@ -1,9 +1,13 @@
 export { createTextMarker } from "./callers-texts.js";
+export { typesOf } from "./read-calls.js";
 export {
   callMarkers,
-  createToolCallReader,
   detectFormat,
+  GEMMA_QUOTE,
+  type MemberForm,
+  piecesOf,
   syntaxOf,
-  type ToolCallReaderOptions,
   type ToolCallSyntax,
-} from "./tool-calls.js";
+} from "./syntax.js";
+export { createToolCallReader, type ToolCallReaderOptions } from "./tool-calls.js";
+export { writeCalls } from "./write-calls.js";

@@ -1,11 +1,12 @@
-import { z } from "zod";
-import type { AnswerPart, ToolCall } from "../request/generation-request.js";
+import type { AnswerPart } from "../request/generation-request.js";
 import type { ToolCallFormat } from "../request/request.js";
+import { type CallableTools, readCalls } from "./read-calls.js";
+import { syntaxOf, type ToolCallSyntax } from "./syntax.js";
 
 export interface ToolCallReaderOptions {
   readonly format: ToolCallFormat;
-  /** Names that may be called; a call of another stays text. */
-  readonly names: ReadonlySet<string>;
+  /** Functions that may be called; a call of another stays text. */
+  readonly tools: CallableTools;
   /** Most calls that are read as such; the others are left out. */
   readonly maxCalls: number;
   readonly createId: () => string;
@@ -41,8 +42,8 @@ export function createToolCallReader(options: ToolCallReaderOptions): ToolCallRe
     return [{ type: "text", text: written }];
   };
   const callParts = (raw: string): AnswerPart[] => {
-    const calls = readCalls(syntax, raw);
-    if (calls === undefined || calls.some(({ name }) => !options.names.has(name)))
+    const calls = readCalls(syntax, bodyOf(syntax, raw), options.tools);
+    if (calls === undefined || calls.some(({ name }) => !options.tools.has(name)))
       return textPart(raw);
     const kept = calls.slice(0, options.maxCalls - callCount);
     blank = "";
@@ -137,40 +138,22 @@ function markerOf({ begins }: ToolCallSyntax, text: string): string {
   return begins.find((begin) => text.startsWith(begin)) ?? "";
 }
 
-function nameLength({ nameEnd }: ToolCallSyntax, text: string): number {
-  if (nameEnd === null) return 0;
+/** Of what stands between a marker and the JSON of a call. */
+function nameLength({ arguments: form, inner }: ToolCallSyntax, text: string): number {
+  if (form === "object") return 0;
   const end = text.search(/[[{]/);
   if (end < 0) return text.length;
-  return text.startsWith(nameEnd, end) ? end + nameEnd.length : end;
+  const marker = inner.find((one) => text.startsWith(one, end)) ?? "";
+  return end + marker.length;
 }
 
-const call = z.union([
-  z
-    .object({ name: z.string(), arguments: z.record(z.string(), z.unknown()) })
-    .transform((value) => ({ name: value.name, arguments: JSON.stringify(value.arguments) })),
-  z
-    .object({ name: z.string(), parameters: z.record(z.string(), z.unknown()) })
-    .transform((value) => ({ name: value.name, arguments: JSON.stringify(value.parameters) })),
-]);
-const calls = z.union([z.array(call).min(1), call.transform((only) => [only])]);
-
-/** The calls of a piece of text from marker to end; undefined where it is malformed. */
-function readCalls(syntax: ToolCallSyntax, raw: string): Omit<ToolCall, "id">[] | undefined {
+/** What stands between the markers of a call. */
+function bodyOf(syntax: ToolCallSyntax, raw: string): string {
   const afterMarker = raw.slice(markerOf(syntax, raw).length);
-  const isClosed = syntax.end !== null && afterMarker.endsWith(syntax.end);
-  const body = isClosed ? afterMarker.slice(0, -(syntax.end?.length ?? 0)) : afterMarker;
-  if (syntax.nameEnd === null) return calls.safeParse(parseJson(body)).data;
-  const json = nameLength(syntax, body);
-  const name = body.slice(0, json).replace(syntax.nameEnd, "").trim();
-  return calls.safeParse({ name, arguments: parseJson(body.slice(json)) }).data;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const { end } = syntax;
+  return end !== null && afterMarker.endsWith(end)
+    ? afterMarker.slice(0, -end.length)
+    : afterMarker;
 }
 
 /** Strings with their escapes, brackets, and anything else, one at a time. */
@@ -191,63 +174,4 @@ function jsonEnd(text: string, from: number): number | undefined | null {
     if (quote === "") return undefined;
   }
   return undefined;
-}
-
-/** How calls stand in a text. */
-export interface ToolCallSyntax {
-  readonly begins: readonly string[];
-  /** Text after a call; null where a call ends with its JSON. */
-  readonly end: string | null;
-  /** Whether an answer that is an object of JSON is a call without a marker. */
-  readonly bareObject: boolean;
-  /** Whether one marker opens an array of calls. */
-  readonly list: boolean;
-  /** Text between a name and the JSON of its arguments; null where the JSON holds the name. */
-  readonly nameEnd: string | null;
-  readonly argumentsKey: "arguments" | "parameters";
-  /** Whether the markers are special tokens, which are written out only when asked for. */
-  readonly special: boolean;
-}
-
-const object = {
-  end: null,
-  bareObject: false,
-  list: false,
-  nameEnd: null,
-  argumentsKey: "arguments",
-  special: false,
-} as const;
-
-const SYNTAXES: Readonly<Record<ToolCallFormat, ToolCallSyntax>> = {
-  hermes: { ...object, begins: ["<tool_call>"], end: "</tool_call>" },
-  phi: { ...object, begins: ["<|tool_call|>"], end: "<|/tool_call|>", list: true, special: true },
-  mistral: { ...object, begins: ["[TOOL_CALLS]"], list: true, special: true },
-  "mistral-args": { ...object, begins: ["[TOOL_CALLS]"], nameEnd: "[ARGS]", special: true },
-  llama: {
-    ...object,
-    begins: ["<|python_tag|>"],
-    bareObject: true,
-    argumentsKey: "parameters",
-    special: true,
-  },
-};
-
-export function syntaxOf(format: ToolCallFormat): ToolCallSyntax {
-  return SYNTAXES[format];
-}
-
-/** What stands around calls: tokens, or text to a tokenizer that has none. */
-export function callMarkers(format: ToolCallFormat): string[] {
-  const { begins, end, nameEnd } = syntaxOf(format);
-  return [...begins, end, nameEnd].filter((marker) => marker !== null);
-}
-
-/** The format whose markers a chat template writes; undefined where it knows no calls. */
-export function detectFormat(template: string): ToolCallFormat | undefined {
-  if (template.includes("<tool_call>")) return "hermes";
-  if (template.includes("<|tool_call|>")) return "phi";
-  if (template.includes("[TOOL_CALLS]"))
-    return template.includes("[ARGS]") ? "mistral-args" : "mistral";
-  const isLlama = template.includes("<|start_header_id|>") && template.includes('"parameters"');
-  return isLlama || template.includes("<|python_tag|>") ? "llama" : undefined;
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { createMaskFactory } from "#framemill/models/decoder/grammar/grammar.js";
 import { checkSchemas } from "#framemill/models/decoder/grammar/index.js";
 import type { MaskSpec, ToolCallFormat } from "#framemill/models/decoder/request/request.js";
+import { createToolCallReader, writeCalls } from "#framemill/models/decoder/tools/index.js";
 import {
   BYTE_VOCABULARY_SIZE,
   byteTokenizerJson,
@@ -215,6 +216,92 @@ test("a forced call begins with its marker, a special token where the model has 
   for (const character of '[{"name": "f", "arguments": {"a":1}}]')
     mask.accept(character.codePointAt(0) ?? 0);
   expect(mask.isComplete).toBe(true);
+});
+
+/** As a model of each format writes it. */
+const FORMATS: readonly ToolCallFormat[] = [
+  "hermes",
+  "phi",
+  "granite",
+  "apriel",
+  "mistral",
+  "mistral-args",
+  "llama",
+  "functionary",
+  "command",
+  "command-r",
+  "deepseek-r1",
+  "deepseek-v3.1",
+  "kimi",
+  "qwen-coder",
+  "seed",
+  "glm",
+  "lfm",
+  "gemma",
+];
+
+describe.each(FORMATS)("forced calls of %s", (format) => {
+  const parameters = {
+    type: "object",
+    properties: {
+      count: { type: "integer", minimum: 0, maximum: 99 },
+      exact: { type: "boolean" },
+      unit: { enum: ["C", "F"] },
+      places: { type: "array", items: { type: "object", properties: { x: { type: "number" } } } },
+      text: { type: "string" },
+    },
+    required: ["count", "unit"],
+  };
+  const callable = z.strictObject({
+    count: z.int().min(0).max(99),
+    exact: z.boolean().optional(),
+    unit: z.enum(["C", "F"]),
+    places: z.array(z.strictObject({ x: z.number().optional() })).optional(),
+    text: z.string().optional(),
+  });
+  const functions = [{ name: "f", parameters }];
+  const spec = (parallel: boolean): MaskSpec => ({
+    kind: "tool-calls",
+    calls: { format, functions, parallel },
+  });
+  const readCalls = (text: string) => {
+    const tools = new Map([["f", parameters]]);
+    const options = { format, tools, maxCalls: Infinity, createId: () => "" };
+    const reader = createToolCallReader(options);
+    return [...reader.push(text), ...reader.finish()];
+  };
+
+  test("are as the schema says, and are read as they are written", () => {
+    let wholeCount = 0;
+    for (let seed = 0; seed < 12; seed += 1) {
+      const { text, isComplete } = sample(spec(seed % 2 === 0), seed);
+      // Some draw a string that does not end.
+      if (!isComplete) continue;
+      wholeCount += 1;
+      const parts = readCalls(text);
+      expect(parts).not.toEqual([]);
+      for (const part of parts) {
+        if (part.type !== "call")
+          throw new Error(`${JSON.stringify(text)} is no call: ${JSON.stringify(parts)}`);
+        expect(callable.safeParse(JSON.parse(part.call.arguments)).error).toBeUndefined();
+      }
+    }
+    expect(wholeCount).toBeGreaterThan(2);
+  });
+
+  test("may have all of the arguments, and none that is wrong", () => {
+    const full = { count: 7, exact: true, unit: "C", places: [{ x: 0.5 }, {}], text: "a b" };
+    const write = (args: object) => {
+      const own = JSON.stringify(args);
+      return writeCalls(format, [{ name: "f", arguments: own }]);
+    };
+    expect(accepts(spec(false), write(full))).toBe(true);
+    expect(accepts(spec(false), write({ count: 7, unit: "C" }))).toBe(true);
+    expect(accepts(spec(false), write({ ...full, count: 700 }))).toBe(false);
+    expect(accepts(spec(false), write({ ...full, unit: "K" }))).toBe(false);
+    expect(accepts(spec(false), write({ count: 7 }))).toBe(false);
+    expect(accepts(spec(false), write({ ...full, more: 1 }))).toBe(false);
+  });
 });
 
 describe("an answer that may call", () => {
