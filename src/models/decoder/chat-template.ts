@@ -10,7 +10,7 @@ import {
 import { parseJson } from "../../runtime/packages/parse-settings.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
-import { callMarkers, createTextMarker, detectFormat } from "./tools/index.js";
+import { callMarkers, createTextMarker, detectFormat, writeCalls } from "./tools/index.js";
 import type { ThinkingSpec, ToolCallFormat } from "./request/request.js";
 
 export interface ChatPrompt {
@@ -30,6 +30,8 @@ type TemplateVariables = Readonly<Record<string, unknown>>;
 export interface ChatTemplate {
   /** How calls are written, by the model's own template where it knows any. */
   readonly toolFormat: ToolCallFormat;
+  /** Whether it has tools, and calls in no form that is known: tools are told in words in its place. */
+  readonly hasUnknownCalls: boolean;
   /** Throws `invalid_value` with the template's own sentence where it refuses the messages. */
   render(
     messages: readonly ConversationMessage[],
@@ -62,11 +64,15 @@ export async function openChatTemplate(
   addedTokens: readonly AddedToken[],
 ): Promise<ChatTemplate> {
   const config = await readModelJson(model, "tokenizer-config", z.unknown(), {});
-  if (!model.files["chat-template"]) return createChatTemplate(config, { addedTokens });
-  const text = await readModelText(model, "chat-template");
-  const isJson = model.files["chat-template"].path.endsWith(".json");
-  const template = isJson ? parseJson(chatTemplateJson, text, "chat_template.json") : text;
+  const file = model.files["chat-template"];
+  if (!file) return createChatTemplate(config, { addedTokens });
+  const template = templateOfFile(file.path, await readModelText(model, "chat-template"));
   return createChatTemplate(config, { template, addedTokens });
+}
+
+/** The template that `chat_template.jinja` or `chat_template.json` holds. */
+export function templateOfFile(path: string, text: string): string {
+  return path.endsWith(".json") ? parseJson(chatTemplateJson, text, "chat_template.json") : text;
 }
 
 const chatTemplateJson = z
@@ -93,26 +99,25 @@ export function createChatTemplate(
   const toolText = named["tool_use"];
   const forTools =
     toolText === undefined ? plain : { source: toolText, parsed: new Template(toolText) };
-  const knowsSystem = acceptsSystem(plain.parsed, tokens);
-  const knowsTools = /\btools\b/.test(forTools.source);
-  const toolFormat = detectFormat(forTools.source) ?? "hermes";
+  const place = findPlace(forTools.source, addedTokens, acceptsSystem(plain.parsed, tokens));
   const markTexts = createTextMarker(addedTokens, {
     template: `${text}${toolText ?? ""}`,
-    callMarkers: callMarkers(toolFormat),
+    callMarkers: callMarkers(place.format),
   });
   return {
-    toolFormat,
+    toolFormat: place.format,
+    hasUnknownCalls: place.hasUnknownCalls,
     render(sentMessages, sentTools, sentVariables = {}) {
       const texts = markTexts(sentMessages, sentTools, sentVariables);
       const { messages, tools, variables, mark } = texts;
-      const { source: chosen, parsed } = tools.length > 0 ? forTools : plain;
-      const conversation =
-        tools.length === 0 || knowsTools ? messages : describeTools(messages, tools, knowsSystem);
+      const offersTools = place.knowsTools && tools.length > 0;
+      const { source: chosen, parsed } = offersTools ? forTools : plain;
+      const conversation = placeTools(messages, tools, place);
       const items = {
         ...variables,
         ...tokens,
         messages: conversation.map((message) => toTemplateMessage(message, messages, chosen)),
-        ...(tools.length > 0 && knowsTools && { tools: tools.map(toTemplateTool) }),
+        ...(offersTools && { tools: tools.map(toTemplateTool) }),
         add_generation_prompt: true,
       };
       const prompt = render(parsed, items);
@@ -124,16 +129,17 @@ export function createChatTemplate(
 
 /** A model that was trained on no conversations continues their texts. */
 function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
-  const toolFormat = "hermes";
+  const place = findPlace("", [], true);
   const markTexts = createTextMarker(addedTokens, {
     template: "",
-    callMarkers: callMarkers(toolFormat),
+    callMarkers: callMarkers(place.format),
   });
   return {
-    toolFormat,
+    toolFormat: place.format,
+    hasUnknownCalls: false,
     render(sentMessages, sentTools) {
       const { messages, tools, mark } = markTexts(sentMessages, sentTools);
-      const conversation = tools.length === 0 ? messages : describeTools(messages, tools, true);
+      const conversation = placeTools(messages, tools, place);
       const text = conversation.map(({ content }) => content).filter((content) => content !== "");
       return { text: text.join("\n"), addSpecialTokens: true, mark };
     },
@@ -258,33 +264,72 @@ function toTemplateTool({ name, description, parameters }: FunctionTool) {
   };
 }
 
-/** Describes the tools in words, and writes past calls as text, for a template that has no place for them. */
+/** What a template has a place for. */
+interface ToolPlace {
+  /** How the model is to write calls: as Hermes does where the template shows none. */
+  readonly format: ToolCallFormat;
+  readonly knowsTools: boolean;
+  /** Whether it writes past calls and their results. */
+  readonly knowsCalls: boolean;
+  readonly knowsSystem: boolean;
+  readonly hasUnknownCalls: boolean;
+}
+
+function findPlace(
+  source: string,
+  addedTokens: readonly AddedToken[],
+  knowsSystem: boolean,
+): ToolPlace {
+  const tokens = addedTokens.map(({ content }) => content);
+  const format = detectFormat(source, tokens);
+  return {
+    format: format ?? "hermes",
+    knowsTools: format !== undefined && /\btools\b/.test(source),
+    knowsCalls: format !== undefined && source.includes("tool_calls"),
+    knowsSystem,
+    hasUnknownCalls: format === undefined && /\btool(?:s|_calls)\b/.test(source),
+  };
+}
+
+/** Tells in words, and as text, what the template has no place for. */
+function placeTools(
+  messages: readonly ConversationMessage[],
+  tools: readonly FunctionTool[],
+  place: ToolPlace,
+): readonly ConversationMessage[] {
+  const { knowsTools, knowsCalls } = place;
+  if (tools.length === 0) return messages;
+  const told = knowsTools ? messages : describeTools(messages, tools, place);
+  return knowsCalls ? told : told.map((message) => toPlainMessage(message, place));
+}
+
+/** Describes the tools in words. */
 function describeTools(
   messages: readonly ConversationMessage[],
   tools: readonly FunctionTool[],
-  knowsSystem: boolean,
+  { format, knowsSystem }: ToolPlace,
 ): ConversationMessage[] {
   const list = tools.map((tool) => JSON.stringify(toTemplateTool(tool).function)).join("\n");
-  const words = `You may call these functions:\n${list}\nTo call one, answer with <tool_call>{"name": …, "arguments": {…}}</tool_call>.`;
-  const plain = messages.map(toPlainMessage);
-  const [first, ...rest] = plain;
+  const example = writeCalls(format, [{ name: "NAME", arguments: '{"ARGUMENT": "VALUE"}' }]);
+  const words = `You may call these functions:\n${list}\nTo call one, answer with:\n${example}`;
+  const [first, ...rest] = messages;
   if (first?.role === "system" || first?.role === "developer")
     return [{ role: "system", content: `${first.content}\n\n${words}` }, ...rest];
-  if (knowsSystem) return [{ role: "system", content: words }, ...plain];
+  if (knowsSystem) return [{ role: "system", content: words }, ...messages];
   if (first?.role === "user")
     return [{ ...first, content: `${words}\n\n${first.content}` }, ...rest];
-  return [{ role: "user", content: words }, ...plain];
+  return [{ role: "user", content: words }, ...messages];
 }
 
-function toPlainMessage(message: ConversationMessage): ConversationMessage {
-  if (message.role === "tool")
+/** A past call as text; its result as a question, unless the template knows of tools. */
+function toPlainMessage(
+  message: ConversationMessage,
+  { format, knowsTools }: ToolPlace,
+): ConversationMessage {
+  if (message.role === "tool" && !knowsTools)
     return { role: "user", content: `<tool_response>${message.content}</tool_response>` };
   if (message.role !== "assistant" || message.toolCalls === undefined) return message;
   const { toolCalls, ...said } = message;
-  const calls = toolCalls.map(
-    (call) =>
-      `<tool_call>{"name": ${JSON.stringify(call.name)}, "arguments": ${call.arguments}}</tool_call>`,
-  );
-  const content = [message.content, ...calls].filter((part) => part !== "").join("\n");
-  return { ...said, content };
+  const parts = [message.content, writeCalls(format, toolCalls)];
+  return { ...said, content: parts.filter((part) => part !== "").join("\n") };
 }

@@ -1,9 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import {
   EMBEDDING_OUTPUTS,
   known,
   type Layout,
   type LayoutWishes,
+  type Note,
   present,
   readModelConfig,
   requireFile,
@@ -13,6 +15,7 @@ import {
   tokenLimit,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+import { createChatTemplate, templateOfFile } from "./chat-template.js";
 import { genaiWindow, longRopeWindow, ropeFields } from "./settings.js";
 
 /** Sequences that are decoded together. */
@@ -97,7 +100,7 @@ interface ChatFiles {
   readonly contextTokens: number | undefined;
 }
 
-function chat(folder: ModelFolder, { decoder, config, contextTokens }: ChatFiles) {
+async function chat(folder: ModelFolder, { decoder, config, contextTokens }: ChatFiles) {
   const files = present({
     decoder,
     config,
@@ -112,5 +115,33 @@ function chat(folder: ModelFolder, { decoder, config, contextTokens }: ChatFiles
     files,
     concurrency: CONCURRENCY,
     limits,
+    notes: await templateNotes(folder, files["chat-template"]),
   };
 }
+
+const addedTokens = z.object({
+  added_tokens: z.array(z.object({ content: z.string(), special: z.boolean() })).default([]),
+});
+
+/** What is done in place of the chat template. One that cannot be read fails where it is opened. */
+async function templateNotes(folder: ModelFolder, file: string | undefined): Promise<Note[]> {
+  const config = (await folder.readJson("tokenizer_config.json", z.unknown())) ?? {};
+  const tokenizer = await folder.readJson("tokenizer.json", addedTokens).catch(() => undefined);
+  const read = async (path: string) =>
+    templateOfFile(path, await readFile(folder.absolute(path), "utf8"));
+  const options = file === undefined ? {} : { template: await read(file) };
+  try {
+    const template = createChatTemplate(config, {
+      ...options,
+      addedTokens: tokenizer?.added_tokens ?? [],
+    });
+    return template.hasUnknownCalls ? [UNKNOWN_CALLS] : [];
+  } catch {
+    return [];
+  }
+}
+
+const UNKNOWN_CALLS: Note = {
+  text: "its chat template has tools, but shows calls in no form that is known: tools are told in words, and calls read as Hermes writes them",
+  isWarning: true,
+};

@@ -10,6 +10,7 @@ import { loadConfig } from "#framemill/config.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { Modality } from "#framemill/core/modality.js";
 import { addModel } from "#framemill/models/add-model.js";
+import type { Note } from "#framemill/runtime/packages/layout.js";
 import { checkGraphs, openEachGraph } from "#framemill/runtime/packages/package-check.js";
 import { startHub } from "../../support/hub-server.js";
 import { CHAT_FILES, createModelFolders, type ModelFiles } from "../../support/model-folders.js";
@@ -54,6 +55,25 @@ describe("a published folder", () => {
     expect(await openEachGraph(model, 1)).toBe(1);
     const { seconds } = await runCanary(model, runnerParts(loadConfig({ threads: 1 })));
     expect(seconds).toBeGreaterThan(0);
+  });
+
+  test("whose template shows calls in no known form is added with a warning", async () => {
+    const notes: Note[] = [];
+    const add = (name: string, template: string) => {
+      const files = { ...decoderFiles(GENAI), "chat_template.jinja": template };
+      const onNote = (note: Note) => notes.push(note);
+      return addModel(folders.write(name, files), {
+        modelsDir: join(folders.root, "notes"),
+        onNote,
+      });
+    };
+    await add("known", "{{ tools | tojson }}<tool_call>{{ messages }}</tool_call>");
+    await add("toolless", "{{ messages }}");
+    expect(notes).toEqual([]);
+    await add("unknown", "{{ tools | tojson }}CALL {{ messages[0].tool_calls }}");
+    expect(notes).toMatchObject([
+      { text: expect.stringContaining("in no form that is known") as unknown },
+    ]);
   });
 
   test("that holds a bare autoencoder is refused with the reason", async () => {

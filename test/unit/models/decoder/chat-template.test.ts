@@ -52,7 +52,10 @@ describe("a chat template", () => {
   test("for tools is taken where there are tools", () => {
     const chat_template = [
       { name: "default", template: "plain" },
-      { name: "tool_use", template: "{% for tool in tools %}{{ tool.function.name }}{% endfor %}" },
+      {
+        name: "tool_use",
+        template: "{% for tool in tools %}{{ tool.function.name }}{% endfor %}{# <tool_call> #}",
+      },
     ];
     const template = createChatTemplate({ chat_template });
     expect(template.render(HELLO, []).text).toBe("plain");
@@ -105,7 +108,7 @@ describe("a chat template", () => {
     const { text } = createChatTemplate({}, { template: source }).render(WITH_CALL, [WEATHER]);
     expect(text).toContain("[system]Be brief.\n\nYou may call these functions:");
     expect(text).toContain(
-      '[assistant]<tool_call>{"name": "weather", "arguments": {"city":"Rome"}}</tool_call>',
+      '[assistant]<tool_call>\n{"name": "weather", "arguments": {"city":"Rome"}}\n</tool_call>',
     );
     expect(text).toContain("[user]<tool_response>sunny</tool_response>");
   });
@@ -120,13 +123,14 @@ describe("a chat template", () => {
     const template = createChatTemplate({}, { template: source });
     const { text } = template.render(WITH_CALL.slice(1), [WEATHER]);
     expect(text).toMatch(
-      /^\[user\]You may call these functions:\n.*\n.*\n\nWeather\?\[assistant\]/,
+      /^\[user\]You may call these functions:\n[^]*<\/tool_call>\n\nWeather\?\[assistant\]/,
     );
     expect(() => template.render(WITH_CALL, [WEATHER])).toThrow("System role not supported");
   });
 
   test("that joins a tool's description finds one where the caller wrote none", () => {
-    const source = "{% for t in tools %}{{ '// ' + t.function.description }}{% endfor %}";
+    const source =
+      "{% for t in tools %}{{ '// ' + t.function.description }}{% endfor %}{# <tool_call> #}";
     const template = createChatTemplate({}, { template: source });
     expect(template.render(HELLO, [{ ...WEATHER, description: null }]).text).toBe("// ");
   });
