@@ -15,14 +15,13 @@ import type {
   GenerationRequest,
 } from "../../models/decoder/request/generation-request.js";
 import type {
+  AnswerMask,
   AnswerSpec,
   ChosenLogprob,
-  MaskSpec,
   TextEvent,
   TextJob,
 } from "../../models/decoder/request/request.js";
 import {
-  callMarkers,
   createToolCallReader,
   type ToolCallReaderOptions,
 } from "../../models/decoder/tools/index.js";
@@ -209,11 +208,8 @@ function toTextJob(
   messages: readonly ConversationMessage[],
 ): TextJob {
   const tools = request.toolChoice === "none" ? [] : request.tools;
-  const { text, addSpecialTokens, mark, thinking } = template.render(
-    messages,
-    tools,
-    request.templateVariables,
-  );
+  const prompt = template.render(messages, tools, request.templateVariables);
+  const { text, addSpecialTokens, mark, thinking, keepSpecialTokens } = prompt;
   const { promptParam } = request;
   const answer = maskOf(request, template);
   return {
@@ -225,10 +221,7 @@ function toTextJob(
     thinking,
     mask: thinking && answer ? { kind: "after-thinking", thinking, answer } : answer,
     cacheScope: tenant,
-    keepSpecialTokens: [
-      ...(thinking ? [thinking.begin, thinking.end] : []),
-      ...(tools.length > 0 ? callMarkers(template.toolFormat) : []),
-    ],
+    keepSpecialTokens,
   };
 }
 
@@ -237,7 +230,7 @@ function toTextJob(
  * choose, its calls are held to the schemas of strict functions, and what it writes in place of them to
  * the format.
  */
-function maskOf(request: GenerationRequest, { toolFormat }: ChatTemplate): MaskSpec | null {
+function maskOf(request: GenerationRequest, { toolFormat }: ChatTemplate): AnswerMask | null {
   const { toolChoice, tools, format } = request;
   const answer = answerMask(format);
   const isForced = toolChoice === "required" || typeof toolChoice === "object";

@@ -10,6 +10,7 @@ import {
 import { parseJson } from "../../runtime/packages/parse-settings.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
+import { thinkingMarkers } from "./thinking.js";
 import { callMarkers, createTextMarker, detectFormat, writeCalls } from "./tools/index.js";
 import type { ThinkingSpec, ToolCallFormat } from "./request/request.js";
 
@@ -19,6 +20,8 @@ export interface ChatPrompt {
   readonly addSpecialTokens: boolean;
   /** How thoughts stand before the answer; absent where the template knows none, or has ended them. */
   readonly thinking?: ThinkingSpec;
+  /** Tokens of structure that the answer is read by: they stand around thoughts and calls. */
+  readonly keepSpecialTokens: readonly string[];
   /** Stands within what a caller's text has of the tokens of structure, and is no part of it. */
   readonly mark: string;
 }
@@ -122,7 +125,12 @@ export function createChatTemplate(
       };
       const prompt = render(parsed, items);
       const thinking = thinkingAfter(prompt, chosen);
-      return { text: prompt, addSpecialTokens: false, mark, ...(thinking && { thinking }) };
+      const keepSpecialTokens = [
+        ...(thinking ? thinkingMarkers(thinking) : []),
+        ...(tools.length > 0 ? callMarkers(place.format) : []),
+      ];
+      const answer = { keepSpecialTokens, ...(thinking && { thinking }) };
+      return { text: prompt, addSpecialTokens: false, mark, ...answer };
     },
   };
 }
@@ -141,7 +149,7 @@ function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
       const { messages, tools, mark } = markTexts(sentMessages, sentTools);
       const conversation = placeTools(messages, tools, place);
       const text = conversation.map(({ content }) => content).filter((content) => content !== "");
-      return { text: text.join("\n"), addSpecialTokens: true, mark };
+      return { text: text.join("\n"), addSpecialTokens: true, mark, keepSpecialTokens: [] };
     },
   };
 }
@@ -160,12 +168,17 @@ const THINKING_MARKERS = [
 
 /** A prompt may begin the thoughts, or end them where none are wanted; else it is for the model to begin. */
 function thinkingAfter(prompt: string, template: string): ThinkingSpec | undefined {
+  if (isHarmony(template)) return { form: "harmony" };
   const markers = THINKING_MARKERS.find(
     ({ begin, end }) => template.includes(begin) || template.includes(end),
   );
   const last = prompt.trimEnd();
   if (markers === undefined || last.endsWith(markers.end)) return undefined;
-  return { ...markers, isBegun: last.endsWith(markers.begin) };
+  return { form: "markers", ...markers, isBegun: last.endsWith(markers.begin) };
+}
+
+function isHarmony(template: string): boolean {
+  return template.includes("<|channel|>") && template.includes("<|message|>");
 }
 
 /** Whether a template takes instructions: Gemma 2's refuses them. */
@@ -211,10 +224,9 @@ function toTemplateMessage(
   const role = developer ? "system" : message.role;
   const plain = { role, content, ...(name !== undefined && { name }) };
   if (message.role !== "assistant") return plain;
-  const { reasoning, toolCalls } = message;
-  const said = { ...plain, ...(reasoning !== undefined && { [thoughtsField(source)]: reasoning }) };
-  if (toolCalls === undefined) return said;
-  const calls = toolCalls.map((call) => ({
+  const said = { ...plain, ...thoughtsField(message, source) };
+  if (message.toolCalls === undefined) return said;
+  const calls = message.toolCalls.map((call) => ({
     id: idOf(call.id),
     type: "function",
     function: { name: call.name, arguments: parseArguments(call.arguments) },
@@ -222,9 +234,16 @@ function toTemplateMessage(
   return { ...said, tool_calls: calls };
 }
 
-/** Where a template looks for earlier thoughts: most follow DeepSeek's API, gpt-oss and LFM2.5 have a word of their own. */
-function thoughtsField(source: string): "reasoning_content" | "thinking" {
-  return /message(?:\.thinking|\[['"]thinking)\b/.test(source) ? "thinking" : "reasoning_content";
+/** Earlier thoughts by their name: most follow DeepSeek's API, gpt-oss and LFM2.5 have a word of their own. */
+function thoughtsField(
+  { reasoning, content, toolCalls }: Extract<ConversationMessage, { role: "assistant" }>,
+  source: string,
+): Record<string, string> {
+  if (reasoning === undefined) return {};
+  // gpt-oss' takes what was said before a call for thoughts, and refuses both.
+  if (isHarmony(source) && content !== "" && toolCalls !== undefined) return {};
+  const isThinking = /message(?:\.thinking|\[['"]thinking)\b/.test(source);
+  return isThinking ? { thinking: reasoning } : { reasoning_content: reasoning };
 }
 
 /** Mistral's templates refuse ids of another length than 9. */

@@ -4,7 +4,9 @@ import type { RandomStream } from "../sampling/noise.js";
 import type { TokenSampler } from "../sampling/token-sampler.js";
 import { createDetokenizer, type Detokenizer } from "../tokenizer/detokenizer.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
-import { createThinkingReader, type ThinkingReader, type ThoughtPiece } from "./thinking.js";
+import { heldLength } from "./held-length.js";
+import { createThinkingReader } from "./thinking.js";
+import type { ThinkingReader, ThoughtPiece } from "./thinking-reader.js";
 import type {
   ChosenLogprob,
   FinishReason,
@@ -295,7 +297,7 @@ export class StopMatcher {
       this.#pending = "";
       return { text: whole.slice(0, found.start), stopText: found.stop };
     }
-    const sure = whole.length - longestBeginning(whole, this.#stops);
+    const sure = whole.length - heldLength(whole, this.#stops);
     this.#pending = whole.slice(sure);
     return { text: whole.slice(0, sure) };
   }
@@ -319,16 +321,6 @@ function firstComplete(text: string, stops: readonly string[]) {
     if (end < earlier || (end === earlier && start < (first?.start ?? 0))) first = { start, stop };
   }
   return first;
-}
-
-/** Length of the longest end of the text that is the beginning of a stop. */
-function longestBeginning(text: string, stops: readonly string[]): number {
-  const longest = Math.max(...stops.map(({ length }) => length)) - 1;
-  for (let length = Math.min(longest, text.length); length > 0; length -= 1) {
-    const end = text.slice(-length);
-    if (stops.some((stop) => stop.startsWith(end))) return length;
-  }
-  return 0;
 }
 
 /** Whether the answer is text, which may go on where it might end. */

@@ -112,6 +112,9 @@ const DEFAULT_CONTEXT_TOKENS = 2_048;
 /** transformers.js starts these at 1, as their reference implementations do. */
 const COUNT_FROM_ONE = new Set(["paligemma", "gemma3", "gemma3_text"]);
 
+/** End an answer of gpt-oss, one with a call and one without; its GenAI exports state the latter alone. */
+const CALL_ENDS = ["<|call|>", "<|return|>"];
+
 /** Reads the package's configuration files. Throws an error that names the file at fault. */
 export async function readDecoderConfig(
   model: ModelPackage,
@@ -124,9 +127,9 @@ export async function readDecoderConfig(
       ? fromGenai(await readModelJson(model, "config", genaiConfig))
       : fromTransformers(await readModelJson(model, "config", modelConfig));
   const declared = generation.eos_token_id.length > 0 ? generation.eos_token_id : config.eos;
-  const { eos } = tokenizer.special;
+  const own = [tokenizer.special.eos, ...CALL_ENDS.map((token) => tokenizer.idOf(token))];
   return {
-    stopTokenIds: [...new Set([...declared, ...(eos === undefined ? [] : [eos])])],
+    stopTokenIds: [...new Set([...declared, ...own.filter((id) => id !== undefined)])],
     contextTokens: Math.min(
       model.limits.contextTokens ?? config.contextTokens ?? DEFAULT_CONTEXT_TOKENS,
       config.window ?? Infinity,

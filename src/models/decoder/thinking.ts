@@ -1,25 +1,20 @@
-import type { ThinkingSpec } from "./request/request.js";
+import { heldLength } from "./held-length.js";
+import { createHarmonyReader, HARMONY_TOKENS } from "./harmony.js";
+import type { MarkedThinking, ThinkingSpec } from "./request/request.js";
+import type { ThinkingReader, ThoughtPiece } from "./thinking-reader.js";
 
-/** Thoughts and answer of a text, without the markers between them and the blanks beside those. */
-export interface ThoughtPiece {
-  readonly reasoning: string;
-  readonly text: string;
-}
-
-/** Tells thoughts from the answer in a text that arrives in pieces. */
-export interface ThinkingReader {
-  /** What is being written; undecided while it may become either. */
-  readonly state: "undecided" | "thoughts" | "answer";
-  /** What became certain with this piece. */
-  push(piece: string): ThoughtPiece;
-  /** What was held back at the end. */
-  flush(): ThoughtPiece;
+/** What stands around thoughts: tokens, or text to a tokenizer that has none. */
+export function thinkingMarkers(spec: ThinkingSpec): readonly string[] {
+  return spec.form === "harmony" ? HARMONY_TOKENS : [spec.begin, spec.end];
 }
 
 /** Without a specification everything is answer. */
 export function createThinkingReader(spec: ThinkingSpec | undefined): ThinkingReader {
   if (spec === undefined) return ANSWER_ONLY;
-  const { begin, end, isBegun } = spec;
+  return spec.form === "harmony" ? createHarmonyReader() : createMarkedReader(spec);
+}
+
+function createMarkedReader({ begin, end, isBegun }: MarkedThinking): ThinkingReader {
   let state: ThinkingReader["state"] = isBegun ? "thoughts" : "undecided";
   let pending = "";
   /** Blanks are left out where nothing else was written since the marker. */
@@ -34,7 +29,7 @@ export function createThinkingReader(spec: ThinkingSpec | undefined): ThinkingRe
   };
   const takeThoughts = (atEnd: boolean): string => {
     const at = pending.indexOf(end);
-    const certain = pending.length - (atEnd ? 0 : beginningLength(pending, end));
+    const certain = pending.length - (atEnd ? 0 : heldLength(pending, [end]));
     const written = pending.slice(0, at < 0 ? certain : at).trimEnd();
     pending = pending.slice(at < 0 ? written.length : at + end.length);
     const thoughts = isBlank ? written.trimStart() : written;
@@ -73,10 +68,3 @@ const ANSWER_ONLY: ThinkingReader = {
   push: (text) => ({ reasoning: "", text }),
   flush: () => ({ reasoning: "", text: "" }),
 };
-
-/** Length of the longest end of the text that is the beginning of a marker. */
-function beginningLength(text: string, marker: string): number {
-  let length = Math.min(marker.length - 1, text.length);
-  while (length > 0 && !marker.startsWith(text.slice(-length))) length -= 1;
-  return length;
-}

@@ -35,7 +35,7 @@ export function grammarOfCalls(
     callRule(callable, { syntax, rules, param, spent }),
   );
   const call = choice(...calls);
-  const most = spec.parallel ? MAX_CALLS : 1;
+  const most = spec.parallel && !syntax.endsAnswer ? MAX_CALLS : 1;
   if (otherwise === "text") return { root: textRule(syntax, call, most), rules };
   const root = sequence(optional(text(" ")), answerRule(syntax, call, most));
   if (otherwise === null) return { root, rules };
@@ -91,12 +91,14 @@ function answerRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
 }
 
 /** What follows one marker, a call or a list of them, the markers included. */
-function markedRule({ begins, end, list }: ToolCallSyntax, call: Rule, most: number): Rule {
+function markedRule(syntax: ToolCallSyntax, call: Rule, most: number): Rule {
+  const { begins, end, list, inner, endsAnswer } = syntax;
   const [begin = ""] = begins;
-  const close = end === null ? EMPTY : marker(end);
-  if (list === null) return sequence(marker(begin), call, close);
+  const open = markedText({ inner: [...inner, begin] }, begin);
+  const close = end === null || endsAnswer ? EMPTY : marker(end);
+  if (list === null) return sequence(open, call, close);
   const more = repeat(sequence(text(list.between), call), 0, most - 1);
-  return sequence(marker(begin), text(list.open), call, more, text(list.close), close);
+  return sequence(open, text(list.open), call, more, text(list.close), close);
 }
 
 /** Text that is held to nothing up to a call's marker, and goes on behind a call where more may follow. */

@@ -5,9 +5,9 @@ import { grammarOfCalls } from "./calls.js";
 import { buildNetwork } from "./network.js";
 import type { Grammar } from "./rules.js";
 import { grammarOfSchema, JSON_OBJECT } from "./schema.js";
-import { grammarAfterThinking } from "./thinking.js";
+import { finalMessage, grammarAfterAnalysis, grammarAfterThinking } from "./thinking.js";
 import { createVocabulary, type Vocabulary } from "./vocabulary.js";
-import type { MaskFactory, MaskSpec, TokenMask } from "../request/request.js";
+import type { AnswerMask, MaskFactory, MaskSpec, TokenMask } from "../request/request.js";
 
 /** Of the grammars that are kept. */
 const MAX_KEPT_BYTES = 2 ** 27;
@@ -114,14 +114,27 @@ function asRefusal(spec: MaskSpec, cause: unknown): JobError {
 }
 
 function grammarOf(spec: MaskSpec, param: string): Grammar {
-  if (spec.kind === "json-object") return JSON_OBJECT;
-  if (spec.kind === "json-schema") return grammarOfSchema(spec.schema, { param });
-  if (spec.kind === "after-thinking")
-    return grammarAfterThinking(spec.thinking, grammarOf(spec.answer, param));
-  const { otherwise = null } = spec;
-  const isAnswer = otherwise !== null && otherwise !== "text";
-  const answer = isAnswer ? grammarOf(otherwise, paramOf(otherwise)) : otherwise;
-  return grammarOfCalls(spec.calls, answer, param);
+  if (spec.kind === "after-thinking") {
+    const { thinking, answer } = spec;
+    if (thinking.form === "markers")
+      return grammarAfterThinking(thinking, grammarOf(answer, param));
+    return grammarAfterAnalysis(grammarOfAnswer(answer, param, finalMessage));
+  }
+  return grammarOfAnswer(spec, param, (answer) => answer);
+}
+
+/** `place` puts what is said to the caller where the model says it. */
+function grammarOfAnswer(
+  spec: AnswerMask,
+  param: string,
+  place: <Answer extends Grammar | "text">(answer: Answer) => Answer | Grammar,
+): Grammar {
+  if (spec.kind === "json-object") return place(JSON_OBJECT);
+  if (spec.kind === "json-schema") return place(grammarOfSchema(spec.schema, { param }));
+  const { calls, otherwise } = spec;
+  if (otherwise === undefined) return grammarOfCalls(calls, null, param);
+  const answer = otherwise === "text" ? otherwise : grammarOf(otherwise, paramOf(otherwise));
+  return grammarOfCalls(calls, place(answer), param);
 }
 
 function createMask({

@@ -48,8 +48,11 @@ export interface TextJob {
   readonly cacheScope?: string | undefined;
 }
 
-/** Thoughts that a model writes before its answer. */
-export interface ThinkingSpec {
+/** Thoughts that a model writes before its answer: between markers, or in a channel of Harmony. */
+export type ThinkingSpec = MarkedThinking | { readonly form: "harmony" };
+
+export interface MarkedThinking {
+  readonly form: "markers";
   readonly begin: string;
   readonly end: string;
   /** Whether the prompt has their beginning already; where not, the model may begin them or not. */
@@ -125,19 +128,22 @@ export interface TextModelInfo {
   readonly addedTokens: readonly AddedToken[];
 }
 
-/** What a constrained answer must be. */
+/** What a constrained answer must be, behind thoughts perhaps. */
 export type MaskSpec =
+  | AnswerMask
+  | {
+      readonly kind: "after-thinking";
+      readonly thinking: ThinkingSpec;
+      readonly answer: AnswerMask;
+    };
+
+export type AnswerMask =
   | AnswerSpec
   | {
       readonly kind: "tool-calls";
       readonly calls: ToolCallSpec;
       /** What the answer may be instead, text amid which calls may stand or one of JSON; calls alone if absent. */
       readonly otherwise?: "text" | AnswerSpec;
-    }
-  | {
-      readonly kind: "after-thinking";
-      readonly thinking: ThinkingSpec;
-      readonly answer: MaskSpec;
     };
 
 /** Keywords of a schema that no grammar can hold to are left to the caller. */
@@ -163,6 +169,7 @@ export type MaskFactory = (spec: MaskSpec) => TokenMask;
 /** How a model writes its calls: by its template's own markers. */
 export type ToolCallFormat =
   | "hermes"
+  | "harmony"
   | "mistral"
   | "mistral-args"
   | "llama"

@@ -15,6 +15,8 @@ export interface ToolCallSyntax {
   readonly inner: readonly string[];
   /** Whether an answer that is an object of JSON is a call without a marker. */
   readonly bareObject: boolean;
+  /** Whether a call ends the answer, whose last token is the call's end. */
+  readonly endsAnswer: boolean;
 }
 
 interface CallList {
@@ -49,6 +51,7 @@ const OBJECT = {
   list: null,
   inner: [],
   bareObject: false,
+  endsAnswer: false,
 } as const;
 
 /** Names with JSON behind them. */
@@ -60,6 +63,14 @@ const SYNTAXES: Readonly<Record<ToolCallFormat, ToolCallSyntax>> = {
     begins: ["<tool_call>"],
     call: '\n{"name": "{name}", "arguments": {arguments}}\n',
     end: "</tool_call>",
+  },
+  harmony: {
+    ...NAMED,
+    begins: ["<|channel|>commentary to=functions."],
+    end: "<|call|>",
+    call: "{name} <|constrain|>json<|message|>{arguments}",
+    inner: ["<|channel|>", "<|constrain|>", "<|message|>"],
+    endsAnswer: true,
   },
   phi: { ...OBJECT, begins: ["<|tool_call|>"], end: "<|/tool_call|>", list: BRACKETS },
   granite: { ...OBJECT, begins: ["<|tool_call|>"], end: null, list: BRACKETS },
@@ -190,6 +201,7 @@ type Knows = (...texts: readonly string[]) => boolean;
 /** By what each format is known, those first whose markers contain others'. */
 const SIGNS: readonly (readonly [ToolCallFormat, (knows: Knows, knowsToken: Knows) => boolean])[] =
   [
+    ["harmony", (knows) => knows("<|channel|>", "<|message|>")],
     ["seed", (knows) => knows("<seed:tool_call>")],
     ["qwen-coder", (knows) => knows("<tool_call>", "<function=", "<parameter=")],
     ["glm", (knows) => knows("<tool_call>", "<arg_key>")],

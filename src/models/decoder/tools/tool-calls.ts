@@ -1,5 +1,6 @@
 import type { AnswerPart } from "../request/generation-request.js";
 import type { ToolCallFormat } from "../request/request.js";
+import { heldLength } from "../held-length.js";
 import { type CallableTools, readCalls } from "./read-calls.js";
 import { syntaxOf, type ToolCallSyntax } from "./syntax.js";
 
@@ -93,7 +94,7 @@ function nextPiece(
 ): { readonly text: number; readonly call: number } {
   const start = callStart(syntax, pending, isEmpty);
   if (start === undefined) {
-    const held = atEnd ? 0 : heldLength(syntax.begins, pending);
+    const held = atEnd ? 0 : heldLength(pending, syntax.begins);
     return { text: pending.length - held, call: 0 };
   }
   const length = callLength(syntax, pending.slice(start));
@@ -110,16 +111,6 @@ function callStart(
   if (bare !== null) return bare[0].length - 1;
   const starts = begins.map((begin) => pending.indexOf(begin)).filter((index) => index >= 0);
   return starts.length === 0 ? undefined : Math.min(...starts);
-}
-
-/** Length of the end of a text that may be the beginning of a marker. */
-function heldLength(begins: readonly string[], text: string): number {
-  const lengths = begins.map((begin) => {
-    let length = Math.min(begin.length - 1, text.length);
-    while (length > 0 && !begin.startsWith(text.slice(-length))) length -= 1;
-    return length;
-  });
-  return Math.max(0, ...lengths);
 }
 
 /** Length of the call that a text begins with; undefined while it is not whole. */

@@ -81,6 +81,25 @@ describe("a chat template", () => {
     expect(template.render(own, []).text).toBe("[call aB3456789][result aB3456789]");
   });
 
+  test("finds earlier thoughts by the name that it asks for", () => {
+    const render = (source: string, content: string) => {
+      const calls = [{ id: "call_1", name: "weather", arguments: "{}" }];
+      const thinker = { role: "assistant", content, reasoning: "so", toolCalls: calls } as const;
+      return createChatTemplate({}, { template: source }).render([thinker], []).text;
+    };
+    expect(render("{{ messages[0].reasoning_content }}", "x")).toBe("so");
+    expect(render("{% for message in messages %}{{ message.thinking }}{% endfor %}", "x")).toBe(
+      "so",
+    );
+    // As gpt-oss' has it.
+    const harmony = `{%- for message in messages -%}
+      {%- if message.content and message.thinking -%}{{ raise_exception("Put it in one") }}{%- endif -%}
+      <|start|>assistant<|channel|>analysis<|message|>{{ message.thinking or message.content }}<|end|>
+    {%- endfor -%}`;
+    expect(render(harmony, "")).toContain("<|message|>so<|end|>");
+    expect(render(harmony, "said")).toContain("<|message|>said<|end|>");
+  });
+
   test("tells its own refusal", () => {
     const template = createChatTemplate(
       {},
