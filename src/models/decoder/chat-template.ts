@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { Template } from "@huggingface/jinja";
 import { z } from "zod";
 import { JobError, messageOf } from "../../core/errors.js";
 import {
@@ -8,6 +7,7 @@ import {
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { parseJson } from "../../runtime/packages/parse-settings.js";
+import { parseTemplate, type Template } from "./jinja.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
 import { thinkingMarkers } from "./thinking.js";
@@ -98,10 +98,10 @@ export function createChatTemplate(
   if (source === null || source === undefined) return createPlainTemplate(addedTokens);
   const named = typeof source === "string" ? { default: source } : source;
   const text = named["default"] ?? Object.values(named)[0] ?? "";
-  const plain = { source: text, parsed: new Template(text) };
+  const plain = { source: text, parsed: parseTemplate(text) };
   const toolText = named["tool_use"];
   const forTools =
-    toolText === undefined ? plain : { source: toolText, parsed: new Template(toolText) };
+    toolText === undefined ? plain : { source: toolText, parsed: parseTemplate(toolText) };
   const place = findPlace(forTools.source, addedTokens, acceptsSystem(plain.parsed, tokens));
   const markTexts = createTextMarker(addedTokens, {
     template: `${text}${toolText ?? ""}`,
@@ -226,13 +226,25 @@ function toTemplateMessage(
   if (message.role !== "assistant") return plain;
   const said = { ...plain, ...thoughtsField(message, source) };
   if (message.toolCalls === undefined) return said;
+  const asText = JOINS_ARGUMENTS.test(source);
   const calls = message.toolCalls.map((call) => ({
     id: idOf(call.id),
     type: "function",
-    function: { name: call.name, arguments: parseArguments(call.arguments) },
+    function: {
+      name: call.name,
+      arguments: asText ? call.arguments : parseArguments(call.arguments),
+    },
   }));
-  return { ...said, tool_calls: calls };
+  const isBare = content === "" && MINDS_NO_CONTENT.test(source);
+  return { ...said, ...(isBare && { content: null }), tool_calls: calls };
 }
+
+/** Arguments that a template adds to texts are to be text themselves (DeepSeek, Functionary). */
+const JOINS_ARGUMENTS =
+  /\+\s*tool\w*(?:\.function|\[['"]function['"]\])(?:\.arguments|\[['"]arguments['"]\])\s*(?![|\s\w])/;
+
+/** A template that asks for content of none would write an empty answer beside the calls (DeepSeek R1). */
+const MINDS_NO_CONTENT = /message(?:\.content|\[['"]content['"]\]) is (?:not )?none/;
 
 /** Earlier thoughts by their name: most follow DeepSeek's API, gpt-oss and LFM2.5 have a word of their own. */
 function thoughtsField(

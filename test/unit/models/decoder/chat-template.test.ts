@@ -100,6 +100,18 @@ describe("a chat template", () => {
     expect(render(harmony, "said")).toContain("<|message|>said<|end|>");
   });
 
+  test("that adds arguments to texts has them as text, and no empty answer beside calls", () => {
+    // As DeepSeek's and Functionary's have it.
+    const source = `{%- for message in messages -%}
+      {%- for tool in message['tool_calls'] -%}
+        {{- tool['type'] + ' ' + tool['function']['name'] + tool['function']['arguments'] + ';' -}}
+      {%- endfor -%}
+      {%- if message['content'] is not none -%}[{{ message['content'] }}]{%- endif -%}
+    {%- endfor -%}`;
+    const { text } = createChatTemplate({}, { template: source }).render(WITH_CALL, []);
+    expect(text).toContain('[Weather?]function weather{"city":"Rome"};[sunny]');
+  });
+
   test("tells its own refusal", () => {
     const template = createChatTemplate(
       {},
