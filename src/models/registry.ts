@@ -26,6 +26,7 @@ import type { MusicModel } from "./music/music-model.js";
 import { musicgen } from "./musicgen/layout.js";
 import { parakeet } from "./parakeet/layout.js";
 import { piper } from "./piper/layout.js";
+import { senseVoice } from "./sense-voice/layout.js";
 import type { TranscriptionModel } from "./speech-recognition/transcription-model.js";
 import type { SpeechModel } from "./speech/speech-model.js";
 import type { VideoModel } from "./video/video-model.js";
@@ -108,6 +109,11 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "moonshine",
     layout: moonshine,
     transcription: async () => (await import("./moonshine/open.js")).openMoonshine,
+  },
+  {
+    pipeline: "sense-voice",
+    layout: senseVoice,
+    transcription: async () => (await import("./sense-voice/open.js")).openSenseVoice,
   },
   { pipeline: "ctc", transcription: async () => (await import("./ctc/open.js")).openCtc },
   {
@@ -225,7 +231,7 @@ const SPLIT_RECOGNISERS: readonly (readonly [readonly RegExp[], string])[] = [
 const KINDS = [
   [
     /CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/,
-    "of speech recognisers Whisper, Moonshine, wav2vec2, HuBERT and Parakeet are",
+    "of speech recognisers Whisper, Moonshine, SenseVoice, wav2vec2, HuBERT and Parakeet are",
   ],
   [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, Piper and VITS are"],
   [/CLIP|Siglip/i, "of encoders those of texts alone are, with onnx/model.onnx"],

@@ -161,7 +161,7 @@ const SENTENCE_END = /[.!?…。！？]["'”’)\]]*$/u;
 const PAUSE_SECONDS = 0.6;
 /** Scripts without spaces: each character is a word. */
 const SPACELESS =
-  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 /** Tokens that make a word, with the punctuation behind it. */
 type Word = HeardToken[];
@@ -169,12 +169,16 @@ type Word = HeardToken[];
 function groupWords(tokens: readonly HeardToken[]): Word[] {
   const words: Word[] = [];
   for (const token of tokens) {
-    const last = words.at(-1);
-    if (last === undefined || /^\s/.test(token.text) || SPACELESS.test(token.text))
-      words.push([token]);
-    else last.push(token);
+    const word = words.at(-1);
+    if (word === undefined || startsWord(token.text, word.at(-1)?.text)) words.push([token]);
+    else word.push(token);
   }
   return words;
+}
+
+function startsWord(text: string, before = ""): boolean {
+  if (/^\s/.test(text) || SPACELESS.test(text)) return true;
+  return SPACELESS.test(before) && /^[\p{L}\p{N}]/u.test(text);
 }
 
 /** Cuts behind sentences and at pauses; a stretch without times is one segment. */

@@ -63,6 +63,10 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
     },
     vad: voiceDetector,
   },
+  "transcription/sense-voice": {
+    model: { inputs: [["x"], ["x_length"], ["language"], ["text_norm"]], outputs: [["logits"]] },
+    vad: voiceDetector,
+  },
   "transcription/moonshine": {
     encoder: { inputs: [["input_values"]], outputs: [["last_hidden_state"]] },
     ...decoders,
