@@ -1,7 +1,7 @@
 """Tiny exports of speech recognisers, and what PyTorch hears.
 
-Needs requirements.txt, and librosa 0.11.0 for Parakeet's features. Weights are random: the rows prove
-plumbing and numbers, no quality.
+Needs requirements.txt, librosa 0.11.0 for Parakeet's features, kaldi-native-fbank 1.23.0 for
+SenseVoice's. Weights are random: the rows prove plumbing and numbers, no quality.
 """
 
 import json
@@ -23,6 +23,7 @@ logging.disable(logging.WARNING)
 warnings.filterwarnings("ignore")
 
 RATE = 16_000
+HAN = ("你", "好")
 LETTERS = "ETAONIHSRDLUMWCFGYPBVK'XJQZ"
 
 
@@ -62,18 +63,20 @@ def read_frames(logits, blank, text_of, frame_seconds, delimiter=None):
             peak = float(logprobs[at : at + length, token].max())
             tokens.append((token, at * frame_seconds, (at + length) * frame_seconds, peak))
         at += length
-    words, starts = [], True
+    words, starts, before = [], True, ""
     for token, start, end, _ in tokens:
         text = text_of(token)
         if text.strip() == "":
             starts = True
             continue
+        # Characters of Chinese are words.
+        starts = starts or text in HAN or (before in HAN and text[0].isalnum())
         if starts or text.startswith(" ") or not words:
             words.append({"word": text.strip(), "start": start, "end": end})
         else:
             words[-1]["word"] += text
             words[-1]["end"] = end
-        starts = False
+        starts, before = False, text
     text = re.sub(" +", " ", "".join(text_of(token) for token, *_ in tokens)).strip()
     for word in words:
         word["start"] = round(word["start"], 3)
@@ -466,6 +469,119 @@ def make_tdt(out, name):
     report(name, seed, folder, found)
 
 
+class SenseVoice(torch.nn.Module):
+    """Attention with a memory of neighbours, as SenseVoiceSmall has it, under sherpa-onnx's names."""
+
+    def __init__(self, pieces, width=32):
+        super().__init__()
+        self.embed = torch.nn.Embedding(16, 560)
+        self.inward = torch.nn.Linear(560, width)
+        self.mixed = torch.nn.Linear(width, 3 * width)
+        self.memory = torch.nn.Conv1d(width, width, 5, padding=2, groups=width)
+        self.norm = torch.nn.LayerNorm(width)
+        self.ctc_lo = torch.nn.Linear(width, pieces)
+
+    def forward(self, x, x_length, language, text_norm):
+        return self.ctc_lo(self.hear(x, x_length, language, text_norm))
+
+    def hear(self, x, x_length, language, text_norm):
+        asked = self.embed(language)[:, None]
+        events = self.embed(torch.LongTensor([[1, 2]])).repeat(x.size(0), 1, 1)
+        x = torch.cat((asked, events, self.embed(text_norm)[:, None], x), dim=1)
+        mask = (torch.arange(x.size(1))[None] < (x_length + 4)[:, None])[..., None].float()
+        heard = self.inward(x) * mask
+        query, key, value = self.mixed(heard).chunk(3, -1)
+        seen = torch.softmax(query @ key.transpose(1, 2) / 6, -1) @ value
+        near = self.memory((value * mask).transpose(1, 2)).transpose(1, 2)
+        return self.norm(heard + seen + near)
+
+
+def sense_voice_features():
+    """As sherpa-onnx makes them: Kaldi's energies, seven frames in one, six from one to the next."""
+    import kaldi_native_fbank as knf
+
+    options = knf.FbankOptions()
+    options.frame_opts.dither = 0
+    options.frame_opts.window_type = "hamming"
+    options.mel_opts.num_bins = 80
+    bank = knf.OnlineFbank(options)
+    bank.accept_waveform(RATE, (FLOATS * 32_768).tolist())
+    bank.input_finished()
+    frames = np.stack([bank.get_frame(at) for at in range(bank.num_frames_ready)])
+    steps = (len(frames) - 7) // 6 + 1
+    return np.stack([frames[6 * at : 6 * at + 7].reshape(-1) for at in range(steps)])
+
+
+@torch.no_grad()
+def make_sense_voice(out, name):
+    import onnx
+
+    tags = ["zh", "en", "yue", "ja", "ko", "nospeech", "HAPPY", "NEUTRAL", "Speech", "BGM", "withitn"]
+    pieces = [piece for piece, _ in sorted(parakeet_tokenizer().get_vocab().items(), key=lambda it: it[1])]
+    pieces = ["<unk>", "<s>", "</s>", *pieces[1:-1], *HAN, *[f"<|{tag}|>" for tag in tags]]
+    first_tag = len(pieces) - len(tags)
+    stacked = sense_voice_features()
+    means = np.round(-stacked.mean(0), 3).astype(np.float32)
+    scales = np.round(1 / stacked.std(0), 3).astype(np.float32)
+    x = torch.from_numpy((stacked + means) * scales)[None]
+    model = SenseVoice(len(pieces)).eval()
+    one = torch.tensor([x.shape[1]], dtype=torch.int32)
+    asked, norm = torch.tensor([0], dtype=torch.int32), torch.tensor([14], dtype=torch.int32)
+    texts = [piece.replace("▁", " ") for piece in pieces]
+    for seed in range(400):
+        common.coarsen(model, seed, 0.07)
+        balance(model.ctc_lo.bias, model(x, one, asked, norm)[0], slice(1, 3))
+        # Tags are said before the sound alone: there, that of Cantonese.
+        model.ctc_lo.bias[first_tag:] = -20
+        asking = model.hear(x, one, asked, norm)[0, 0]
+        model.ctc_lo.weight[first_tag + 2] = (asking * 4).round() / 10
+        model.ctc_lo.bias[first_tag + 2] = -6
+        model.ctc_lo.bias[0] += 0.6
+        logits = model(x, one, asked, norm)[0]
+        found = read_frames(logits[4:], 0, lambda at: "" if at >= first_tag else texts[at], 0.06)
+        heard = int(logits[0].argmax())
+        tagged = any(at >= first_tag for at in logits[4:].argmax(-1).tolist())
+        if is_telling(found) and first_tag <= heard < first_tag + 5 and not tagged:
+            break
+    else:
+        raise SystemExit(f"{name}: no seed tells enough")
+    how = f"torch.onnx of torch {torch.__version__.split('+')[0]}, kaldi-native-fbank 1.23.0"
+    golden = golden_of("SenseVoice", found, how)
+    golden["language"] = ["chinese", "english", "cantonese", "japanese", "korean"][heard - first_tag]
+    folder = start_row(out, name, golden)
+    axes = {"x": {0: "N", 1: "T"}, "logits": {0: "N", 1: "T"}}
+    names = ["x", "x_length", "language", "text_norm"]
+    torch.onnx.export(
+        model,
+        (x, one, asked, norm),
+        folder / "model.onnx",
+        input_names=names,
+        output_names=["logits"],
+        dynamic_axes={**axes, **{one: {0: "N"} for one in names[1:]}},
+        dynamo=False,
+    )
+    made = onnx.load(folder / "model.onnx")
+    stated = {
+        "lfr_window_size": 7,
+        "lfr_window_shift": 6,
+        "normalize_samples": 0,
+        "neg_mean": ",".join(map(str, means)),
+        "inv_stddev": ",".join(map(str, scales)),
+        "model_type": "sense_voice_ctc",
+        "vocab_size": len(pieces),
+        "lang_auto": 0,
+        **dict(zip(["lang_zh", "lang_en", "lang_yue", "lang_ja", "lang_ko"], [3, 4, 7, 11, 12])),
+        "lang_nospeech": 13,
+        "with_itn": 14,
+        "without_itn": 15,
+    }
+    for key, value in stated.items():
+        made.metadata_props.add(key=key, value=str(value))
+    onnx.save(made, folder / "model.onnx")
+    (folder / "tokens.txt").write_text("".join(f"{one} {at}\n" for at, one in enumerate(pieces)))
+    report(name, seed, folder, found)
+
+
 @torch.no_grad()
 def make_moonshine(out, name):
     tokenizer = common.sentencepiece_bpe(["<unk>", "<s>", "</s>"], 620)
@@ -524,6 +640,7 @@ ROWS = {
     "transcribe-parakeet-ctc": make_parakeet,
     "transcribe-parakeet-ctc-nemo": make_parakeet,
     "transcribe-parakeet-tdt": make_tdt,
+    "transcribe-sense-voice": make_sense_voice,
     "transcribe-moonshine": make_moonshine,
 }
 
