@@ -201,18 +201,20 @@ function partsMiss(folder: ModelFolder): string | undefined {
   const [genai] = folder.matching(/\/genai_config\.json$/);
   if (genai !== undefined)
     return `${name} keeps a model of ONNX Runtime GenAI further down: add its folder ${dirname(genai)}`;
+  const [, sound] =
+    OTHER_SOUND_MODELS.find(([files]) => files.every((one) => folder.matching(one).length > 0)) ??
+    [];
+  if (sound !== undefined) return `${name} ${sound}`;
   const [embed, decoder] = ["embed_tokens", "decoder_model_merged"].map((base) =>
     folder.findGraph(base),
   );
-  const split = SPLIT_RECOGNISERS.find(([files]) => files.every((one) => folder.matching(one)[0]));
-  if (split !== undefined) return `${name} ${split[1]}`;
   if (embed !== undefined && decoder !== undefined)
     return `${name} is a decoder in two graphs, ${embed} and ${decoder}: those of one graph are served, a …ForCausalLM with onnx/model.onnx`;
   return undefined;
 }
 
-/** Recognisers whose graphs are cut otherwise than those that are served. */
-const SPLIT_RECOGNISERS: readonly (readonly [readonly RegExp[], string])[] = [
+/** Sound models that are packed otherwise than those that are served. */
+const OTHER_SOUND_MODELS: readonly (readonly [readonly RegExp[], string])[] = [
   [
     [/(^|\/)encoder[\w.-]*\.onnx$/, /(^|\/)joiner[\w.-]*\.onnx$/],
     "is a transducer in three graphs, as sherpa-onnx has it: of transducers NeMo's are served, with encoder-model.onnx and decoder_joint-model.onnx",
@@ -220,6 +222,18 @@ const SPLIT_RECOGNISERS: readonly (readonly [readonly RegExp[], string])[] = [
   [
     [/(^|\/)uncached_decode[\w.-]*\.onnx$/],
     "is Moonshine in four graphs: the export with onnx/encoder_model.onnx and onnx/decoder_model_merged.onnx is served",
+  ],
+  [
+    [/(^|\/)kitten_tts[\w.-]*\.onnx$/],
+    "is KittenTTS, which is not served; of voices Kokoro, Piper and VITS are",
+  ],
+  [
+    [/(^|\/)(vector_estimator|latent_denoiser)[\w.-]*\.onnx$/],
+    "is Supertonic, which is not served; of voices Kokoro, Piper and VITS are",
+  ],
+  [
+    [/^(onnx\/)?kokoro[\w.-]*\.onnx$/, /(^|\/)voices[\w.-]*\.(npz|bin)$/],
+    "keeps Kokoro's voices in one archive of NumPy: one file a voice is read, voices/<id>.bin",
   ],
   [
     [/(^|\/)encoder-model[\w.-]*\.onnx$/, /(^|\/)decoder-model[\w.-]*\.onnx$/],

@@ -304,6 +304,9 @@ describe("a folder of no layout that is read", () => {
       "is a transducer in three graphs",
     ],
     [{ "uncached_decode.int8.onnx": hidden }, "is Moonshine in four graphs"],
+    [{ "kitten_tts_nano_v0_1.onnx": hidden, "voices.npz": "PK" }, "is KittenTTS"],
+    [{ "kokoro-v1.0.onnx": hidden, "voices-v1.0.bin": "PK" }, "in one archive of NumPy"],
+    [{ "onnx/vector_estimator.onnx": hidden, "onnx/vocoder.onnx": hidden }, "is Supertonic"],
   ])("is refused with the nearest one: %j", async (files, sentence) => {
     await expect(recognised(files)).rejects.toThrow(sentence);
     await expect(recognised(files)).rejects.not.toThrow("Looked for");
