@@ -2,6 +2,7 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
+import type { NoiseSource } from "../sampling/noise.js";
 import { findOutput, findPorts } from "./graph-ports.js";
 
 const autoencoderConfig = z.object({
@@ -51,8 +52,11 @@ export interface PictureSize {
 export interface Autoencoder {
   /** RGB in about [-1, 1] of a diffusion model's latents; of this size where the latents do not say. */
   decode(latents: Planes, size?: PictureSize): Promise<Planes>;
-  /** The latents (the mean of their distribution) of RGB in [-1, 1]. Needs the role vae-encoder. */
-  encode(picture: Planes): Promise<Planes>;
+  /**
+   * The latents of RGB in [-1, 1]: drawn from their distribution where there is noise and the graph gives
+   * one, else its mean. Needs the role vae-encoder.
+   */
+  encode(picture: Planes, noise?: NoiseSource): Promise<Planes>;
 }
 
 const ROLES = {
@@ -71,12 +75,14 @@ export function createAutoencoder(sessions: Graphs, scale: LatentScale): Autoenc
       if (decoded.values.every(Number.isFinite)) return decoded;
       throw new JobError("invalid_output", "the decoder produced values that are not numbers");
     },
-    async encode(picture) {
+    async encode(picture, noise) {
       const encoded = await run(sessions, "vae-encoder", picture);
       const channels = encoded.isDistribution ? encoded.channels / 2 : encoded.channels;
-      const values = encoded.values.slice(0, channels * encoded.height * encoded.width);
-      const mean = { ...encoded, channels, values };
-      return { ...mean, values: rescale(mean, scale) };
+      const length = channels * encoded.height * encoded.width;
+      const values = encoded.values.slice(0, length);
+      if (noise && encoded.isDistribution) spread(values, encoded.values.subarray(length), noise);
+      const latents = { ...encoded, channels, values };
+      return { ...latents, values: rescale(latents, scale) };
     },
   };
 }
@@ -112,6 +118,16 @@ async function run(
     width: columns,
     isDistribution: output === "latent_parameters",
   };
+}
+
+/** Moves means to a draw of their distribution in place, by the logarithms of its variances. */
+function spread(means: Float32Array, logVariances: Float32Array, noise: NoiseSource): void {
+  const drawn = noise(means.length);
+  for (const [index, mean] of means.entries()) {
+    // diffusers' own bounds, beyond which an exponential says nothing.
+    const logVariance = Math.min(Math.max(logVariances[index] ?? 0, -30), 20);
+    means[index] = mean + Math.exp(logVariance / 2) * (drawn[index] ?? 0);
+  }
 }
 
 function unscale(latents: Planes, { scaling, shift, channels }: LatentScale): Float32Array {

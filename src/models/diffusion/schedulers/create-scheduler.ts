@@ -66,6 +66,7 @@ function ddimOver(bars: readonly number[], config: SchedulerConfig, steps: numbe
   return {
     ...UNSCALED,
     timesteps,
+    levelOf: (index) => levelOfAlphaBar(bars[timesteps[index] ?? 0] ?? 1),
     step(output, index, sample) {
       const timestep = timesteps[index] ?? 0;
       const next = levelOfAlphaBar(bars[timestep - stride] ?? lastBar);
@@ -91,6 +92,7 @@ function createDdpm(config: SchedulerConfig, { steps }: SchedulerOptions): Sched
   return {
     ...UNSCALED,
     timesteps,
+    levelOf: (index) => levelOfAlphaBar(bars[timesteps[index] ?? 0] ?? 1),
     step(output, index, sample, noise) {
       const timestep = timesteps[index] ?? 0;
       const bar = bars[timestep] ?? 1;
@@ -117,6 +119,7 @@ function eulerScaling(config: SchedulerConfig, steps: number) {
   return {
     ...levels,
     initialNoiseSigma: initialSigma(config, levels),
+    levelOf: (index: number) => ({ signal: 1, noise: levels.sigmas[index] ?? 0 }),
     scaleInput: (sample: Float32Array, index: number) =>
       scaleToUnit(sample, levels.sigmas[index] ?? 0),
   };
@@ -168,6 +171,7 @@ function createLcm(config: SchedulerConfig, { steps }: SchedulerOptions): Schedu
   return {
     ...UNSCALED,
     timesteps,
+    levelOf: (index) => levelOfAlphaBar(bars[timesteps[index] ?? 0] ?? 1),
     step(output, index, sample, noise) {
       const timestep = timesteps[index] ?? 0;
       const level = levelOfAlphaBar(bars[timestep] ?? 1);
@@ -243,6 +247,7 @@ function createTcd(config: SchedulerConfig, { steps }: SchedulerOptions): Schedu
   return {
     ...UNSCALED,
     timesteps,
+    levelOf: (index) => levelOfAlphaBar(bars[timesteps[index] ?? 0] ?? 1),
     step(output, index, sample, noise) {
       const nextTimestep = timesteps[index + 1] ?? 0;
       const nextBar = bars[nextTimestep] ?? 1;
@@ -272,9 +277,9 @@ const WEIGHTS: readonly (readonly number[])[] = [
 /**
  * Liu et al. 2022, "Pseudo Numerical Methods for Diffusion Models on Manifolds": the linear multistep
  * part (PLMS). The second timestep is visited twice: the first step is taken again with the mean of
- * both outputs.
+ * both outputs. An edit that begins further on takes its own first step again, as diffusers does.
  */
-function createPndm(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+function createPndm(config: SchedulerConfig, { steps, begin = 0 }: SchedulerOptions): Scheduler {
   if (!config.skip_prk_steps)
     throw new Error("PNDMScheduler is read with skip_prk_steps true only, got false");
   const bars = alphaBars(config);
@@ -295,6 +300,7 @@ function createPndm(config: SchedulerConfig, { steps }: SchedulerOptions): Sched
   return {
     ...UNSCALED,
     timesteps,
+    levelOf: (index) => levelOfAlphaBar(bars[timesteps[index] ?? 0] ?? 1),
     memory: {
       save: () => (start === undefined ? [] : [start, ...history]),
       restore(index, saved) {
@@ -311,7 +317,7 @@ function createPndm(config: SchedulerConfig, { steps }: SchedulerOptions): Sched
       const timestep = timesteps[index] ?? 0;
       const level = levelOfAlphaBar(bars[timestep] ?? 1);
       const { clean } = predict(config.prediction_type, level, output, sample);
-      if (index === 1 && start) {
+      if (index === begin + 1 && start) {
         const mean = weightedSum([0.5, output], [0.5, history[0] ?? output]);
         return { clean, sample: transfer(start, mean, timestep + stride) };
       }

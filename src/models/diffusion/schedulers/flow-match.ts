@@ -1,6 +1,6 @@
 import type { SchedulerConfig } from "./config.js";
 import { linspace, respacedSigmas, shiftLevel } from "./levels.js";
-import { weightedSum } from "./prediction.js";
+import { levelOfFlow, weightedSum } from "./prediction.js";
 import { type Scheduler, type SchedulerOptions, UNSCALED } from "./scheduler.js";
 
 /**
@@ -30,6 +30,7 @@ function flowScheduler(
   return {
     timesteps: levels.map((sigma) => sigma * trained),
     ...UNSCALED,
+    levelOf: (index) => levelOfFlow(sigmas[index] ?? 0),
     step(output, index, sample, noise) {
       const sigma = sigmas[index] ?? 0;
       const next = sigmas[index + 1] ?? 0;

@@ -1,4 +1,5 @@
 import type { NoiseSource } from "../../sampling/noise.js";
+import type { Level } from "./prediction.js";
 
 export interface StepResult {
   /** Latents at the next noise level. */
@@ -25,6 +26,8 @@ export interface Scheduler {
   readonly initialNoiseSigma: number;
   /** The sample as the model wants to see it at this index. */
   scaleInput(sample: Float32Array, index: number): Float32Array;
+  /** Shares of clean latents and noise in the sample before this step: what an edit begins with. */
+  levelOf(index: number): Level;
   /** `output` is what the model said of `scaleInput(sample, index)`. */
   step(output: Float32Array, index: number, sample: Float32Array, noise: NoiseSource): StepResult;
   /** Absent where a step depends on nothing but its sample and its output. */
@@ -52,6 +55,8 @@ export function historyMemory(history: Float32Array[], most: number): SchedulerM
 export interface SchedulerOptions {
   /** Steps to spread over the noise levels; the length of `sigmas` where those are given. */
   readonly steps: number;
+  /** Index of the first step that is taken; 0 by default, further on where a picture is edited. */
+  readonly begin?: number;
   /** Noise levels 1 to above 0 of a flow model, before its shift; instead of evenly spread ones. */
   readonly sigmas?: readonly number[];
   /** Shift of a flow scheduler with `use_dynamic_shifting`: grows with the number of image tokens. */

@@ -32,6 +32,7 @@ export function createDpmMultistep(
   return {
     timesteps: plan.timesteps,
     ...UNSCALED,
+    levelOf: (index) => levelAt(plan, index),
     memory: historyMemory(history, config.solver_order),
     step(output, index, sample, noise) {
       const level = levelAt(plan, index);
@@ -154,6 +155,7 @@ export function createUniPc(config: SchedulerConfig, { steps }: SchedulerOptions
   return {
     timesteps: plan.timesteps,
     ...UNSCALED,
+    levelOf: (index) => levelAt(plan, index),
     memory: {
       save: () => (previous ? [previous.sample, ...history.map(({ value }) => value)] : []),
       restore(index, saved) {
