@@ -77,7 +77,7 @@ export interface ModelInfo {
   /** Name of the one that goes before inputs of no stated type. */
   readonly defaultPrompt?: string;
   readonly voices?: readonly string[];
-  /** Kinds of input that it judges, or makes clips from, where its package says so. */
+  /** Kinds of input that it judges, or makes clips or pictures from, where its package says so. */
   readonly reads?: readonly ("text" | "image")[];
   /** Whether it sings words that come with a prompt. */
   readonly lyrics?: boolean;
@@ -259,6 +259,8 @@ export interface Modality<
   readonly endpoint: Endpoint;
   /** The modality whose models serve it, where it has none of its own. */
   readonly modelsOf?: string;
+  /** Whether a model of that modality can do it; all can by default. The others are refused where named. */
+  readonly serves?: (model: ModelInfo) => boolean;
   /** A smallest body without `model`, which the given model takes; for canaries, documentation and tests. */
   readonly example: (model?: ModelInfo) => Record<string, unknown>;
   readonly schemas: Schemas<Request, Output, Delta>;

@@ -16,6 +16,13 @@ const MIN_SIDE = 64;
 const MAX_SIDE = 8192;
 const TIMEOUT_SECONDS = 5;
 
+/** Covers the largest frame of a clip. */
+function coveringFrame({ width, height }: Size) {
+  const landscape = width >= height;
+  const frame = { width: landscape ? 1920 : 1080, height: landscape ? 1080 : 1920 };
+  return { ...frame, fit: "outside", withoutEnlargement: true } as const;
+}
+
 export interface ImageOptions {
   /** Request field the picture came in, for the error. */
   readonly param: string;
@@ -48,17 +55,11 @@ export async function readImage(bytes: Uint8Array, { param }: ImageOptions): Pro
     });
   const header = await readHeader(bytes, param);
   checkSize(header, param);
-  const landscape = header.width >= header.height;
   try {
     const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: "warning" })
       .timeout({ seconds: TIMEOUT_SECONDS })
       .autoOrient()
-      .resize({
-        width: landscape ? 1920 : 1080,
-        height: landscape ? 1080 : 1920,
-        fit: "outside",
-        withoutEnlargement: true,
-      })
+      .resize(coveringFrame(header))
       .flatten({ background: "#ffffff" })
       .toColourspace("srgb")
       .png({ compressionLevel: 3 })
@@ -67,6 +68,56 @@ export async function readImage(bytes: Uint8Array, { param }: ImageOptions): Pro
   } catch (cause) {
     throw parseError(cause, param);
   }
+}
+
+/**
+ * Validates the mask of an uploaded picture: a PNG of its size with an alpha channel. Gives it in grey, as
+ * large as `readImage` makes the picture, white where it was transparent. Throws as that does.
+ */
+export async function readMask(
+  bytes: Uint8Array,
+  { param, picture }: ImageOptions & { readonly picture: Uint8Array },
+): Promise<ValidImage> {
+  if (mediaTypeOf(bytes) !== "image/png")
+    throw new JobError("invalid_image_format", `${param} must be a PNG picture`, { param });
+  const header = await readHeader(bytes, param);
+  const { width, height } = await readHeader(picture, param);
+  const refuse = (must: string, got: string): never => {
+    throw new JobError("invalid_value", `${param} must have ${must}, got ${got}`, { param });
+  };
+  if (header.width !== width || header.height !== height)
+    refuse(
+      `the size of the picture, ${width} × ${height} pixels`,
+      `${header.width} × ${header.height}`,
+    );
+  if (!header.hasAlpha)
+    refuse("an alpha channel: what is transparent is made anew", "an opaque picture");
+  try {
+    const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: "warning" })
+      .timeout({ seconds: TIMEOUT_SECONDS })
+      .extractChannel("alpha")
+      .negate()
+      .resize(coveringFrame(header))
+      .png({ compressionLevel: 3 })
+      .toBuffer({ resolveWithObject: true });
+    return { width: info.width, height: info.height, mediaType: "image/png", bytes: data };
+  } catch (cause) {
+    throw parseError(cause, param);
+  }
+}
+
+/** [height, width], uint8, of a mask that `readMask` gave: 1 where it is white, cut as `coverRgb` cuts. */
+export async function coverMask(
+  bytes: Uint8Array,
+  width: number,
+  height: number,
+): Promise<Uint8Array> {
+  const grey = await sharp(bytes)
+    .resize({ width, height, fit: "cover", position: "centre" })
+    .extractChannel(0)
+    .raw()
+    .toBuffer();
+  return grey.map((value) => (value < 128 ? 0 : 1));
 }
 
 /** RGB [height, width, 3], uint8, of a valid picture: scaled to cover the frame, the rest cut evenly. */
@@ -162,13 +213,16 @@ export function mediaTypeOf(
 }
 
 /** Upright size, from the header alone. */
-async function readHeader(bytes: Uint8Array, param: string): Promise<Size> {
+async function readHeader(
+  bytes: Uint8Array,
+  param: string,
+): Promise<Size & { readonly hasAlpha: boolean }> {
   try {
-    const { autoOrient } = await sharp(bytes, {
+    const { autoOrient, hasAlpha } = await sharp(bytes, {
       limitInputPixels: false,
       failOn: "warning",
     }).metadata();
-    return autoOrient;
+    return { ...autoOrient, hasAlpha };
   } catch (cause) {
     throw parseError(cause, param);
   }
@@ -277,6 +331,15 @@ export function rgbOfPlanes(planes: Float32Array, width: number, height: number)
       pixels[index * 3 + channel] = ((planes[channel * size + index] ?? 0) + 1) * 127.5;
   }
   return { pixels: new Uint8Array(pixels.buffer), width, height };
+}
+
+/** Planes [3, height, width], float32 in [-1, 1], of RGB bytes [height, width, 3]. */
+export function planesOfRgb(pixels: Uint8Array): Float32Array {
+  const size = pixels.length / 3;
+  return Float32Array.from({ length: pixels.length }, (_, index) => {
+    const value = pixels[(index % size) * 3 + Math.floor(index / size)] ?? 0;
+    return value / 127.5 - 1;
+  });
 }
 
 /** A file of the picture. `quality` 0 to 100 is for JPEG and WebP; PNG keeps every pixel. */

@@ -2,7 +2,7 @@
 export { chat } from "./chat/index.js";
 export { completions } from "./completions/index.js";
 export { embeddings } from "./embeddings/index.js";
-export { image } from "./image/index.js";
+export { image, imageEdit } from "./image/index.js";
 export { moderation } from "./moderation/index.js";
 export { music } from "./music/index.js";
 export { rerank } from "./rerank/index.js";

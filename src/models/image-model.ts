@@ -40,6 +40,10 @@ export interface ImageModel {
   readonly factor: number;
   /** Native size in pixels. */
   readonly native: { readonly width: number; readonly height: number };
+  /** The only sizes that are made, as [height, width] in pixels; any where absent. */
+  readonly sizes?: readonly (readonly [number, number])[] | undefined;
+  /** Whether there is an encoder of pictures: without one nothing can be edited. */
+  readonly encodesPictures: boolean;
   /** A negative prompt that is absent is zeros, not the states of an empty text. */
   readonly zeroesEmptyPrompt: boolean;
   close(): Promise<void>;
@@ -54,12 +58,18 @@ export async function openImageModel(
   const architecture = findArchitecture(settings.index.className);
   const scheduler = readSchedulerConfig(await readModelText(model, "scheduler-config"));
   const encoderRoles = ENCODER_ROLES.filter((role) => model.files[role] !== undefined);
-  const roles = [...encoderRoles, "denoiser", "vae-decoder"];
+  const encodesPictures = model.files["vae-encoder"] !== undefined;
+  const pictureRoles = encodesPictures ? ["vae-encoder", "vae-decoder"] : ["vae-decoder"];
+  const roles = [...encoderRoles, "denoiser", ...pictureRoles];
   const sessions = await openModelGraphs(model, roles, setup);
   try {
     const { inputs, outputs } = sessions.info["denoiser"] ?? { inputs: [], outputs: [] };
     const ports = findPorts({ inputs, outputs }, DENOISER_INPUTS);
     const traits = settleTraits({ settings, architecture, scheduler, ports });
+    if (traits.readsMasked && !encodesPictures)
+      throw new Error(
+        `${model.path} has no vae_encoder/model.onnx: its denoiser reads a masked picture beside the latents`,
+      );
     // An unknown scheduler stops the start, not the first request.
     createScheduler(scheduler, { steps: traits.steps, mu: 1 });
     const { promptTokens } = traits;
@@ -78,6 +88,8 @@ export async function openImageModel(
       autoencoder: createAutoencoder(sessions, scale),
       factor: scale.factor,
       native: { width: width ?? side, height: height ?? side },
+      sizes: settings.shapes.sizes,
+      encodesPictures,
       zeroesEmptyPrompt: settings.index.zeroesEmptyPrompt,
       close: () => sessions.close(),
     };

@@ -34,7 +34,9 @@ interface Trial {
 /** A modality's example, admitted for a model of models/ or for one that could be there. */
 function tryOut(modality: Modality): Trial {
   const served = modality.modelsOf ?? modality.name;
-  const model = models.find((known) => known.modality === served) ?? anyModel(served);
+  const serves = modality.serves ?? (() => true);
+  const model =
+    models.find((known) => known.modality === served && serves(known)) ?? anyModel(served);
   const saved: Uint8Array[] = [];
   const context: AdmitContext = {
     model,

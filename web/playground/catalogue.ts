@@ -46,6 +46,7 @@ export interface Endpoint {
 const TITLES: Readonly<Record<string, readonly [title: string, about: string]>> = {
   "/videos": ["Video", "A clip with sound from a prompt, or from a prompt and a picture."],
   "/images/generations": ["Images", "Pictures from a prompt, shown while they are made."],
+  "/images/edits": ["Edits", "A picture made from another one and a prompt."],
   "/music": ["Music", "A piece of music from a prompt."],
   "/audio/speech": ["Speech", "Text read aloud."],
   "/audio/transcriptions": ["Transcription", "Text from a recording."],
@@ -69,6 +70,8 @@ const MAIN = [
   "documents",
   "prompt",
   "image",
+  "mask",
+  "strength",
   "voice",
   "quality",
   "seconds",

@@ -204,7 +204,7 @@ async function readEvents(response: Response, onChange: RunContext["onChange"]):
     if (event.b64_json !== undefined)
       onChange({
         pictures: [pictureUrl(event.b64_json)],
-        isUnfinished: event.type === "image_generation.partial_image",
+        isUnfinished: event.type?.endsWith(".partial_image") === true,
       });
     else onChange({ answer: event.response ?? event });
   }

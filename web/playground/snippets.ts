@@ -37,6 +37,7 @@ const METHODS: Readonly<Record<string, Sdk>> = {
   "/v1/completions": { method: "completions.create", use: PRINT },
   "/v1/responses": { method: "responses.create", use: PRINT },
   "/v1/images/generations": { method: "images.generate", use: PRINT },
+  "/v1/images/edits": { method: "images.edit", use: PRINT },
   "/v1/audio/speech": { method: "audio.speech.create", use: SAVE },
   "/v1/audio/transcriptions": { method: "audio.transcriptions.create", use: PRINT },
   "/v1/embeddings": { method: "embeddings.create", use: PRINT },

@@ -7,7 +7,9 @@ interface FieldWords {
 }
 
 const FIELDS: Readonly<Record<string, FieldWords>> = {
-  image: { label: "Picture", help: "PNG, JPEG or WebP, to be set in motion." },
+  image: { label: "Picture", help: "PNG, JPEG or WebP." },
+  mask: { help: "A PNG of the same size: what is transparent in it is made anew." },
+  strength: { help: "How far from the picture, up to 1." },
   fit: { help: "A picture of another shape: whole, with a blurred border, or cut to the frame." },
   file: { label: "Recording", help: "A sound or a clip with sound." },
   messages: { label: "Message" },

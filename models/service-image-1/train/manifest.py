@@ -49,7 +49,7 @@ def write_manifest(package: pathlib.Path, folder: pathlib.Path) -> None:
             "gram": 4,
         },
         "execution": {"providers": ["cpu"], "precision": {"cpu": "fp32"}},
-        "shapes": {"sizes": SIZES},
+        "shapes": {"sizes": SIZES, "reads": ["text"]},
         "sampler": SAMPLER,
         "limits": {"promptWords": motion_shapes.PROMPT_WORDS},
         "memory": json.loads(measured.read_text()) if measured.exists() else {},

@@ -11,17 +11,15 @@ export function renderModels(models: readonly ModelInfo[]): ModelList {
 }
 
 /** The stock object by the name that it was asked by, which endpoints the model serves, and its bounds. */
-export function renderModel(
-  { modality, createdAtSeconds, contextTokens, dimensions, tiers, voices }: ModelInfo,
-  id: string,
-): ModelObject {
+export function renderModel(model: ModelInfo, id: string): ModelObject {
+  const { createdAtSeconds, contextTokens, dimensions, tiers, voices } = model;
   return {
     id,
     object: "model",
     created: createdAtSeconds,
     owned_by: "framemill",
     endpoints: listModalities()
-      .filter(({ name, modelsOf }) => (modelsOf ?? name) === modality)
+      .filter((modality) => isOf(model, modality) && canServe(model, modality))
       .map(({ endpoint }) => endpoint.path),
     ...(contextTokens !== undefined && { context_length: contextTokens }),
     ...(dimensions !== undefined && { dimensions }),
@@ -52,12 +50,8 @@ export function chooseModel(
     throw new JobError("invalid_value", "the body must be an object");
   }
   const id = "model" in body ? body.model : undefined;
-  const serving = models.filter((known) => known.modality === (modality.modelsOf ?? modality.name));
-  const [first] = serving;
-  if ((id ?? "") === "") {
-    if (modality.endpoint.modelOptional === true && first !== undefined) return first;
-    throw new JobError("missing_required_parameter", "model is required", { param: "model" });
-  }
+  const serving = models.filter((known) => isOf(known, modality));
+  if ((id ?? "") === "") return firstModel(serving, modality);
   if (typeof id !== "string")
     throw new JobError("invalid_value", "model must be a string", { param: "model" });
   const model = serving.find((known) => isNamed(known, id));
@@ -66,6 +60,20 @@ export function chooseModel(
   const refused = `no model ${JSON.stringify(id.slice(0, 64))} serves ${modality.endpoint.path}`;
   const message = `${refused}; these do: ${others.join(", ") || "none"}`;
   throw new JobError("model_not_found", message, { param: "model" });
+}
+
+function isOf(model: ModelInfo, { name, modelsOf }: Modality): boolean {
+  return model.modality === (modelsOf ?? name);
+}
+
+function canServe(model: ModelInfo, { serves }: Modality): boolean {
+  return serves?.(model) ?? true;
+}
+
+function firstModel(serving: readonly ModelInfo[], modality: Modality): ModelInfo {
+  const first = serving.find((known) => canServe(known, modality)) ?? serving[0];
+  if (modality.endpoint.modelOptional === true && first !== undefined) return first;
+  throw new JobError("missing_required_parameter", "model is required", { param: "model" });
 }
 
 /** The same models with the names that stand for them. Throws where one is taken, or stands for none. */

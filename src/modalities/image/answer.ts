@@ -12,7 +12,7 @@ const usageObject = z.object({
   total_tokens: z.int(),
 });
 
-/** The answer to `POST /v1/images/generations`, where it does not stream. */
+/** The answer to `POST /v1/images/generations` and `/v1/images/edits`, where it does not stream. */
 export const imagesObject = z
   .object({
     created: z.int().describe("Unix time in seconds"),
@@ -37,25 +37,30 @@ const eventFields = {
   image_index: z.int().describe("which of the pictures it is"),
 };
 
-const partialImage = z
-  .object({
-    type: z.literal("image_generation.partial_image"),
-    ...eventFields,
-    partial_image_index: z.int(),
-  })
-  .meta({ id: "PartialImageEvent" });
-
-const completedImage = z
-  .object({
-    type: z.literal("image_generation.completed"),
-    ...eventFields,
-    usage: usageObject,
-  })
-  .meta({ id: "CompletedImageEvent" });
+const partialFields = { ...eventFields, partial_image_index: z.int() };
+const completedFields = { ...eventFields, usage: usageObject };
 
 /** Data of an event, where the answer streams. */
-export const imageEvent = z.discriminatedUnion("type", [partialImage, completedImage]);
-type ImageEvent = z.infer<typeof imageEvent>;
+export const imageEvent = z.discriminatedUnion("type", [
+  z
+    .object({ type: z.literal("image_generation.partial_image"), ...partialFields })
+    .meta({ id: "PartialImageEvent" }),
+  z
+    .object({ type: z.literal("image_generation.completed"), ...completedFields })
+    .meta({ id: "CompletedImageEvent" }),
+]);
+
+/** The same of a picture that was edited. */
+export const imageEditEvent = z.discriminatedUnion("type", [
+  z
+    .object({ type: z.literal("image_edit.partial_image"), ...partialFields })
+    .meta({ id: "PartialImageEditEvent" }),
+  z
+    .object({ type: z.literal("image_edit.completed"), ...completedFields })
+    .meta({ id: "CompletedImageEditEvent" }),
+]);
+
+type ImageEvent = z.infer<typeof imageEvent> | z.infer<typeof imageEditEvent>;
 
 type ImageExchange = Exchange<ImageRequest, ImageOutput>;
 
@@ -85,7 +90,7 @@ async function* imageEvents(exchange: ImageExchange): AsyncGenerator<string> {
   const { request } = exchange;
   for await (const { bytes, partial, index, ...size } of readPartials(exchange.chunks)) {
     yield event({
-      type: "image_generation.partial_image",
+      type: request.edit ? "image_edit.partial_image" : "image_generation.partial_image",
       ...commonFields(request),
       b64_json: toBase64(bytes),
       created_at: Math.floor(exchange.createdAtMs / 1_000),
@@ -103,13 +108,13 @@ async function* completedEvents(
 ): AsyncGenerator<string> {
   for (const [index, image] of images.entries()) {
     yield event({
-      type: "image_generation.completed",
+      type: exchange.request.edit ? "image_edit.completed" : "image_generation.completed",
       ...commonFields(exchange.request),
       b64_json: toBase64(await exchange.readFile(image.variant)),
       created_at: Math.floor(completedAtMs / 1_000),
       image_index: index,
       size: sizeOf(image),
-      // Each picture read the whole prompt.
+      // Each picture read the whole prompt, and the picture that it edits.
       usage: renderUsage({ ...usage, outputTokens: usage.outputTokens / images.length }),
     });
   }
@@ -123,13 +128,14 @@ function commonFields({ format, quality }: ImageRequest) {
   return { background: "opaque", output_format: format, quality } as const;
 }
 
-function renderUsage({ inputTokens, outputTokens }: ImageOutput["usage"]) {
+function renderUsage({ inputTokens, imageTokens = 0, outputTokens }: ImageOutput["usage"]) {
+  const input = inputTokens + imageTokens;
   return {
-    input_tokens: inputTokens,
-    input_tokens_details: { text_tokens: inputTokens, image_tokens: 0 },
+    input_tokens: input,
+    input_tokens_details: { text_tokens: inputTokens, image_tokens: imageTokens },
     output_tokens: outputTokens,
     output_tokens_details: { text_tokens: 0, image_tokens: outputTokens },
-    total_tokens: inputTokens + outputTokens,
+    total_tokens: input + outputTokens,
   };
 }
 

@@ -5,14 +5,26 @@ import { dynamicShift, guide } from "../../models/diffusion/schedulers/flow-matc
 import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
 import { createScheduler } from "../../models/diffusion/schedulers/create-scheduler.js";
 import type { Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
+import { weightedSum } from "../../models/diffusion/schedulers/prediction.js";
 import type { ImageModel } from "../../models/image-model.js";
 import type { NoiseSource } from "../../models/sampling/noise.js";
 import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensors/tensor.js";
 
 export interface DiffuseInput extends DenoiserInput {
   readonly steps: number;
+  /** What is edited; without it a picture is made of noise alone. */
+  readonly edit?: LatentEdit;
   readonly noise: NoiseSource;
   readonly signal: AbortSignal;
+}
+
+/** A picture to be edited, as latents. */
+export interface LatentEdit {
+  readonly latents: Planes;
+  /** Share of the steps that are taken, above 0 to 1. */
+  readonly strength: number;
+  /** [rows, columns] of latents: 1 where the picture is made anew, 0 where it stays. */
+  readonly mask?: Float32Array;
 }
 
 /** A step that was taken. */
@@ -27,41 +39,76 @@ interface DiffuseStep {
 
 /** Latents of one picture, from noise step by step. */
 export async function* diffuse(input: DiffuseInput): AsyncGenerator<DiffuseStep, Planes> {
-  const scheduler = planScheduler(input);
+  const begin = beginOf(input);
+  const scheduler = planScheduler(input, begin);
   const { denoise, close } = createDenoiser(input);
   try {
-    return yield* takeSteps(input, scheduler, denoise);
+    return yield* takeSteps(input, { scheduler, denoise, begin });
   } finally {
     close();
   }
 }
 
+/** The step that an edit begins with, counted as diffusers counts: by the steps left, or those skipped. */
+function beginOf({ model, steps, edit }: DiffuseInput): number {
+  if (edit === undefined) return 0;
+  const isFlow = model.scheduler.className.startsWith("FlowMatch");
+  const skipped = isFlow
+    ? Math.floor(steps - steps * edit.strength)
+    : steps - Math.floor(steps * edit.strength);
+  return Math.min(skipped, steps - 1);
+}
+
+interface Way {
+  readonly scheduler: Scheduler;
+  readonly denoise: Denoise;
+  /** Index of the first step. */
+  readonly begin: number;
+}
+
 async function* takeSteps(
-  { grid, noise, signal }: DiffuseInput,
-  scheduler: Scheduler,
-  denoise: Denoise,
+  { grid, noise, signal, edit }: DiffuseInput,
+  { scheduler, denoise, begin }: Way,
 ): AsyncGenerator<DiffuseStep, Planes> {
-  const sigma = scheduler.initialNoiseSigma;
   const first = noise(grid.channels * grid.height * grid.width);
-  let sample: Float32Array = first.map((value) => value * sigma);
+  const steps = scheduler.timesteps.length - begin;
+  /** The picture that is edited at the noise level of a step; clean after the last one. */
+  const noised = ({ latents }: LatentEdit, index: number) => {
+    const level = index < scheduler.timesteps.length ? scheduler.levelOf(index) : CLEAN;
+    return weightedSum([level.signal, latents.values], [level.noise, first]);
+  };
+  // What is made anew at full strength owes the picture nothing, not even at the first noise level.
+  const isFromNoise = edit === undefined || (edit.mask !== undefined && edit.strength === 1);
+  let sample: Float32Array = isFromNoise
+    ? first.map((value) => value * scheduler.initialNoiseSigma)
+    : noised(edit, begin);
   for (const [index, timestep] of scheduler.timesteps.entries()) {
+    if (index < begin) continue;
     signal.throwIfAborted();
     const output = await denoise(scheduler.scaleInput(sample, index), timestep);
     const result = scheduler.step(output, index, sample, noise);
     checkFinite(result.sample);
-    sample = result.sample;
-    const clean = { ...grid, values: result.clean };
-    yield { step: index + 1, steps: scheduler.timesteps.length, clean };
+    sample = edit?.mask ? blend(edit.mask, result.sample, noised(edit, index + 1)) : result.sample;
+    const values = edit?.mask ? blend(edit.mask, result.clean, edit.latents.values) : result.clean;
+    yield { step: index - begin + 1, steps, clean: { ...grid, values } };
   }
   signal.throwIfAborted();
   return { ...grid, values: sample };
 }
 
-function planScheduler({ model, steps, grid }: DiffuseInput): Scheduler {
+const CLEAN = { signal: 1, noise: 0 };
+
+/** `made` where the mask is 1, `kept` where it is 0, in every channel. */
+function blend(mask: Float32Array, made: Float32Array, kept: Float32Array): Float32Array {
+  return made.map((value, index) => (mask[index % mask.length] === 1 ? value : (kept[index] ?? 0)));
+}
+
+function planScheduler({ model, steps, grid }: DiffuseInput, begin: number): Scheduler {
   const { architecture, scheduler, traits } = model;
   const even = Array.from({ length: steps }, (_, index) => 1 - index / steps);
   return createScheduler(scheduler, {
     steps,
+    begin,
     ...(architecture.usesEvenSigmas && !scheduler.use_flow_sigmas && { sigmas: even }),
     // Transformers read latents in squares of two by two.
     mu: dynamicShift(scheduler, (grid.height * grid.width) / traits.latentMultiple ** 2),
@@ -80,6 +127,8 @@ interface DenoiserInput {
   readonly guidance: number;
   /** Latents: channels, rows, columns. */
   readonly grid: Omit<Planes, "values">;
+  /** Mask and masked picture as further channels of each sample, for a denoiser that reads them. */
+  readonly beside?: Float32Array;
   /** Pixels. */
   readonly width: number;
   readonly height: number;
@@ -99,7 +148,7 @@ interface Denoiser {
 }
 
 export function createDenoiser(input: DenoiserInput): Denoiser {
-  const { model, grid, guidance } = input;
+  const { model, grid, guidance, beside } = input;
   const { sessions, architecture } = model;
   const output = findOutput(sessions.info["denoiser"] ?? { inputs: [], outputs: [] }, OUTPUTS);
   const branches = branchesOf(input);
@@ -120,10 +169,9 @@ export function createDenoiser(input: DenoiserInput): Denoiser {
     return floatsOf(await sessions.run("denoiser", feeds, { fetch: [output] }), output);
   };
   const denoise: Denoise = async (sample, timestep) => {
-    const { channels, height, width } = grid;
     const latents = packs
-      ? float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4])
-      : float32(sample, [1, channels, height, width]);
+      ? asTokens(sample, grid)
+      : asPlanes(beside ? [sample, beside] : [sample], grid);
     const scaled = timestep * architecture.timestepScale;
     const parts: Float32Array[] = [];
     for (const batch of shared) parts.push(await runBatch(batch, latents, scaled));
@@ -137,6 +185,16 @@ export function createDenoiser(input: DenoiserInput): Denoiser {
         value.close();
     },
   };
+}
+
+function asTokens(sample: Float32Array, grid: Grid): Tensor {
+  const { channels, height, width } = grid;
+  return float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4]);
+}
+
+function asPlanes(parts: readonly Float32Array[], { height, width }: Grid): Tensor {
+  const values = concatFloats(parts);
+  return float32(values, [1, values.length / (height * width), height, width]);
 }
 
 function branchesOf({ model, conditions, grid, guidance, width, height }: DenoiserInput): Branch[] {

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
-import { createNoiseSource } from "../../models/sampling/noise.js";
+import { createNoiseSource, type NoiseSource } from "../../models/sampling/noise.js";
 import { encodePicture, rgbOfPlanes } from "../../media/image.js";
 import { diffuse, type DiffuseInput } from "./diffuse.js";
+import { type EditSource, encodeSource, readSource, sizeLike } from "./edit.js";
 import { type Condition, zeros } from "../../models/diffusion/image-architecture.js";
 import type { ImageModel } from "../../models/image-model.js";
 import { openModel } from "../../models/registry.js";
@@ -31,7 +32,8 @@ interface ImageTask {
   readonly request: ImageRequest;
   readonly context: PipelineContext;
   readonly size: ImageSize;
-  readonly plan: Omit<DiffuseInput, "noise">;
+  readonly source: EditSource | undefined;
+  readonly plan: Omit<DiffuseInput, "noise" | "edit" | "beside">;
 }
 
 /** Text encoders → denoising steps → decoder → a file for each picture, one picture at a time. */
@@ -64,16 +66,26 @@ export async function planImages(
   context: PipelineContext,
 ): Promise<ImageTask> {
   const { traits } = model;
-  const size = request.size ?? model.native;
+  const { edit } = request;
+  const size = request.size ?? (edit ? sizeLike(model, edit) : model.native);
   checkSize(model, size);
   const guidance = request.guidance ?? traits.guidance;
   const share = STEP_SHARES[request.quality];
   const steps = request.steps ?? Math.max(1, Math.round(traits.steps * share));
+  const source = await readSource(model, request, size, context);
   const conditions = await encodePrompts(model, request, guidance);
   context.signal.throwIfAborted();
   const { signal } = context;
   const plan = { model, conditions, guidance, steps, grid: gridOf(model, size), signal, ...size };
-  return { model, request, context, size, plan };
+  return { model, request, context, size, source, plan };
+}
+
+/** All that one picture is made of. */
+export async function planPicture(
+  { model, source, size, plan }: ImageTask,
+  noise: NoiseSource,
+): Promise<DiffuseInput> {
+  return { ...plan, ...(await encodeSource(model, source, noise, size)), noise };
 }
 
 /** Shape of the latents of a picture. */
@@ -126,8 +138,8 @@ async function* diffuseWithProgress(
   index: number,
   seed: number,
 ): AsyncGenerator<ImageEvent, Planes> {
-  const { request, plan, size } = task;
-  const stepping = diffuse({ ...plan, noise: createNoiseSource(seed) });
+  const { request, size } = task;
+  const stepping = diffuse(await planPicture(task, createNoiseSource(seed)));
   let partial = 0;
   let result = await stepping.next();
   for (; !result.done; result = await stepping.next()) {
@@ -161,5 +173,6 @@ function countTokens({ model, request, size }: ImageTask): ImageOutput["usage"] 
   const { encoders } = model;
   const each = Math.ceil(size.width / TOKEN_SIDE) * Math.ceil(size.height / TOKEN_SIDE);
   const inputTokens = encoders.count(request.prompt) + encoders.count(request.negativePrompt ?? "");
-  return { inputTokens, outputTokens: each * request.n };
+  const imageTokens = request.edit ? { imageTokens: each } : {};
+  return { inputTokens, ...imageTokens, outputTokens: each * request.n };
 }

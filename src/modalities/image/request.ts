@@ -1,7 +1,8 @@
 import { z } from "zod";
-import type { ModelInfo } from "../../core/modality.js";
+import type { ModelInfo, UploadedFile } from "../../core/modality.js";
 import { type OtherNames, SIDES, withOwnNames } from "../shared/other-names.js";
 import {
+  artifact,
   booleanWord,
   boundedText,
   decimalNumber,
@@ -17,12 +18,13 @@ const MAX_PROMPT_CHARACTERS = 32_000;
 const MAX_IMAGES = 10;
 const MAX_STEPS = 100;
 const MAX_GUIDANCE = 30;
+const LEAST_STRENGTH = 0.01;
 
 /** Side lengths of models that do not list their sizes, in pixels. */
 const MIN_SIDE = 64;
 const MAX_SIDE = 2_048;
 /** Eight latents of eight pixels: what the narrowest level of every denoiser read can hold. */
-const SIDE_MULTIPLE = 64;
+export const SIDE_MULTIPLE = 64;
 
 const QUALITIES = {
   auto: "medium",
@@ -61,6 +63,34 @@ export const imageBody = z.strictObject({
   negative_prompt: boundedText("negative_prompt", MAX_PROMPT_CHARACTERS).nullish(),
   steps: wholeNumber("steps", 1, MAX_STEPS).nullish(),
   guidance: decimalNumber("guidance", 0, MAX_GUIDANCE).nullish(),
+});
+
+const FIDELITIES = ["low", "high"] as const;
+
+/** A file part, or a list of it alone, as clients send it that know of several. */
+function filePart(param: string) {
+  const file = z.custom<UploadedFile>(
+    (value) => z.object({ bytes: z.instanceof(Uint8Array) }).safeParse(value).success,
+    { error: (issue) => `${param} must be one file part, got ${describe(issue.input)}` },
+  );
+  return z.preprocess(
+    (value) => (Array.isArray(value) && value.length === 1 ? (value[0] as unknown) : value),
+    file.meta({ type: "string", format: "binary" }),
+  );
+}
+
+/** Body of `POST /v1/images/edits`, multipart: OpenAI's, and the fields that generations have besides. */
+export const imageEditBody = imageBody.extend({
+  image: filePart("image").describe("A PNG, JPEG or WebP."),
+  mask: filePart("mask")
+    .nullish()
+    .describe("A PNG of the same size: where it is transparent the picture is made anew."),
+  strength: decimalNumber("strength", LEAST_STRENGTH, 1)
+    .nullish()
+    .describe("How far from the picture: share of the steps that are taken."),
+  input_fidelity: oneOf("input_fidelity", FIDELITIES)
+    .nullish()
+    .describe("high is a strength of 0.5"),
 });
 
 const OTHER_NAMES: readonly OtherNames[] = [
@@ -108,6 +138,19 @@ export const imageRequest = z.object({
   steps: z.int().positive().nullable(),
   /** How strongly the prompt pulls; null: the model's own. */
   guidance: z.number().nullable(),
+  /** The picture that is edited. */
+  edit: z
+    .object({
+      image: artifact,
+      /** Pixels, of `image`. */
+      width: z.int().positive(),
+      height: z.int().positive(),
+      /** Grey, of the same size: white where the picture is made anew. */
+      mask: artifact.nullable(),
+      /** Share of the steps that are taken, above 0 to 1. */
+      strength: z.number().positive(),
+    })
+    .exactOptional(),
 });
 export type ImageRequest = z.infer<typeof imageRequest>;
 
@@ -128,6 +171,8 @@ export const imageOutput = z.object({
   usage: z.object({
     /** Tokens of prompt and negative prompt. */
     inputTokens: z.int().nonnegative(),
+    /** Of the picture that was edited; as those of the output. */
+    imageTokens: z.int().nonnegative().exactOptional(),
     /** Squares of 16 × 16 pixels. */
     outputTokens: z.int().nonnegative(),
   }),
@@ -140,7 +185,32 @@ export function parseImageRequest(
   model: ModelInfo,
   drawSeed: () => number,
 ): ImageRequest {
-  const parsed = parseBody(imageBody, withOwnNames(body, OTHER_NAMES));
+  return toRequest(parseBody(imageBody, withOwnNames(body, OTHER_NAMES)), model, drawSeed);
+}
+
+/** Of diffusers' pipelines: most of the steps, or, under a mask, all of them. */
+const STRENGTHS = { low: 0.8, high: 0.5 } as const;
+const MASKED_STRENGTH = 1;
+
+/** The same of a body with a picture; a model that encodes none is refused. */
+export function parseImageEdit(body: unknown, model: ModelInfo, drawSeed: () => number) {
+  const parsed = parseBody(imageEditBody, withOwnNames(body, OTHER_NAMES));
+  if (!canEdit(model)) {
+    const message = `model must encode pictures to edit them: ${model.id} makes them from a prompt alone, without a vae_encoder`;
+    throw invalidValue("model", message);
+  }
+  const { image, mask, input_fidelity: fidelity } = parsed;
+  const usual = mask && !fidelity ? MASKED_STRENGTH : STRENGTHS[fidelity ?? "low"];
+  const strength = parsed.strength ?? usual;
+  return { request: toRequest(parsed, model, drawSeed), image, mask, strength };
+}
+
+/** Packages of earlier builds do not say what they read: then the worker looks. */
+export function canEdit({ reads }: ModelInfo): boolean {
+  return reads === undefined || reads.includes("image");
+}
+
+function toRequest(parsed: ImageBody, model: ModelInfo, drawSeed: () => number): ImageRequest {
   const stream = parsed.stream ?? false;
   refuseContradictions(parsed, stream);
   return {

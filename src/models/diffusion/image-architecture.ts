@@ -21,6 +21,8 @@ export interface TraitsInput {
 /** What an architecture of models has in common, settled for one model. */
 export interface ImageTraits {
   readonly latentChannels: number;
+  /** Whether the denoiser reads a mask and the masked picture beside the latents, as made for inpainting. */
+  readonly readsMasked?: boolean;
   /** Latents a side must be a multiple of. */
   readonly latentMultiple: number;
   /** Latents of a side where neither request nor package names a size. */

@@ -28,7 +28,8 @@ export const diffusionImage: Layout = {
       ...(folder.findGraph("vae_encoder/model") && component(folder, "vae-encoder", "vae_encoder")),
     });
     // Without a list of sizes: a convolution serves every side that the latents divide.
-    return { modality: "image", pipeline: "diffusion-image", files };
+    const reads = files["vae-encoder"] === undefined ? ["text"] : ["text", "image"];
+    return { modality: "image", pipeline: "diffusion-image", files, shapes: { reads } };
   },
 };
 

@@ -6,6 +6,10 @@ import {
   sizeCondition,
 } from "../diffusion/image-architecture.js";
 
+const LATENT_CHANNELS = 4;
+/** Latents, a mask, and the latents of the picture without what the mask shows. */
+const INPAINTING_CHANNELS = 2 * LATENT_CHANNELS + 1;
+
 /** Features of the guidance embedding of consistency models. */
 const GUIDANCE_FEATURES = 256;
 
@@ -31,8 +35,10 @@ interface UnetDefaults {
 /** What is common to the U-Net models, distilled ones included. */
 function unetTraits(input: TraitsInput, defaults: UnetDefaults) {
   const { denoiser, ports } = input;
+  const readsMasked = denoiser.in_channels === INPAINTING_CHANNELS;
   return {
-    latentChannels: denoiser.in_channels,
+    latentChannels: readsMasked ? LATENT_CHANNELS : denoiser.in_channels,
+    readsMasked,
     latentMultiple: 2 ** ((denoiser.block_out_channels?.length ?? 4) - 1),
     latentSide: denoiser.sample_size ?? defaults.latentSide,
     usesNegativePrompt: ports.timestepCondition === undefined,

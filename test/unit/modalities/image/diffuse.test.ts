@@ -45,6 +45,7 @@ function modelThatSays(value: number, runs: string[]): ImageModel {
     ports,
     factor: 8,
     native: { width: 64, height: 64 },
+    encodesPictures: false,
     zeroesEmptyPrompt: false,
     close: async () => {},
   };

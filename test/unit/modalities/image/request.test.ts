@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ModelInfo } from "#framemill/core/modality.js";
-import { parseImageRequest } from "#framemill/modalities/image/request.js";
+import { parseImageEdit, parseImageRequest } from "#framemill/modalities/image/request.js";
 
 const free: ModelInfo = { id: "model-1", modality: "image", createdAtSeconds: 0, concurrency: 1 };
 const listed: ModelInfo = { ...free, sizes: ["512x512", "768x512"] };
@@ -96,5 +96,34 @@ describe("the body of an image request", () => {
   ])("refuses %j and names %s", (body, param) => {
     const refusal = { code: "invalid_value", param };
     expect(() => parse(body)).toThrow(expect.objectContaining(refusal));
+  });
+});
+
+describe("the body of an edit", () => {
+  const file = { filename: "boat.png", mediaType: "image/png", bytes: new Uint8Array(1) };
+  const edit = (body: object, model = free) =>
+    parseImageEdit({ prompt: "a boat", image: file, ...body }, model, () => 7);
+
+  test("takes a file alone or as a list of one, and says how far to go from it", () => {
+    expect(edit({})).toMatchObject({ image: file, strength: 0.8, request: { seed: 7 } });
+    expect(edit({ image: [file], mask: file })).toMatchObject({ image: file, strength: 1 });
+    expect(edit({ input_fidelity: "high" }).strength).toBe(0.5);
+    expect(edit({ input_fidelity: "high", strength: "0.3" }).strength).toBe(0.3);
+  });
+
+  test.each([
+    [{ image: [file, file] }, "image must be one file part, got an array of 2"],
+    [{ image: "data:image/png;base64,AAAA" }, "image must be one file part"],
+    [{ strength: 0 }, "strength must be a number from 0.01 to 1, got 0"],
+    [{ input_fidelity: "exact" }, "input_fidelity must be one of low, high"],
+  ])("refuses %j", (body, sentence) => {
+    expect(() => edit(body)).toThrow(sentence);
+  });
+
+  test("is refused where the model encodes no pictures", () => {
+    expect(() => edit({}, { ...free, reads: ["text"] })).toThrow(
+      "model-1 makes them from a prompt alone, without a vae_encoder",
+    );
+    expect(edit({}, { ...free, reads: ["text", "image"] }).strength).toBe(0.8);
   });
 });
