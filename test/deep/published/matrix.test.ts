@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type OpenAI from "openai";
+import { type default as OpenAI, toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { coverRgb } from "#framemill/media/image.js";
 import { inParallel } from "#framemill/core/async/in-parallel.js";
 import { distance } from "../../support/embedding-vectors.js";
 import { runCommand, startUp, type ServiceProcesses } from "../../support/service-harness.js";
@@ -62,6 +63,19 @@ const ASK: Readonly<Record<string, Ask>> = {
     const near = data.flatMap(({ embedding }) => embedding);
     return { exact: { promptTokens: usage.prompt_tokens }, near };
   },
+  /** From words, or from a picture. */
+  async image(client, { image, mask, ...body }) {
+    const { data = [] } =
+      image === undefined
+        ? await client.images.generate(body as never)
+        : await client.images.edit({
+            ...body,
+            image: await upload(image),
+            ...(mask !== undefined && { mask: await upload(mask) }),
+          } as never);
+    const pictures = data.map(({ b64_json: base64 = "" }) => Buffer.from(base64, "base64"));
+    return { exact: { count: data.length }, near: await coloursOf(pictures) };
+  },
   async rerank(client, body) {
     const { results } = await client.post<{
       results: { readonly index: number; readonly relevance_score: number }[];
@@ -82,10 +96,27 @@ const ASK: Readonly<Record<string, Ask>> = {
   },
 };
 
+function upload(bytes: unknown) {
+  return toFile(bytes as Buffer, "picture.png", { type: "image/png" });
+}
+
+/** Red, green and blue of every pixel, 0 to 1. */
+async function coloursOf(pictures: readonly Buffer[]): Promise<number[]> {
+  const colours = pictures.map((bytes) => coverRgb(bytes, PICTURE_SIDE, PICTURE_SIDE));
+  return (await Promise.all(colours)).flatMap((rgb) => Array.from(rgb, (value) => value / 255));
+}
+
+/** Pixels. */
+const PICTURE_SIDE = 64;
+
 /** The reference's side of an answer. */
-const EXPECT: Readonly<Record<string, (expected: never) => Answer>> = {
+const EXPECT: Readonly<Record<string, (expected: never) => Answer | Promise<Answer>>> = {
   chat: ({ firstLogprob, ...exact }: { firstLogprob: number }) => ({ exact, near: [firstLogprob] }),
   embeddings: ({ vectors, ...exact }: { vectors: number[][] }) => ({ exact, near: vectors.flat() }),
+  image: async ({ picture }: { picture: Buffer }) => ({
+    exact: { count: 1 },
+    near: await coloursOf([picture]),
+  }),
   rerank: ({ scores }: { scores: number[] }) => ({ exact: {}, near: scores }),
   transcription: ({ logprobs, ...exact }: { logprobs: number[] }) => ({ exact, near: logprobs }),
   moderation: ({ category_scores: all }: { category_scores: Record<string, number>[] }) => ({
@@ -154,16 +185,25 @@ describe("models that people bring", () => {
     if (ask === undefined || read === undefined) throw new Error(`no way to ask ${name}`);
     // Together, so that they share batches.
     const answers = golden.cases.map(({ request }) =>
-      ask(service.client, { model: name, ...request }),
+      ask(service.client, { model: name, ...withFiles(name, request) }),
     );
     for (const [at, answer] of (await Promise.all(answers)).entries()) {
-      const wanted = read(golden.cases[at]?.expected as never);
+      const wanted = await read(withFiles(name, golden.cases[at]?.expected ?? {}) as never);
       expect(answer.exact).toEqual(wanted.exact);
       row.difference = Math.max(row.difference ?? 0, distance(answer.near, wanted.near));
       expect(row.difference).toBeLessThan(golden.tolerance);
     }
   });
 });
+
+/** The fields, with the bytes of the row's file in place of `{"file": NAME}`. */
+function withFiles(row: string, fields: object): Record<string, unknown> {
+  const entries = Object.entries(fields).map(([name, value]: [string, unknown]) => {
+    const isFile = typeof value === "object" && value !== null && "file" in value;
+    return [name, isFile ? readFileSync(join(FOLDER, row, String(value.file))) : value] as const;
+  });
+  return Object.fromEntries(entries);
+}
 
 function tableOf(all: readonly Row[]): string {
   const lines = all.map(({ golden, added, difference }) => {
