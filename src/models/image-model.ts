@@ -23,6 +23,8 @@ import {
 } from "./diffusion/prompt-encoders.js";
 import { type PackageSettings, readSettings } from "./diffusion/settings.js";
 import { flux } from "./flux/architecture.js";
+import { pixArtAlpha, pixArtSigma } from "./pixart/architecture.js";
+import { sana } from "./sana/architecture.js";
 import { stableDiffusion3 } from "./stable-diffusion/stable-diffusion-3.js";
 import { stableDiffusion, stableDiffusionXl } from "./stable-diffusion/unet.js";
 import { vectorScene } from "./vector-scene/architecture.js";
@@ -66,17 +68,15 @@ export async function openImageModel(
     const { inputs, outputs } = sessions.info["denoiser"] ?? { inputs: [], outputs: [] };
     const ports = findPorts({ inputs, outputs }, DENOISER_INPUTS);
     const traits = settleTraits({ settings, architecture, scheduler, ports });
-    if (traits.readsMasked && !encodesPictures)
-      throw new Error(
-        `${model.path} has no vae_encoder/model.onnx: its denoiser reads a masked picture beside the latents`,
-      );
+    checkParts(model, traits, ports);
     // An unknown scheduler stops the start, not the first request.
     createScheduler(scheduler, { steps: traits.steps, mu: 1 });
     const { promptTokens } = traits;
     const contextFeatures = settings.denoiser.joint_attention_dim ?? 0;
     const scale = parseLatentScale(settings.autoencoder);
-    const [height, width] = settings.shapes.sizes?.[0] ?? [];
+    const sizes = settings.shapes.sizes ?? fixedSizes(ports, architecture, scale.factor);
     const side = traits.latentSide * scale.factor;
+    const [height, width] = sizes?.[0] ?? [side, side];
     const prompts = { model, sessions, promptTokens, contextFeatures };
     return {
       architecture,
@@ -87,8 +87,8 @@ export async function openImageModel(
       encoders: openHashedPrompts(prompts) ?? (await openPromptEncoders(prompts)),
       autoencoder: createAutoencoder(sessions, scale),
       factor: scale.factor,
-      native: { width: width ?? side, height: height ?? side },
-      sizes: settings.shapes.sizes,
+      native: { width, height },
+      sizes,
       encodesPictures,
       zeroesEmptyPrompt: settings.index.zeroesEmptyPrompt,
       close: () => sessions.close(),
@@ -97,6 +97,34 @@ export async function openImageModel(
     await sessions.close();
     throw thrown;
   }
+}
+
+/** Refuses what would make other pictures than the model was trained for. */
+function checkParts(
+  { path, files }: ModelPackage,
+  { readsMasked, masksPadding }: ImageTraits,
+  { contextMask }: Ports<DenoiserRole>,
+): void {
+  if (readsMasked && files["vae-encoder"] === undefined)
+    throw new Error(
+      `${path} has no vae_encoder/model.onnx: its denoiser reads a masked picture beside the latents`,
+    );
+  if (masksPadding && contextMask === undefined)
+    throw new Error(
+      `${path}: the graph of the transformer has no input encoder_attention_mask, and would see the padding of prompts`,
+    );
+}
+
+/** The one size that a denoiser was exported for, as [height, width] in pixels. */
+function fixedSizes(
+  { sample }: Ports<DenoiserRole>,
+  { packing }: ImageArchitecture,
+  factor: number,
+): [number, number][] | undefined {
+  const [, , rows, columns] = packing === "grid" ? (sample?.dims ?? []) : [];
+  if (typeof rows !== "number" || typeof columns !== "number" || Math.min(rows, columns) < 1)
+    return undefined;
+  return [[rows * factor, columns * factor]];
 }
 
 interface PackageTraits {
@@ -126,6 +154,9 @@ function settleTraits({ settings, architecture, scheduler, ports }: PackageTrait
 const ARCHITECTURES: Readonly<Record<string, ImageArchitecture>> = {
   Flux: flux,
   LatentConsistencyModel: stableDiffusion,
+  PixArtAlpha: pixArtAlpha,
+  PixArtSigma: pixArtSigma,
+  Sana: sana,
   StableDiffusion: stableDiffusion,
   StableDiffusion3: stableDiffusion3,
   StableDiffusionXL: stableDiffusionXl,

@@ -51,12 +51,17 @@ export async function* diffuse(input: DiffuseInput): AsyncGenerator<DiffuseStep,
 
 /** The step that an edit begins with, counted as diffusers counts: by the steps left, or those skipped. */
 function beginOf({ model, steps, edit }: DiffuseInput): number {
-  if (edit === undefined) return 0;
+  if (edit === undefined || spreadsSteps(model)) return 0;
   const isFlow = model.scheduler.className.startsWith("FlowMatch");
   const skipped = isFlow
     ? Math.floor(steps - steps * edit.strength)
     : steps - Math.floor(steps * edit.strength);
   return Math.min(skipped, steps - 1);
+}
+
+/** Whether an edit takes all steps, over the levels that its strength leaves, as consistency models do. */
+function spreadsSteps({ ports }: ImageModel): boolean {
+  return ports.timestepCondition !== undefined;
 }
 
 interface Way {
@@ -103,12 +108,13 @@ function blend(mask: Float32Array, made: Float32Array, kept: Float32Array): Floa
   return made.map((value, index) => (mask[index % mask.length] === 1 ? value : (kept[index] ?? 0)));
 }
 
-function planScheduler({ model, steps, grid }: DiffuseInput, begin: number): Scheduler {
+function planScheduler({ model, steps, grid, edit }: DiffuseInput, begin: number): Scheduler {
   const { architecture, scheduler, traits } = model;
   const even = Array.from({ length: steps }, (_, index) => 1 - index / steps);
   return createScheduler(scheduler, {
     steps,
     begin,
+    ...(edit && spreadsSteps(model) && { share: edit.strength }),
     ...(architecture.usesEvenSigmas && !scheduler.use_flow_sigmas && { sigmas: even }),
     // Transformers read latents in squares of two by two.
     mu: dynamicShift(scheduler, (grid.height * grid.width) / traits.latentMultiple ** 2),
@@ -166,7 +172,8 @@ export function createDenoiser(input: DenoiserInput): Denoiser {
     const sample = stack(Array.from({ length: rows }, () => latents));
     const moving = nameFeeds(model, { sample, timestep: timesteps(model, timestep, rows) });
     const feeds = { ...constants, ...moving };
-    return floatsOf(await sessions.run("denoiser", feeds, { fetch: [output] }), output);
+    const said = floatsOf(await sessions.run("denoiser", feeds, { fetch: [output] }), output);
+    return firstChannels(said, rows, grid);
   };
   const denoise: Denoise = async (sample, timestep) => {
     const latents = packs
@@ -187,6 +194,17 @@ export function createDenoiser(input: DenoiserInput): Denoiser {
   };
 }
 
+/** Without the variances that some models say behind what they say of the latents. */
+function firstChannels(said: Float32Array, rows: number, grid: Grid): Float32Array {
+  const length = grid.channels * grid.height * grid.width;
+  const each = said.length / rows;
+  if (each === length) return said;
+  const kept = Array.from({ length: rows }, (_, row) =>
+    said.subarray(row * each, row * each + length),
+  );
+  return concatFloats(kept);
+}
+
 function asTokens(sample: Float32Array, grid: Grid): Tensor {
   const { channels, height, width } = grid;
   return float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4]);
@@ -198,16 +216,22 @@ function asPlanes(parts: readonly Float32Array[], { height, width }: Grid): Tens
 }
 
 function branchesOf({ model, conditions, grid, guidance, width, height }: DenoiserInput): Branch[] {
-  return conditions.map(({ context, pooled }) => {
+  return conditions.map(({ context, pooled, mask }) => {
     const constants = model.architecture.constants({
       width,
       height,
       rows: grid.height,
       columns: grid.width,
       guidance,
+      guidanceFeatures: model.traits.guidanceFeatures,
       contextTokens: context.dims[1] ?? 0,
     });
-    return { ...constants, context, ...(pooled && { pooled }) };
+    return {
+      ...constants,
+      context,
+      ...(pooled && { pooled }),
+      ...(mask && { contextMask: mask }),
+    };
   });
 }
 

@@ -95,7 +95,12 @@ function gridOf({ traits, factor, architecture }: ImageModel, { width, height }:
   return { channels, height: height / factor, width: width / factor };
 }
 
-function checkSize({ factor, traits }: ImageModel, { width, height }: ImageSize): void {
+function checkSize({ factor, traits, sizes }: ImageModel, { width, height }: ImageSize): void {
+  if (sizes?.every(([rows, columns]) => rows !== height || columns !== width)) {
+    const known = sizes.map(([rows, columns]) => `${columns}x${rows}`).join(", ");
+    const message = `size must be one of ${known} for this model, got ${width}x${height}`;
+    throw invalidValue("size", message);
+  }
   const multiple = factor * traits.latentMultiple;
   if (width % multiple === 0 && height % multiple === 0) return;
   const message = `size must have sides that are multiples of ${multiple} pixels for this model, got ${width}x${height}`;
@@ -112,11 +117,11 @@ async function encodePrompts(
   const positive = await architecture.encode(encoders, prompt);
   if (!traits.usesNegativePrompt || guidance <= 1) return [positive];
   if (negativePrompt === null && zeroesEmptyPrompt) return [positive, zeroed(positive)];
-  return [positive, await architecture.encode(encoders, negativePrompt ?? "")];
+  return [positive, await architecture.encode(encoders, negativePrompt ?? "", true)];
 }
 
-function zeroed({ context, pooled }: Condition): Condition {
-  return { context: zeros(context.dims), ...(pooled && { pooled: zeros(pooled.dims) }) };
+function zeroed({ context, pooled, ...rest }: Condition): Condition {
+  return { ...rest, context: zeros(context.dims), ...(pooled && { pooled: zeros(pooled.dims) }) };
 }
 
 async function* makeImage(task: ImageTask, index: number): AsyncGenerator<ImageEvent, ImageEntry> {

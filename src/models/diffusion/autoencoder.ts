@@ -11,6 +11,8 @@ const autoencoderConfig = z.object({
   latents_mean: z.array(z.number()).nullish(),
   latents_std: z.array(z.number()).nullish(),
   block_out_channels: z.array(z.number()).min(1).nullish(),
+  /** Of deep compression autoencoders, which have no common list. */
+  encoder_block_out_channels: z.array(z.number()).min(1).nullish(),
 });
 
 /** How latents of a diffusion model and of its autoencoder go together. */
@@ -27,8 +29,9 @@ export interface LatentScale {
 export function parseLatentScale(json: unknown): LatentScale {
   const config = autoencoderConfig.parse(json);
   const { latents_mean: mean, latents_std: std } = config;
+  const levels = config.block_out_channels ?? config.encoder_block_out_channels;
   return {
-    factor: 2 ** ((config.block_out_channels?.length ?? 4) - 1),
+    factor: 2 ** ((levels?.length ?? 4) - 1),
     scaling: config.scaling_factor ?? 0.18215,
     shift: config.shift_factor ?? 0,
     ...(mean && std && { channels: { mean, std } }),

@@ -9,6 +9,8 @@ export interface Condition {
   readonly context: Tensor;
   /** The prompt as one vector [1, features], where the model has one. */
   readonly pooled?: Tensor;
+  /** Which tokens are no padding [1, tokens], where the model does not see that. */
+  readonly mask?: Tensor;
 }
 
 /** The denoiser's configuration, what its graph declares and which scheduler it was made for. */
@@ -34,6 +36,10 @@ export interface ImageTraits {
   readonly usesNegativePrompt: boolean;
   /** Tokens of the longest text encoder. */
   readonly promptTokens: number;
+  /** Whether the denoiser must be told which tokens are no padding. */
+  readonly masksPadding?: boolean;
+  /** Numbers by which a consistency model is told its guidance. */
+  readonly guidanceFeatures?: number;
 }
 
 interface ConstantsInput {
@@ -44,6 +50,7 @@ interface ConstantsInput {
   readonly rows: number;
   readonly columns: number;
   readonly guidance: number;
+  readonly guidanceFeatures?: number | undefined;
   readonly contextTokens: number;
 }
 
@@ -59,7 +66,8 @@ export interface ImageArchitecture {
   /** Noise levels 1, 1 − 1/steps, … 1/steps instead of the scheduler's own. */
   readonly usesEvenSigmas: boolean;
   traits(input: TraitsInput): ImageTraits;
-  encode(encoders: PromptEncoders, text: string): Promise<Condition>;
+  /** `isNegative` where the text is what the picture is to move away from. */
+  encode(encoders: PromptEncoders, text: string, isNegative?: boolean): Promise<Condition>;
   /** Further inputs, the same at every step; leading dimension 1 where they belong to one sample. */
   constants(input: ConstantsInput): Readonly<Partial<Record<DenoiserRole, Tensor>>>;
 }

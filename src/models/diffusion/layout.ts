@@ -4,9 +4,22 @@ import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 
 /** Pipelines of diffusers whose text-to-image loop is served; img2img classes share their graphs. */
 const SERVED =
-  /^(ORT|Onnx)?(StableDiffusion(XL|3)?|LatentConsistencyModel|Flux)(Img2Img|Inpaint)?Pipeline(Legacy)?$/;
+  /^(ORT|Onnx)?(StableDiffusion(XL|3)?|LatentConsistencyModel|Flux|PixArt(Alpha|Sigma)|Sana)(Img2Img|Inpaint)?Pipeline(Legacy)?$/;
 const VIDEO = /Wan|LTX|Mochi|AnimateDiff|Video|Cosmos/;
 const MUSIC = /Audio|Music/;
+
+/** What is served of the same kind. */
+const NEAREST = [
+  [
+    /ControlNet|Adapter|InstructPix2Pix|Kontext|Fill|Edit|Redux/,
+    "pictures are edited with image-to-image and inpainting packages of Stable Diffusion, SDXL, SD3 and FLUX.1",
+  ],
+  [
+    /Flux2|ZImage|QwenImage|HiDream|Chroma|Lumina|HunyuanDiT|HunyuanImage|AuraFlow|CogView|Kolors/,
+    "of transformers for pictures SD3, FLUX.1, PixArt and Sana are",
+  ],
+  [/SanaSprint|SanaPAG|SanaControl/, "of Sana the plain SanaPipeline is"],
+] as const;
 
 const NUMBERED = ["", "-2", "-3"];
 
@@ -38,7 +51,9 @@ function refuseOthers(folder: ModelFolder, className: string): void {
   const what = `${folder.name} is made for ${className}, whose layout is not served yet`;
   if (VIDEO.test(className)) throw new Error(`${what}: of video models Wan is, from text to video`);
   if (MUSIC.test(className)) throw new Error(`${what}: of models for music MusicGen is`);
-  throw new Error(`${what}: Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM and Flux are`);
+  const [, nearest] = NEAREST.find(([name]) => name.test(className)) ?? [];
+  const served = "Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM, FLUX.1, PixArt and Sana are";
+  throw new Error(`${what}: ${nearest ?? served}`);
 }
 
 /** Text encoders with the tokenizer of the same number. */
@@ -80,7 +95,7 @@ export function component(folder: ModelFolder, role: string, place: string) {
     [`${role}-config`]: requireFile(
       folder,
       `${place}/config.json`,
-      "it holds the settings of its graph",
+      "it says what its graph is made for; copy it from the repository that was exported",
     ),
   };
 }

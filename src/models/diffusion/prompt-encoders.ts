@@ -12,8 +12,11 @@ import { findOutput } from "./graph-ports.js";
 export const ENCODER_ROLES = ["text-encoder", "text-encoder-2", "text-encoder-3"] as const;
 type EncoderRole = (typeof ENCODER_ROLES)[number];
 
-/** Outputs of a text encoder: `last` and `penultimate` states [1, tokens, features], `pooled` [1, features]. */
-type EncoderOutput = "last" | "penultimate" | "pooled";
+/**
+ * Outputs of a text encoder: `last` and `penultimate` states [1, tokens, features], `pooled` [1, features].
+ * Where the `mask` [1, tokens] is asked for, 0 for padding, the encoder does not see the padding.
+ */
+type EncoderOutput = "last" | "penultimate" | "pooled" | "mask";
 
 /** The text encoders of a package with their tokenizers. */
 export interface PromptEncoders {
@@ -63,32 +66,46 @@ export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<Pr
     async run(role, text, outputs, tokens) {
       const tokenizer = tokenizerOf(role);
       const length = tokens ?? tokenizer.maxTokens ?? CLIP_TOKENS;
-      const { ids } = promptTokens(tokenizer, text, length);
-      return await runEncoder(sessions, role, { ids, outputs });
+      const { ids, used } = promptTokens(tokenizer, text, length);
+      // Most models were trained to see the padding.
+      const seen = outputs.some((output) => output === "mask") ? used : length;
+      return await runEncoder(sessions, role, { ids, seen, outputs });
     },
   };
+}
+
+interface EncoderRun<Output> {
+  readonly ids: readonly number[];
+  /** Ids from the first on that the encoder sees. */
+  readonly seen: number;
+  readonly outputs: readonly Output[];
+}
+
+function readsMask(sessions: Graphs, role: EncoderRole): boolean {
+  return sessions.info[role]?.inputs.some(({ name }) => name === "attention_mask") ?? false;
 }
 
 async function runEncoder<Output extends EncoderOutput>(
   sessions: Graphs,
   role: EncoderRole,
-  { ids, outputs }: { readonly ids: readonly number[]; readonly outputs: readonly Output[] },
+  { ids, seen, outputs }: EncoderRun<Output>,
 ): Promise<Record<Output, Tensor>> {
-  const names = outputs.map((output) => [output, outputName(sessions, role, output)] as const);
+  const computed = outputs.filter((output) => output !== "mask");
+  const names = computed.map((output) => [output, outputName(sessions, role, output)] as const);
   const dims = [1, ids.length];
-  const feeds = {
-    input_ids: int64Of(ids, dims),
-    // The padding is seen: the models were trained so.
-    attention_mask: int64Of(
-      ids.map(() => 1),
-      dims,
-    ),
-  };
+  const mask = ids.map((_, index) => (index < seen ? 1 : 0));
+  if (computed.length < outputs.length && !readsMask(sessions, role))
+    throw new Error(`the graph ${role} has no input attention_mask, and would see the padding`);
+  const feeds = { input_ids: int64Of(ids, dims), attention_mask: int64Of(mask, dims) };
   const results = await sessions.run(role, feeds, { fetch: names.map(([, name]) => name) });
   const entries = names.map(([output, name]) => {
     const shape = results[name]?.dims ?? [];
-    return [output, float32(floatsOf(results, name), shape)];
+    return [output, float32(floatsOf(results, name), shape)] as const;
   });
+  if (computed.length < outputs.length)
+    // Asked for among `outputs`.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    entries.push(["mask" as Output & "mask", float32(Float32Array.from(mask), dims)]);
   // One entry for each of `outputs`; fromEntries widens the keys.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Object.fromEntries(entries) as Record<Output, Tensor>;
@@ -133,7 +150,7 @@ export function openHashedPrompts({
       if (role !== "text-encoder" || outputs.some((output) => output !== "last"))
         throw new Error(`${model.path}: a text encoder of hashed words has last states only`);
       const last = await run(text);
-      return { last, penultimate: last, pooled: last };
+      return { last, penultimate: last, pooled: last, mask: last };
     },
   };
 }

@@ -10,7 +10,7 @@ const LATENT_CHANNELS = 4;
 /** Latents, a mask, and the latents of the picture without what the mask shows. */
 const INPAINTING_CHANNELS = 2 * LATENT_CHANNELS + 1;
 
-/** Features of the guidance embedding of consistency models. */
+/** Features of the guidance embedding of consistency models, where neither graph nor configuration says. */
 const GUIDANCE_FEATURES = 256;
 
 /** Stable Diffusion 1 and 2, their Turbo and latent consistency forms: one CLIP encoder. */
@@ -23,7 +23,9 @@ export const stableDiffusion: ImageArchitecture = {
     const { last } = await encoders.run("text-encoder", text, ["last"]);
     return { context: last };
   },
-  constants: ({ guidance }) => ({ timestepCondition: guidanceEmbedding(guidance) }),
+  constants: ({ guidance, guidanceFeatures }) => ({
+    timestepCondition: guidanceEmbedding(guidance, guidanceFeatures),
+  }),
 };
 
 interface UnetDefaults {
@@ -43,8 +45,15 @@ function unetTraits(input: TraitsInput, defaults: UnetDefaults) {
     latentSide: denoiser.sample_size ?? defaults.latentSide,
     usesNegativePrompt: ports.timestepCondition === undefined,
     promptTokens: 77,
+    guidanceFeatures: guidanceFeaturesOf(input),
     ...(distilledDefaults(input) ?? { steps: defaults.steps, guidance: defaults.guidance }),
   };
+}
+
+function guidanceFeaturesOf({ denoiser, ports }: TraitsInput): number {
+  const declared = ports.timestepCondition?.dims[1];
+  if (typeof declared === "number" && declared > 0) return declared;
+  return denoiser.time_cond_proj_dim ?? GUIDANCE_FEATURES;
 }
 
 /** Models that were taught to take few steps, told by the scheduler they are published with. */
@@ -59,19 +68,20 @@ function distilledDefaults({ ports, scheduler }: TraitsInput) {
 }
 
 /**
- * Sine and cosine features [1, 256] of the guidance that a consistency model was distilled with
+ * Sine and cosine features [1, count] of the guidance that a consistency model was distilled with
  * (Luo et al. 2023, section 4.1), as for timesteps in Vaswani et al. 2017.
  */
-export function guidanceEmbedding(guidance: number) {
-  const half = GUIDANCE_FEATURES / 2;
-  const features = new Float32Array(GUIDANCE_FEATURES);
+export function guidanceEmbedding(guidance: number, count = GUIDANCE_FEATURES) {
+  const half = Math.floor(count / 2);
+  // An odd count ends with a zero.
+  const features = new Float32Array(count);
   for (let index = 0; index < half; index += 1) {
     const frequency = Math.exp((-Math.log(10_000) * index) / (half - 1));
     const angle = (guidance - 1) * 1_000 * frequency;
     features[index] = Math.sin(angle);
     features[half + index] = Math.cos(angle);
   }
-  return float32(features, [1, GUIDANCE_FEATURES]);
+  return float32(features, [1, count]);
 }
 
 /** SDXL and its Turbo and Lightning forms: two CLIP encoders, and the size as a condition. */
@@ -88,8 +98,8 @@ export const stableDiffusionXl: ImageArchitecture = {
       pooled: second.pooled,
     };
   },
-  constants: ({ guidance, height, width }) => ({
-    timestepCondition: guidanceEmbedding(guidance),
+  constants: ({ guidance, guidanceFeatures, height, width }) => ({
+    timestepCondition: guidanceEmbedding(guidance, guidanceFeatures),
     timeIds: sizeCondition(height, width),
   }),
 };

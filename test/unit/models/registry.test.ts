@@ -161,6 +161,10 @@ describe("a diffusers folder", () => {
     await expect(recognised(video)).rejects.toThrow(
       "is made for LTXPipeline, whose layout is not served yet: of video models Wan is",
     );
+    const picture = { "model_index.json": { _class_name: "ZImagePipeline" } };
+    await expect(recognised(picture)).rejects.toThrow(
+      "is made for ZImagePipeline, whose layout is not served yet: of transformers for pictures SD3",
+    );
   });
 });
 

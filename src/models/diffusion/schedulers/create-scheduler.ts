@@ -165,9 +165,9 @@ const SIGMA_DATA = 0.5;
  * Luo et al. 2023, "Latent Consistency Models": each step jumps to clean latents through the boundary
  * condition of consistency models (Song et al. 2023, appendix C) and noise is added anew.
  */
-function createLcm(config: SchedulerConfig, { steps }: SchedulerOptions): Scheduler {
+function createLcm(config: SchedulerConfig, { steps, share }: SchedulerOptions): Scheduler {
   const bars = alphaBars(config);
-  const timesteps = distilledTimesteps(config, steps);
+  const timesteps = distilledTimesteps(config, steps, share);
   return {
     ...UNSCALED,
     timesteps,

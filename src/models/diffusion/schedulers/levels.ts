@@ -143,19 +143,21 @@ function trailingTimesteps(trained: number, steps: number): number[] {
 export function distilledTimesteps(
   {
     num_train_timesteps: trained,
-    original_inference_steps: taught,
+    original_inference_steps: known,
   }: Pick<SchedulerConfig, "num_train_timesteps" | "original_inference_steps">,
   steps: number,
+  share = 1,
 ): number[] {
+  const taught = Math.floor(known * share);
   if (steps > taught)
     throw new JobError(
       "invalid_value",
-      `steps must be at most ${taught} for this model, got ${steps}`,
+      `steps must be at most ${taught} for this model${share < 1 ? ` at strength ${share}` : ""}, got ${steps}`,
       {
         param: "steps",
       },
     );
-  const stride = Math.floor(trained / taught);
+  const stride = Math.floor(trained / known);
   return Array.from({ length: steps }, (_, index) => {
     const level = taught - Math.floor((index * taught) / steps);
     return level * stride - 1;
@@ -206,10 +208,15 @@ function solverLevels(config: SchedulerConfig, steps: number): SigmaLevels {
   return { timesteps, sigmas: [...sigmas, last] };
 }
 
-/** Levels 1 to above 0 of a flow model, evenly spread, then moved towards noise by `flow_shift`. */
+/**
+ * Levels of a flow model, evenly spread, then moved towards noise by `flow_shift`: UniPC's from 1 down to
+ * the least level, DPM-Solver's from below 1 by as much down to 0, as diffusers spreads them.
+ */
 function flowSolverLevels(config: SchedulerConfig, steps: number): SigmaLevels {
   const { num_train_timesteps: trained, flow_shift: shift } = config;
-  const sigmas = linspace(1, 1 / trained, steps + 1)
+  const least = 1 / trained;
+  const isUniPc = config.className === "UniPCMultistepScheduler";
+  const sigmas = (isUniPc ? linspace(1, least, steps + 1) : linspace(1 - least, 0, steps + 1))
     .slice(0, -1)
     .map((sigma) => shiftLevel(sigma, shift))
     // At 1 nothing of the signal is left and its logarithm is not finite.

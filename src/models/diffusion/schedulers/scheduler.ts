@@ -57,6 +57,8 @@ export interface SchedulerOptions {
   readonly steps: number;
   /** Index of the first step that is taken; 0 by default, further on where a picture is edited. */
   readonly begin?: number;
+  /** Share of the levels, from the cleanest on, over which a consistency model spreads its steps; 1 by default. */
+  readonly share?: number;
   /** Noise levels 1 to above 0 of a flow model, before its shift; instead of evenly spread ones. */
   readonly sigmas?: readonly number[];
   /** Shift of a flow scheduler with `use_dynamic_shifting`: grows with the number of image tokens. */

@@ -24,6 +24,7 @@ describe("the conditioning of a denoiser", () => {
     expect(features[0]).toBeCloseTo(Math.sin(7_500), 4);
     expect(features[128]).toBeCloseTo(Math.cos(7_500), 4);
     expect(features[127]).toBeCloseTo(Math.sin(0.75), 4);
+    expect(values(guidanceEmbedding(8.5, 32))[16]).toBeCloseTo(Math.cos(7_500), 4);
     expect(values(guidanceEmbedding(1)).slice(128)).toEqual(Array.from({ length: 128 }, () => 1));
   });
 
@@ -36,7 +37,8 @@ describe("the conditioning of a denoiser", () => {
       run: async (role) => {
         const [value, width] = role === "text-encoder" ? [1, 2] : [2, 3];
         const states = filled(value, [1, 2, width]);
-        return { last: states, penultimate: states, pooled: filled(value, [1, width]) };
+        const pooled = filled(value, [1, width]);
+        return { last: states, penultimate: states, pooled, mask: states };
       },
     };
     const { context, pooled } = await stableDiffusion3.encode(encoders, "a boat");
