@@ -26,6 +26,9 @@ from transformers import (
     CLIPTextModel,
     CLIPTextModelWithProjection,
     CLIPTokenizer,
+    Gemma2Config,
+    Gemma2Model,
+    PreTrainedTokenizerFast,
     T5Config,
     T5EncoderModel,
     T5TokenizerFast,
@@ -137,7 +140,7 @@ def t5_encoder(seed: int, tokenizer: T5TokenizerFast, width: int = 16) -> T5Enco
 
 def coarse(model: torch.nn.Module, seed: int, step: float = 0.03) -> torch.nn.Module:
     common.coarsen(model, seed, step)
-    return model.eval()
+    return model.eval().requires_grad_(False)
 
 
 def autoencoder(seed: int, latent_channels: int = 4, **fields) -> diffusers.AutoencoderKL:
@@ -212,6 +215,21 @@ def stable_diffusion_inpainting(folder: Path):
         **STABLE_DIFFUSION, set_alpha_to_one=False, clip_sample=False, steps_offset=1
     )
     return stable_diffusion(folder, 9, scheduler)
+
+
+def latent_consistency(folder: Path):
+    """Told its guidance by 32 numbers, where the published one has 256."""
+    tokenizer = clip_tokenizer(folder)
+    return diffusers.LatentConsistencyModelPipeline(
+        vae=autoencoder(1),
+        text_encoder=clip_encoder(2, tokenizer),
+        tokenizer=tokenizer,
+        unet=unet(3, time_cond_proj_dim=32),
+        scheduler=diffusers.LCMScheduler(**STABLE_DIFFUSION, clip_sample=False),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
 
 
 def stable_diffusion_xl(folder: Path):
@@ -298,6 +316,194 @@ def flux(folder: Path):
         tokenizer=tokenizer,
         text_encoder_2=t5_encoder(5, t5),
         tokenizer_2=t5,
+    )
+
+
+class Wrapped(torch.nn.Module):
+    """A model by its inputs in order; what it says is a tensor."""
+
+    def __init__(self, forward) -> None:
+        super().__init__()
+        self.says = forward
+
+    def forward(self, *inputs):
+        return self.says(*inputs)
+
+
+def export_graph(place: Path, says, inputs: dict, output: str, free: dict) -> None:
+    """free: axes by name of an input or of the output."""
+    place.mkdir(parents=True, exist_ok=True)
+    with torch.no_grad():
+        torch.onnx.export(
+            Wrapped(says),
+            tuple(inputs.values()),
+            str(place / "model.onnx"),
+            input_names=list(inputs),
+            output_names=[output],
+            dynamic_axes=free,
+            opset_version=17,
+            dynamo=False,
+        )
+
+
+def export_autoencoder(folder: Path, vae) -> None:
+    side, latents = SIDE, SIDE // 8
+    plane = {0: "batch_size", 2: "height", 3: "width"}
+    export_graph(
+        folder / "vae_decoder",
+        lambda sample: vae.decode(sample).sample,
+        {"latent_sample": torch.randn(2, 4, latents, latents)},
+        "sample",
+        {"latent_sample": plane, "sample": plane},
+    )
+    export_graph(
+        folder / "vae_encoder",
+        lambda sample: vae.encode(sample).latent_dist.parameters,
+        {"sample": torch.randn(2, 3, side, side)},
+        "latent_parameters",
+        {"sample": plane, "latent_parameters": plane},
+    )
+    for part in ("vae_decoder", "vae_encoder"):
+        vae.save_config(folder / part)
+
+
+def export_pixart(pipeline, folder: Path) -> None:
+    """By hand, as optimum does not know it: inputs by the names of diffusers' forward, one size."""
+    transformer, encoder = pipeline.transformer, pipeline.text_encoder
+    batch = {0: "batch_size"}
+    tokens = {0: "batch_size", 1: "sequence_length"}
+    ids = torch.ones(2, 16, dtype=torch.int64)
+    export_graph(
+        folder / "text_encoder",
+        lambda input_ids, mask: encoder(input_ids, attention_mask=mask).last_hidden_state,
+        {"input_ids": ids, "attention_mask": ids},
+        "last_hidden_state",
+        {"input_ids": tokens, "attention_mask": tokens, "last_hidden_state": tokens},
+    )
+    inputs = {
+        "hidden_states": torch.randn(2, 4, SIDE // 8, SIDE // 8),
+        "encoder_hidden_states": torch.randn(2, 16, 16),
+        "encoder_attention_mask": ids,
+        "timestep": torch.tensor([999, 999]),
+    }
+    if transformer.config.sample_size == 128:
+        inputs |= {"resolution": torch.full((2, 2), 64.0), "aspect_ratio": torch.ones(2, 1)}
+
+    def says(hidden_states, states, mask, timestep, resolution=None, aspect_ratio=None):
+        conditions = {"resolution": resolution, "aspect_ratio": aspect_ratio}
+        return transformer(
+            hidden_states,
+            encoder_hidden_states=states,
+            timestep=timestep,
+            added_cond_kwargs=conditions,
+            encoder_attention_mask=mask,
+        ).sample
+
+    free = dict.fromkeys([*inputs, "out_hidden_states"], batch)
+    free |= {"encoder_hidden_states": tokens, "encoder_attention_mask": tokens}
+    # A squeeze that does nothing becomes a branch that ONNX Runtime refuses.
+    squeeze = torch.Tensor.squeeze
+    torch.Tensor.squeeze = lambda tensor, axis: (
+        squeeze(tensor, axis) if tensor.shape[axis] == 1 else tensor
+    )
+    export_graph(folder / "transformer", says, inputs, "out_hidden_states", free)
+    torch.Tensor.squeeze = squeeze
+    export_autoencoder(folder, pipeline.vae)
+    transformer.save_config(folder / "transformer")
+    encoder.config.save_pretrained(folder / "text_encoder")
+    pipeline.tokenizer.save_pretrained(folder / "tokenizer")
+    pipeline.scheduler.save_pretrained(folder / "scheduler")
+    pipeline.save_config(folder)
+
+
+def pixart(kind, **fields):
+    tokenizer = t5_tokenizer()
+    settings = {
+        "sample_size": SIDE // 8,
+        "in_channels": 4,
+        "out_channels": 8,
+        "num_layers": 2,
+        "num_attention_heads": 2,
+        "attention_head_dim": 12,
+        "cross_attention_dim": 24,
+        "caption_channels": 16,
+    }
+    transformer = diffusers.PixArtTransformer2DModel(**{**settings, **fields})
+    return kind(
+        tokenizer=tokenizer,
+        text_encoder=t5_encoder(5, tokenizer),
+        vae=autoencoder(1, scaling_factor=0.13025),
+        transformer=coarse(transformer, 3, step=0.05),
+        scheduler=diffusers.DPMSolverMultistepScheduler(
+            beta_start=0.0001, beta_end=0.02, beta_schedule="linear"
+        ),
+    )
+
+
+def pixart_sigma(_folder: Path):
+    return pixart(diffusers.PixArtSigmaPipeline)
+
+
+def pixart_alpha(_folder: Path):
+    """Of 1024 pixels: its transformer is told size and shape."""
+    return pixart(diffusers.PixArtAlphaPipeline, sample_size=128)
+
+
+def sana(_folder: Path):
+    specials = ["<pad>", "<eos>", "<bos>", "<unk>"]
+    tokens = common.sentencepiece_bpe(specials)
+    tokens.post_processor = processors.TemplateProcessing(
+        single="<bos> $A", special_tokens=[("<bos>", 2)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=tokens, bos_token="<bos>", eos_token="<eos>", pad_token="<pad>"
+    )
+    encoder = Gemma2Model(
+        Gemma2Config(
+            vocab_size=len(tokenizer),
+            hidden_size=16,
+            intermediate_size=24,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            head_dim=8,
+            max_position_embeddings=4096,
+        )
+    )
+    transformer = diffusers.SanaTransformer2DModel(
+        in_channels=8,
+        out_channels=8,
+        num_attention_heads=2,
+        attention_head_dim=8,
+        num_layers=2,
+        num_cross_attention_heads=2,
+        cross_attention_head_dim=8,
+        cross_attention_dim=16,
+        caption_channels=16,
+        sample_size=4,
+    )
+    vae = diffusers.AutoencoderDC(
+        latent_channels=8,
+        encoder_block_types=["ResBlock"] * 5,
+        decoder_block_types=["ResBlock"] * 5,
+        encoder_block_out_channels=[8] * 5,
+        decoder_block_out_channels=[8] * 5,
+        encoder_layers_per_block=[1] * 5,
+        decoder_layers_per_block=[1] * 5,
+        encoder_qkv_multiscales=[[]] * 5,
+        decoder_qkv_multiscales=[[]] * 5,
+        scaling_factor=0.41407,
+    )
+    coarse(vae, 1, step=0.05)
+    vae.decoder.conv_out.weight.mul_(0.4)
+    return diffusers.SanaPipeline(
+        tokenizer=tokenizer,
+        text_encoder=coarse(encoder, 2, step=0.1),
+        vae=vae,
+        transformer=coarse(transformer, 3, step=0.05),
+        scheduler=diffusers.DPMSolverMultistepScheduler(
+            prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0
+        ),
     )
 
 
@@ -391,6 +597,25 @@ def inpainting_cases(pipeline, options: dict, own: dict) -> list[dict]:
     return [{"request": {**own, "seed": 13, **files}, "task": "repainted", "picture": picture}]
 
 
+def lcm_cases(pipeline, options: dict, own: dict) -> list[dict]:
+    edits = diffusers.LatentConsistencyModelImg2ImgPipeline.from_pipe(pipeline)
+    edits.set_progress_bar_config(disable=True)
+    words = run(pipeline, 11, **SIZE, **options)
+    edited = run(edits, 12, image=source_picture(), strength=0.6, **options)
+    picture = {"image": {"file": "source.png"}}
+    return [
+        {"request": {**own, "seed": 11}, "task": "words", "picture": words},
+        {"request": {**own, "seed": 12, "strength": 0.6, **picture}, "task": "edit", "picture": edited},
+    ]
+
+
+def word_cases(pipeline, options: dict, own: dict) -> list[dict]:
+    """Of pipelines that diffusers has for pictures from words alone."""
+    options = {**options, "clean_caption": False, "use_resolution_binning": False}
+    picture = run(pipeline, 11, **SIZE, **options)
+    return [{"request": {**own, "seed": 11}, "task": "words", "picture": picture}]
+
+
 ROWS = {
     "image-stable-diffusion": ("Stable Diffusion 1.5", stable_diffusion_15, cases_of),
     "image-sd-inpainting": (
@@ -398,8 +623,12 @@ ROWS = {
         stable_diffusion_inpainting,
         inpainting_cases,
     ),
+    "image-lcm": ("Latent consistency model", latent_consistency, lcm_cases),
     "image-sdxl": ("Stable Diffusion XL", stable_diffusion_xl, cases_of),
     "image-sd3": ("Stable Diffusion 3", stable_diffusion_3, cases_of),
+    "image-pixart-sigma": ("PixArt-Sigma", pixart_sigma, word_cases),
+    "image-pixart-alpha": ("PixArt-Alpha 1024", pixart_alpha, word_cases),
+    "image-sana": ("Sana", sana, word_cases),
     "image-flux-dev": ("FLUX.1 dev", flux, cases_of),
 }
 OWN = {
@@ -417,7 +646,7 @@ def make_row(out: Path, name: str) -> None:
     pipeline = build(scratch)
     pipeline.set_progress_bar_config(disable=True)
     options, own = dict(SD), dict(OWN)
-    if name.startswith("image-flux"):
+    if name in ("image-flux-dev", "image-lcm"):
         del options["negative_prompt"], own["negative_prompt"]
     cases = make_cases(pipeline, options, own)
     golden = {
@@ -438,8 +667,11 @@ def make_row(out: Path, name: str) -> None:
     transparent = source_picture().convert("RGBA")
     transparent.putalpha(source_mask().point(lambda value: 255 - value))
     transparent.save(folder.parent / "mask.png", optimize=True)
-    onnx_export_from_model(pipeline, folder, task="text-to-image", do_validation=False)
-    common.shutil.rmtree(scratch)
+    if name.startswith("image-pixart"):
+        export_pixart(pipeline, folder)
+    else:
+        onnx_export_from_model(pipeline, folder, task="text-to-image", do_validation=False)
+    common.shutil.rmtree(scratch, ignore_errors=True)
     print(name, common.size_of(folder))
 
 
