@@ -210,9 +210,10 @@ async function readEvents(response: Response, onChange: RunContext["onChange"]):
   }
 }
 
-/** What an event adds to the text. */
+/** What an event adds to the text; what a model thinks before is none of it. */
 function writtenBy({ type = "", delta = "", choices = [] }: StreamEvent): string {
-  return textOf(choices[0]) ?? (type.endsWith("text.delta") ? delta : "");
+  const isText = type.endsWith("text.delta") && type !== "response.reasoning_text.delta";
+  return textOf(choices[0]) ?? (isText ? delta : "");
 }
 
 /** Whatever type is named, a browser goes by the picture's first bytes. */
@@ -220,15 +221,23 @@ function pictureUrl(base64: string): string {
   return `data:image/png;base64,${base64}`;
 }
 
+/** Of a response. */
+interface OutputItem {
+  readonly type?: string;
+  readonly content?: readonly { readonly text?: string }[];
+}
+
 interface Answer {
   readonly text?: string;
-  readonly output?: readonly { readonly content?: readonly { readonly text?: string }[] }[];
+  readonly output?: readonly OutputItem[];
   readonly choices?: readonly Choice[];
   readonly data?: readonly { readonly b64_json?: string; readonly url?: string }[];
 }
 
 function showJson(answer: Answer): Change {
-  const said = answer.output?.flatMap(({ content = [] }) => content.map((part) => part.text ?? ""));
+  const said = answer.output?.flatMap(({ type, content = [] }) =>
+    type === "reasoning" ? [] : content.map((part) => part.text ?? ""),
+  );
   const text = answer.text ?? textOf(answer.choices?.[0]) ?? said?.join("");
   const pictures = (answer.data ?? []).flatMap(({ b64_json: base64, url }) =>
     base64 === undefined ? (url ?? []) : pictureUrl(base64),
