@@ -162,9 +162,11 @@ export async function runCanary(
     const runner = await openPackageRunner(model, parts);
     try {
       const { modality, info, placements, processId = 0 } = runner;
-      const resident = (await readProcessMemory(processId)).residentBytes - emptyBytes;
+      // A small model may take less than two empty processes differ by.
+      const above = (bytes: number) => Math.max(0, bytes - emptyBytes);
+      const resident = above((await readProcessMemory(processId)).residentBytes);
       const { seconds } = await runner.make(modality.example(info), signal);
-      const peakBytes = (await readProcessMemory(processId)).peakBytes - emptyBytes;
+      const peakBytes = above((await readProcessMemory(processId)).peakBytes);
       const isWhole = casesOf(modality.name, info).every(({ name }) => name === EXAMPLE.name);
       const memory = { resident, example: peakBytes };
       return { seconds, placements, peakBytes, ...(isWhole && { memory }) };
@@ -204,11 +206,11 @@ export async function measurePackage(
     try {
       if (at === 0) cases = casesOf(runner.modality.name, runner.info);
       const loaded = await readProcessMemory(runner.processId ?? 0);
-      memory["resident"] ??= loaded.residentBytes - emptyBytes;
+      memory["resident"] ??= Math.max(0, loaded.residentBytes - emptyBytes);
       const { name, body } = cases[at] ?? EXAMPLE;
       await runner.make({ ...runner.modality.example(runner.info), ...body }, signal);
       const { peakBytes } = await readProcessMemory(runner.processId ?? 0);
-      memory[name] = peakBytes - emptyBytes;
+      memory[name] = Math.max(0, peakBytes - emptyBytes);
     } finally {
       await runner.close();
     }

@@ -30,6 +30,7 @@ describe("an ONNX file's outline", () => {
     expect(outline).toEqual({
       inputs: [{ name: "x", elementType: 1, dims: ["batch", 2] }],
       outputs: [{ name: "y", elementType: 1, dims: ["batch", 2] }],
+      metadata: {},
       externalTensors: [],
     });
   });
