@@ -154,6 +154,7 @@ describe("bodies", () => {
     const limits = listModalities().map(({ name, endpoint }) => [name, endpoint.maxBodyBytes]);
     const own = limits.filter(([, limit]) => limit !== undefined);
     expect(Object.fromEntries(own)).toEqual({
+      "image-edit": 15 * MEBIBYTE,
       moderation: 15 * MEBIBYTE,
       transcription: 26 * MEBIBYTE,
       video: 15 * MEBIBYTE,
