@@ -35,7 +35,7 @@ const DOORS = {
   worker: "index",
   "models/bag-of-words": "layout|open",
   "models/ctc": "open",
-  "models/decoder": "layout|open|chat-template|(grammar/index|request/[^/]+|tools/index)",
+  "models/decoder": "layout|open|rerank|guard|chat-template|(grammar/index|request/[^/]+|tools/index)",
   "models/decoder/grammar": "index",
   "models/decoder/tools": "index",
   "models/flux": "architecture",
@@ -59,6 +59,7 @@ const FLOORS = {
   models: [
     "bag-of-words|ctc|decoder|flux|image-classifier|kokoro|model2vec|motion|musicgen|piper|score|stable-diffusion|vector-scene|vits|wan|whisper",
     "diffusion|encoder|music|speech|speech-recognition|video",
+    "reranking",
     "sampling|tokenizer",
   ],
 };

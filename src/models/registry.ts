@@ -15,7 +15,6 @@ import { genaiDecoder, optimumDecoder } from "./decoder/layout.js";
 import type { TextEngine } from "./decoder/open.js";
 import { diffusionImage } from "./diffusion/layout.js";
 import { encoder } from "./encoder/layout.js";
-import type { TextClassifier } from "./encoder/open.js";
 import type { TextEmbedder } from "./encoder/text-embedder.js";
 import { imageClassifier } from "./image-classifier/layout.js";
 import type { ImageModel } from "./image-model.js";
@@ -28,6 +27,7 @@ import { parakeet } from "./parakeet/layout.js";
 import { piper } from "./piper/layout.js";
 import { senseVoice } from "./sense-voice/layout.js";
 import type { TranscriptionModel } from "./speech-recognition/transcription-model.js";
+import type { Reranker } from "./reranking/reranker.js";
 import type { SpeechModel } from "./speech/speech-model.js";
 import type { VideoModel } from "./video/video-model.js";
 import { hfVits } from "./vits/layout.js";
@@ -41,7 +41,7 @@ interface OpenModels {
   readonly embeddings: TextEmbedder;
   readonly image: ImageModel;
   readonly music: MusicModel;
-  readonly rerank: TextClassifier;
+  readonly rerank: Reranker;
   readonly speech: SpeechModel;
   readonly transcription: TranscriptionModel;
   readonly video: VideoModel;
@@ -68,6 +68,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "decoder-text",
     layout: genaiDecoder,
     chat: async () => (await import("./decoder/open.js")).openTextEngine,
+    rerank: async () => (await import("./decoder/rerank.js")).openDecoderReranker,
   },
   {
     pipeline: "wan-video",
@@ -138,7 +139,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "encoder",
     layout: encoder,
     embeddings: async () => (await import("./encoder/text-embedder.js")).openEncoderEmbedder,
-    rerank: async () => (await import("./encoder/open.js")).openTextClassifier,
+    rerank: async () => (await import("./encoder/rerank.js")).openEncoderReranker,
   },
   { pipeline: "bag-of-words", layout: bagOfWords },
 ];

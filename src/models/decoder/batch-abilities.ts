@@ -21,6 +21,7 @@ export async function findBatchAbilities(
   decoder: Decoder,
   vocabSize: number,
 ): Promise<BatchAbilities> {
+  if (decoder.layout.caches.length === 0) return { alignment: "equal", readsInParts: false };
   const trial = createTrial(decoder, vocabSize);
   try {
     const short = await trial.readInPieces(SHORT_TOKENS);

@@ -1,5 +1,5 @@
 import { type JobError, toJobError } from "../../core/errors.js";
-import type { Choice } from "./choice.js";
+import type { Continuation } from "./choice.js";
 import { toRunError } from "../../runtime/ort/run-error.js";
 import { type Generation, usageOf } from "./generation.js";
 import { type CacheRow, closeCache, joinRows, type KvCache, roomOf } from "./kv-cache.js";
@@ -16,7 +16,7 @@ import type { StepItem, TextEvent } from "./request/request.js";
 /** An answer and where its memory is. */
 interface Row {
   readonly generation: Generation;
-  readonly choice: Choice;
+  readonly choice: Continuation;
   readonly at: CacheRow;
 }
 
@@ -223,7 +223,7 @@ function rowsOf({ cache, rows }: Group): Row[] {
   return rows.map((row, index) => ({ ...row, at: { cache, row: index } }));
 }
 
-function isLive({ choice }: { readonly choice: Choice }): boolean {
+function isLive({ choice }: { readonly choice: Continuation }): boolean {
   return !choice.isEnded;
 }
 

@@ -46,8 +46,17 @@ interface Ending extends ThoughtPiece {
   readonly stopText?: string;
 }
 
+/** What a batch continues: it takes logits behind its prompt, token by token, until it has ended. */
+export interface Continuation {
+  readonly lastToken: number;
+  readonly written: readonly number[];
+  readonly tokenCount: number;
+  isEnded: boolean;
+  advance(logits: Float32Array): TextEvent | undefined;
+}
+
 /** One answer in the making: chooses its next token from logits and turns tokens into certain text. */
-export class Choice {
+export class Choice implements Continuation {
   readonly index: number;
   /** The token to feed next. */
   lastToken = 0;

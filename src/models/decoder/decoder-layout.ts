@@ -84,6 +84,12 @@ export function readDecoderLayout(
   return layout;
 }
 
+/** Throws where nothing that a graph has read could be remembered for the next token. */
+export function requireCaches({ caches }: DecoderLayout): void {
+  if (caches.length > 0) return;
+  throw new Error("a decoder needs caches (past_key_values.0.key and so on): export it with past");
+}
+
 export function logitsName({ outputs }: TensorNames): string {
   return outputs["logits"] ?? "logits";
 }
@@ -165,10 +171,6 @@ function refuseUnknownInputs(graph: GraphInfo, layout: DecoderLayout): void {
   const unknown = graph.inputs.find(({ name }) => !fed.has(name));
   if (unknown !== undefined)
     throw new Error(`the decoder's input ${unknown.name} is none that a text engine can fill`);
-  if (layout.caches.length === 0)
-    throw new Error(
-      "a decoder needs caches (past_key_values.0.key and so on): export it with past",
-    );
   if (attentionMask !== undefined && attentionMask.rank !== 2)
     throw new Error(`attention_mask must be [rows, tokens], has ${attentionMask.rank} axes`);
 }

@@ -64,7 +64,10 @@ export function createDecoder({ graphs, layout, firstPosition }: DecoderSetup): 
   const feeder = createFeeder(layout, firstPosition);
   const logitsFor = createLogitsStore(layout);
   const { caches } = layout;
-  const isShared = layout.vocabSize !== undefined && caches.every((cache) => cache.sharesBuffer);
+  const isShared =
+    layout.vocabSize !== undefined &&
+    caches.length > 0 &&
+    caches.every((cache) => cache.sharesBuffer);
 
   const runOnce = async (input: DecoderInput): Promise<DecoderOutput> => {
     const { cache, width, wantsLogits, isTrial: isQuiet = false } = input;

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { contextExceeded, JobError } from "../../core/errors.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
-import { Choice } from "./choice.js";
+import { Choice, type Continuation } from "./choice.js";
 import type { DecoderConfig } from "./settings.js";
 import { randomStream } from "../sampling/noise.js";
 import type { MaskFactory, TextJob, TextUsage } from "./request/request.js";
@@ -11,7 +11,7 @@ import type { TokenSampler } from "../sampling/token-sampler.js";
 export interface Generation {
   readonly id: number;
   readonly promptTokens: readonly number[];
-  readonly choices: readonly Choice[];
+  readonly choices: readonly Continuation[];
   /** Whose earlier prompts may serve this one. */
   readonly cacheScope: string | undefined;
   /** Tokens of the prompt that were known from earlier ones. */

@@ -8,6 +8,7 @@ import {
   type Note,
   present,
   readModelConfig,
+  type Recognised,
   requireFile,
   requireGraph,
   smallest,
@@ -15,6 +16,7 @@ import {
   tokenLimit,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+import { QWEN3_RERANKER } from "../reranking/qwen3-prompt.js";
 import { createChatTemplate, templateOfFile } from "./chat-template.js";
 import { genaiWindow, longRopeWindow, ropeFields } from "./settings.js";
 
@@ -36,19 +38,35 @@ const genaiConfig = z.object({
 
 /** What causal models are made for whose files look like a chat model's, by words of their names. */
 const OTHER_TASKS = [
-  [/rerank/i, "a reranker"],
-  [/guard|shieldgemma/i, "a guard of prompts and answers"],
-  [/orpheus|outetts/i, "a voice"],
+  [/rerank/i, "rerank", "a reranker"],
+  [/guard|shieldgemma/i, "moderation", "a guard of prompts and answers"],
+  [/orpheus|outetts/i, "speech", "a voice"],
 ] as const;
 
-/** A model that would answer as something else than it is; `--as chat` takes it all the same. */
-async function refuseOtherTask(folder: ModelFolder, { modality }: LayoutWishes): Promise<void> {
+/** What a causal model is served as. */
+type Task = Pick<Recognised, "shapes"> & { readonly modality: "chat" | "rerank" };
+
+/** By the caller's word, else by the model's name; `--as chat` takes any of them as a chat model. */
+async function taskOf(
+  folder: ModelFolder,
+  { modality }: LayoutWishes,
+  type: string | null | undefined,
+): Promise<Task> {
   const config = await folder.readJson("config.json", z.record(z.string(), z.unknown()));
   const names = [folder.name, config?.["_name_or_path"]].join(" ");
-  const [, task] = OTHER_TASKS.find(([words]) => words.test(names)) ?? [];
-  if (task === undefined || modality === "chat") return;
+  const [, named, what] = OTHER_TASKS.find(([words]) => words.test(names)) ?? [];
+  if ((modality ?? named) === "rerank") return rerankTask(folder, type);
+  if (named === undefined || modality === "chat") return { modality: "chat" };
   throw new Error(
-    `${folder.name} is ${task} by its name, made as a causal language model: such models are not served as what they are; --as chat serves it as a chat model`,
+    `${folder.name} is ${what} by its name, made as a causal language model: such models are not served as what they are; --as chat serves it as a chat model`,
+  );
+}
+
+/** Rerankers are taught one form of question each, which nothing in their files says. */
+function rerankTask({ name }: ModelFolder, type: string | null | undefined): Task {
+  if (type === "qwen3") return { modality: "rerank", shapes: { promptForm: QWEN3_RERANKER } };
+  throw new Error(
+    `${name} cannot be taken as rerank: of causal language models Qwen3-Reranker is (model_type qwen3), and this is a ${type ?? "model of no stated type"}; --as chat serves it as a chat model`,
   );
 }
 
@@ -58,8 +76,8 @@ export const genaiDecoder: Layout = {
   async recognise(folder, wishes) {
     const config = await folder.readJson("genai_config.json", genaiConfig);
     if (config === undefined) return undefined;
-    await refuseOtherTask(folder, wishes);
     const { model } = config;
+    const task = await taskOf(folder, wishes, model.type);
     const parts = (["encoder", "vision", "speech"] as const).filter((part) => model[part]);
     if (model.decoder?.pipeline !== undefined) parts.unshift("encoder");
     const decoder = model.decoder?.filename;
@@ -67,7 +85,7 @@ export const genaiDecoder: Layout = {
       throw new Error(
         `${folder.name} is a ${model.type} of ONNX Runtime GenAI in several graphs: only its single-graph text decoders are served; take the optimum export (config.json and onnx/) instead`,
       );
-    return chat(folder, {
+    return served(folder, task, {
       decoder: requireFile(folder, decoder, "genai_config.json names it as the decoder"),
       config: "genai_config.json",
       contextTokens: smallest(model.context_length, genaiWindow(model.type, model.context_length)),
@@ -87,20 +105,24 @@ export const optimumDecoder: Layout = {
     const outputs = folder.outline(decoder).outputs.map(({ name }) => name);
     if (!outputs.includes("logits") && outputs.some((name) => EMBEDDING_OUTPUTS.has(name)))
       return undefined;
-    await refuseOtherTask(folder, wishes);
+    const task = await taskOf(folder, wishes, config.model_type);
     const positions = (await folder.readJson("config.json", ropeFields)) ?? {};
     const contextTokens = await tokenLimit(folder, config, longRopeWindow(positions));
-    return chat(folder, { decoder, config: "config.json", contextTokens });
+    return served(folder, task, { decoder, config: "config.json", contextTokens });
   },
 };
 
-interface ChatFiles {
+interface DecoderFiles {
   readonly decoder: string;
   readonly config: string;
   readonly contextTokens: number | undefined;
 }
 
-async function chat(folder: ModelFolder, { decoder, config, contextTokens }: ChatFiles) {
+async function served(
+  folder: ModelFolder,
+  task: Task,
+  { decoder, config, contextTokens }: DecoderFiles,
+) {
   const files = present({
     decoder,
     config,
@@ -110,12 +132,12 @@ async function chat(folder: ModelFolder, { decoder, config, contextTokens }: Cha
   });
   const limits = known({ contextTokens });
   return {
-    modality: "chat",
+    ...task,
     pipeline: "decoder-text",
     files,
     concurrency: CONCURRENCY,
     limits,
-    notes: await templateNotes(folder, files["chat-template"]),
+    notes: task.modality === "chat" ? await templateNotes(folder, files["chat-template"]) : [],
   };
 }
 

@@ -13,8 +13,14 @@ import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokeni
 import { findBatchAbilities, sharesBuffers } from "./batch-abilities.js";
 import { TextBatch } from "./batch.js";
 import { type DecoderConfig, readDecoderConfig } from "./settings.js";
-import { type CacheTensor, logitsName, readDecoderLayout } from "./decoder-layout.js";
+import {
+  type CacheTensor,
+  logitsName,
+  readDecoderLayout,
+  requireCaches,
+} from "./decoder-layout.js";
 import { createDecoder, type Decoder, DECODER } from "./decoder.js";
+import type { Continuation } from "./choice.js";
 import { createGeneration, type Generation } from "./generation.js";
 import { closeCache, openCache } from "./kv-cache.js";
 import type {
@@ -34,6 +40,8 @@ export interface TextEngineOptions {
   readonly promptCacheBytes?: number | undefined;
   /** Told of every run of the graph, for measurements. */
   readonly onRun?: ((run: GraphRun) => void) | undefined;
+  /** False for an engine that reads prompts only, whose graph may have no caches. */
+  readonly writes?: boolean;
 }
 
 /** A chat model that continues many requests in one run of its graph. */
@@ -49,12 +57,41 @@ export interface TextEngine {
   close(): Promise<void>;
 }
 
+/** What a prompt is read for. */
+export interface Reading {
+  readonly promptTokens: readonly number[];
+  readonly tokenIds: readonly number[];
+  /** Whose earlier prompts may serve this one, and later ones it. */
+  readonly cacheScope?: string | undefined;
+}
+
+/** An engine that also tells what may follow a prompt, without writing it. */
+export interface ReadingEngine extends TextEngine {
+  readonly tokenizer: TextTokenizer;
+  /** Logits of these tokens behind the prompt's last one, in their order. */
+  logitsAfter(reading: Reading, signal: AbortSignal): Promise<Float32Array>;
+}
+
 /** Opens the package. Throws a sentence that names what is missing or cannot be used. */
-export async function openTextEngine(
+export function openTextEngine(
   model: ModelPackage,
   options: TextEngineOptions,
 ): Promise<TextEngine> {
+  return openReadingEngine(model, options);
+}
+
+export async function openReadingEngine(
+  model: ModelPackage,
+  options: TextEngineOptions,
+): Promise<ReadingEngine> {
   return createEngine(await openTextBatch(model, options));
+}
+
+/** The id of a word that is one token. Throws where it is none. */
+export function tokenOf(tokenizer: TextTokenizer, word: string): number {
+  const id = tokenizer.idOf(word);
+  if (id !== undefined) return id;
+  throw new Error(`the model answers ${word}, which is no token of its tokenizer`);
 }
 
 /** Time that newcomers take at most between two steps of those that are there. */
@@ -62,13 +99,13 @@ const ADMISSION_MS = 20;
 
 interface Newcomer {
   readonly id: number;
-  readonly job: TextJob;
+  create(id: number): Promise<Generation>;
 }
 
-function createEngine(opened: OpenBatch): TextEngine {
+function createEngine(opened: OpenBatch): ReadingEngine {
   const { info, batch } = opened;
   const answers = new Map<number, EventQueue<TextEvent>>();
-  let newcomers: readonly Newcomer[] = [];
+  let newcomers: Newcomer[] = [];
   let cancelled: readonly number[] = [];
   let lastId = 0;
   let isClosing = false;
@@ -99,11 +136,10 @@ function createEngine(opened: OpenBatch): TextEngine {
     const endsAt = performance.now() + ADMISSION_MS;
     dropCancelled();
     while (performance.now() < endsAt || batch.isIdle) {
-      const [next, ...others] = newcomers;
+      const next = newcomers.shift();
       if (next === undefined) return;
-      newcomers = others;
       try {
-        batch.add(await opened.createGeneration(next.id, next.job));
+        batch.add(await next.create(next.id));
       } catch (thrown) {
         deliver({ id: next.id, failure: toJobError(thrown) });
       }
@@ -127,13 +163,16 @@ function createEngine(opened: OpenBatch): TextEngine {
     for (const id of answers.keys()) deliver({ id, failure });
   });
 
-  async function* generate(job: TextJob, signal: AbortSignal): AsyncGenerator<TextEvent> {
+  async function* follow(
+    create: Newcomer["create"],
+    signal: AbortSignal,
+  ): AsyncGenerator<TextEvent> {
     signal.throwIfAborted();
     if (isClosing) throw new Error("the text engine has ended");
     const queue = new EventQueue<TextEvent>();
     const id = ++lastId;
     answers.set(id, queue);
-    newcomers = [...newcomers, { id, job }];
+    newcomers.push({ id, create });
     wake();
     const abort = () => queue.fail(abortReason(signal));
     signal.addEventListener("abort", abort, { once: true });
@@ -148,7 +187,18 @@ function createEngine(opened: OpenBatch): TextEngine {
 
   return {
     info,
-    generate,
+    tokenizer: opened.tokenizer,
+    generate: (job, signal) => follow((id) => opened.createGeneration(id, job), signal),
+    async logitsAfter(reading, signal) {
+      let found: Float32Array | undefined;
+      const take = (logits: Float32Array) => {
+        found = Float32Array.from(reading.tokenIds, (id) => logits[id] ?? -Infinity);
+      };
+      const create = async (id: number) => createReading(id, reading, take);
+      for await (const { type } of follow(create, signal)) if (type === "end") break;
+      if (found === undefined) throw new Error("the prompt was not read to its end");
+      return found;
+    },
     textOf: (ids) => opened.textOf(ids),
     async close() {
       isClosing = true;
@@ -159,6 +209,26 @@ function createEngine(opened: OpenBatch): TextEngine {
   };
 }
 
+/** A prompt whose end is all that is asked for. */
+function createReading(
+  id: number,
+  { promptTokens, cacheScope }: Reading,
+  take: (logits: Float32Array) => void,
+): Generation {
+  const asked: Continuation = {
+    lastToken: 0,
+    written: [],
+    tokenCount: 0,
+    isEnded: false,
+    advance(logits) {
+      asked.isEnded = true;
+      take(logits);
+      return undefined;
+    },
+  };
+  return { id, promptTokens, choices: [asked], cacheScope, cachedTokens: 0, isBroken: false };
+}
+
 function abortReason({ reason }: AbortSignal): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
@@ -167,6 +237,7 @@ const DEFAULT_CACHE_BYTES = 4 * 2 ** 30;
 
 interface OpenBatch {
   readonly info: TextModelInfo;
+  readonly tokenizer: TextTokenizer;
   readonly batch: TextBatch;
   createGeneration(id: number, job: TextJob): Promise<Generation>;
   textOf(ids: readonly number[]): string;
@@ -174,10 +245,8 @@ interface OpenBatch {
 }
 
 /** Opens a package's decoder and tokenizer. */
-async function openTextBatch(
-  model: ModelPackage,
-  { threads, maxCacheBytes = DEFAULT_CACHE_BYTES, promptCacheBytes, onRun }: TextEngineOptions,
-): Promise<OpenBatch> {
+async function openTextBatch(model: ModelPackage, options: TextEngineOptions): Promise<OpenBatch> {
+  const { threads, maxCacheBytes = DEFAULT_CACHE_BYTES, promptCacheBytes } = options;
   const tokenizer = await loadModelTokenizer(model);
   const config = await readDecoderConfig(model, tokenizer);
   const setup = {
@@ -188,8 +257,8 @@ async function openTextBatch(
   };
   // What follows a prompt is asked of its last token only, and most of the others' logits would be lost.
   const trimmed = { ...setup, lastPositionOf: { [DECODER]: logitsName(config.names) } };
-  const opened = await openDecoder(trimmed, config, onRun).catch(() =>
-    openDecoder(setup, config, onRun),
+  const opened = await openDecoder(trimmed, config, options).catch(() =>
+    openDecoder(setup, config, options),
   );
   const { decoder, abilities, vocabSize } = opened;
   const { concurrency: maxRows } = model.execution;
@@ -204,6 +273,7 @@ async function openTextBatch(
       sharesBuffers: opened.isShared,
       addedTokens: tokenizer.addedTokens,
     },
+    tokenizer,
     batch,
     createGeneration: (id, job) =>
       createGeneration(id, job, { tokenizer, config, sampler, loadMasks }),
@@ -219,19 +289,23 @@ async function openTextBatch(
 async function openDecoder(
   setup: GraphsSetup,
   config: DecoderConfig,
-  onRun: TextEngineOptions["onRun"],
+  { onRun, writes = true }: TextEngineOptions,
 ) {
   const graphs = await openGraphs(setup, onRun);
   try {
     const graph = graphs.info[DECODER];
     if (graph === undefined) throw new Error(`the package has no ${DECODER}`);
     const layout = readDecoderLayout(graph, config.names, config.headSize);
+    if (writes) requireCaches(layout);
     const { firstPosition } = config;
     const separate = createDecoder({ graphs, layout, firstPosition });
     const vocabSize = layout.vocabSize ?? (await measureVocabulary(separate));
     const sharing = { ...layout, vocabSize, caches: layout.caches.map(shareBuffer) };
     const shared = createDecoder({ graphs, layout: sharing, firstPosition });
-    const isShared = graphs.isOnHost && (await sharesBuffers(shared, separate, vocabSize));
+    const isShared =
+      graphs.isOnHost &&
+      layout.caches.length > 0 &&
+      (await sharesBuffers(shared, separate, vocabSize));
     const decoder = isShared ? shared : separate;
     const abilities = await findBatchAbilities(decoder, vocabSize);
     return { decoder, vocabSize, isShared, abilities, close: () => graphs.close() };

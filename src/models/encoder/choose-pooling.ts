@@ -77,6 +77,11 @@ function noteOf({ pooling, name }: Family, ofCard: Pooling | undefined): Note {
 /** Architectures that read from left to right, whose last token alone has seen the whole text. */
 const CAUSAL_TYPES =
   /^(qwen[23]|mistral|llama|gemma|phi|gpt|opt$|bloom|olmo|starcoder|granite$|falcon|stablelm|smollm)/;
+
+export function isCausalType(modelType: string): boolean {
+  return CAUSAL_TYPES.test(modelType);
+}
+
 const CAUSAL_ARCHITECTURE = /(ForCausalLM|LMHeadModel)$/;
 
 /** Published families by their names (their own 1_Pooling and cards); `types` narrows to a model_type. */
@@ -108,7 +113,7 @@ function findFamily(
   const type = config.model_type ?? "";
   const [architecture = ""] = config.architectures ?? [];
   const isCausal =
-    CAUSAL_TYPES.test(type) ||
+    isCausalType(type) ||
     CAUSAL_ARCHITECTURE.test(architecture) ||
     inputs.some((name) => name.startsWith("past_key_values"));
   const seesBothWays = Boolean(config.use_bidirectional_attention) || config.is_causal === false;

@@ -16,7 +16,8 @@ import {
   tokenLimit,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
-import { choosePooling } from "./choose-pooling.js";
+import { QWEN3_RERANKER } from "../reranking/qwen3-prompt.js";
+import { choosePooling, isCausalType } from "./choose-pooling.js";
 import { readPrompts } from "./prompts.js";
 
 const sentenceConfig = z.object({ max_seq_length: z.number().nullish() });
@@ -42,6 +43,7 @@ export const encoder: Layout = {
       concurrency: TEXT_CONCURRENCY,
       limits: known({ contextTokens }),
     };
+    if (modality === "rerank") return { ...found, ...promptFormOf(folder, config) };
     if (modality !== "embeddings") return found;
     const dimensions = dimensionsOf(folder, graph, config);
     const { note, ...pooling } = await poolingOf(folder, { graph, config, wishes });
@@ -53,6 +55,14 @@ export const encoder: Layout = {
     };
   },
 };
+
+/** Causal models with a score in place of a vocabulary were taught a form of question as the others were. */
+function promptFormOf({ name }: ModelFolder, { model_type: type }: ModelConfig) {
+  if (type === "qwen3") return { shapes: { promptForm: QWEN3_RERANKER } };
+  if (!isCausalType(type ?? "")) return {};
+  const text = `${name} is a ${type}, which reads from left to right: query and document are joined as its tokenizer joins pairs, and scores are wrong where it was taught another form`;
+  return { notes: [{ text, isWarning: true as const }] };
+}
 
 /** Fields of `shapes`, and what is said of them. */
 async function poolingOf(

@@ -230,7 +230,7 @@ describe("a language model", () => {
     );
   });
 
-  test.each(["Qwen3-Reranker-0.6B", "Llama-Guard-3-1B", "granite-guardian-3.3", "Orpheus-3b"])(
+  test.each(["Llama-Guard-3-1B", "granite-guardian-3.3", "Orpheus-3b"])(
     "is not taken for a chat model where its name says something else: %s",
     async (name) => {
       const { "config.json": config, ...files } = CHAT_FILES;
@@ -242,8 +242,31 @@ describe("a language model", () => {
 
   test("is refused as what it is not", async () => {
     await expect(recognised(CHAT_FILES, "rerank")).rejects.toThrow(
-      /cannot be taken as rerank: its files are those of a model for chat \(decoder-text\)/,
+      /cannot be taken as rerank: of causal language models Qwen3-Reranker is/,
     );
+    await expect(recognised(CHAT_FILES, "speech")).rejects.toThrow(
+      /cannot be taken as speech: its files are those of a model for chat \(decoder-text\)/,
+    );
+  });
+
+  test("ranks where its name or the caller says so and its form of question is known", async () => {
+    const qwen3 = { architectures: ["Qwen3ForCausalLM"], model_type: "qwen3" };
+    const files = { ...CHAT_FILES, "config.json": qwen3 };
+    const reranker = { modality: "rerank", shapes: { promptForm: "qwen3-reranker" } };
+    expect(await recognised(files, "rerank")).toMatchObject(reranker);
+    const named = { ...qwen3, _name_or_path: "Qwen/Qwen3-Reranker-0.6B" };
+    expect(await recognised({ ...files, "config.json": named })).toMatchObject(reranker);
+    expect(await recognised({ ...files, "config.json": named }, "chat")).toMatchObject({
+      modality: "chat",
+    });
+    const scores = {
+      architectures: ["Qwen3ForSequenceClassification"],
+      id2label: { 0: "LABEL_0" },
+    };
+    expect(await recognised({ ...files, "config.json": { ...qwen3, ...scores } })).toMatchObject({
+      ...reranker,
+      pipeline: "encoder",
+    });
   });
 
   test("with LongRoPE is bounded to the window that it was first made for", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readDecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
+import { readDecoderLayout, requireCaches } from "#framemill/models/decoder/decoder-layout.js";
 import type { TensorInfo, TensorType } from "#framemill/runtime/tensors/tensor.js";
 
 const NAMES = { inputs: {}, outputs: {} };
@@ -80,6 +80,10 @@ describe("a decoder graph", () => {
     ];
     const outputs = [LOGITS, tensor("present_0", ["b", 1, "p", 8])];
     expect(() => readDecoderLayout({ inputs, outputs }, NAMES)).toThrow(/pixel_values/);
-    expect(() => readDecoderLayout({ inputs: [IDS], outputs: [LOGITS] }, NAMES)).toThrow(/caches/);
+  });
+
+  test("without caches reads, and cannot write", () => {
+    const layout = readDecoderLayout({ inputs: [IDS], outputs: [LOGITS] }, NAMES);
+    expect(() => requireCaches(layout)).toThrow(/a decoder needs caches/);
   });
 });

@@ -1,0 +1,49 @@
+import type { PipelineSetup } from "../../core/modality.js";
+import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
+import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { softmax } from "../encoder/settings.js";
+import { createPairPrompts, readPromptShapes } from "../reranking/qwen3-prompt.js";
+import type { Relevance, Reranker } from "../reranking/reranker.js";
+import { cacheWords } from "../tokenizer/word-cache.js";
+import { openReadingEngine, tokenOf } from "./open.js";
+
+/** Opens a causal language model that says by its next token, `yes` or `no`, whether a document answers a query. */
+export async function openDecoderReranker(
+  model: ModelPackage,
+  setup: PipelineSetup,
+): Promise<Reranker> {
+  const { instruction } = readPromptShapes(model);
+  const engine = await openReadingEngine(model, { ...setup, writes: false });
+  const { tokenizer, info } = engine;
+  const contentOf = cacheWords(
+    tokenizer.json,
+    (text) => tokenizer.encode(text, { addSpecialTokens: false }).ids,
+  );
+  const maxTokens = info.contextTokens;
+  const promptsOf = createPairPrompts({ tokenizer, contentOf, maxTokens, instruction });
+  const tokenIds = ["no", "yes"].map((word) => tokenOf(tokenizer, word));
+  return {
+    async judge({ query, documents, maxTokensPerDocument }, { signal, tenant: cacheScope }) {
+      const promptOf = promptsOf(query, maxTokensPerDocument);
+      const pause = yieldToEventLoop(signal);
+      const judged: Promise<Relevance>[] = [];
+      for (const document of documents) {
+        await pause();
+        const { ids, ...counts } = promptOf(document);
+        const reading = engine.logitsAfter(
+          { promptTokens: [...ids], tokenIds, cacheScope },
+          signal,
+        );
+        const found = reading.then((logits) => {
+          const score = softmax(logits)[1] ?? Number.NaN;
+          return { ...counts, totalTokens: ids.length, score };
+        });
+        // The first failure is told below; those that come before it is awaited are its kind.
+        found.catch(() => {});
+        judged.push(found);
+      }
+      return await Promise.all(judged);
+    },
+    close: () => engine.close(),
+  };
+}
