@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { rerank } from "#framemill/modalities/rerank/index.js";
+import { addModel } from "#framemill/models/add-model.js";
+import { openRunner } from "../../support/one-process.js";
+
+const PUBLISHED = fileURLToPath(new URL("../../fixtures/published", import.meta.url));
+const modelsDir = mkdtempSync(join(tmpdir(), "framemill-causal-"));
+let count = 0;
+afterAll(() => rmSync(modelsDir, { recursive: true, force: true }));
+
+interface Golden {
+  readonly add: { readonly as?: string };
+  readonly tolerance: number;
+  readonly cases: readonly { readonly request: object; readonly expected: unknown }[];
+}
+
+/** A tiny export with random weights, and what PyTorch makes of its requests. */
+async function openRow(row: string) {
+  const golden = JSON.parse(readFileSync(join(PUBLISHED, row, "golden.json"), "utf8")) as Golden;
+  const { as: modality } = golden.add;
+  const options = {
+    modelsDir,
+    id: `${row}-${(count += 1)}`,
+    ...(modality !== undefined && { modality }),
+  };
+  return { golden, model: await addModel(join(PUBLISHED, row, "model"), options) };
+}
+
+describe("a causal language model that ranks", () => {
+  test.each(["qwen3-reranker", "qwen3-reranker-without-cache", "qwen3-reranker-scores"])(
+    "scores each document as PyTorch does, alone and among others: %s",
+    async (row) => {
+      const { golden, model } = await openRow(row);
+      const runner = await openRunner(rerank, model.path);
+      for (const { request, expected } of golden.cases) {
+        const { scores } = await runner.run(request);
+        for (const [at, score] of (expected as number[]).entries())
+          expect(Math.abs((scores[at] ?? Number.NaN) - score)).toBeLessThan(golden.tolerance);
+        const { documents } = request as { documents: string[] };
+        const alone = await runner.run({ ...request, documents: documents.slice(1, 2) });
+        expect(alone.scores[0]).toBeCloseTo(scores[1] ?? Number.NaN, 4);
+      }
+      await runner.close();
+    },
+  );
+
+  test("bounds what it reads of long texts by its context, and counts it", async () => {
+    const { model } = await openRow("qwen3-reranker");
+    const runner = await openRunner(rerank, model.path);
+    const long = "a river and a boat ".repeat(2_000);
+    const { totalTokens, chunks } = await runner.run({ query: long, documents: [long, "short"] });
+    expect(totalTokens).toBeGreaterThan(1_024);
+    expect(totalTokens).toBeLessThanOrEqual(2 * 1_024);
+    expect(chunks).toBe(3);
+    await runner.close();
+  });
+});
