@@ -59,7 +59,7 @@ const FLOORS = {
   models: [
     "bag-of-words|ctc|decoder|flux|image-classifier|kokoro|model2vec|motion|musicgen|piper|score|stable-diffusion|vector-scene|vits|wan|whisper",
     "diffusion|encoder|music|speech|speech-recognition|video",
-    "reranking",
+    "guarding|reranking",
     "sampling|tokenizer",
   ],
 };

@@ -16,6 +16,7 @@ import type { TextEngine } from "./decoder/open.js";
 import { diffusionImage } from "./diffusion/layout.js";
 import { encoder } from "./encoder/layout.js";
 import type { TextEmbedder } from "./encoder/text-embedder.js";
+import type { TextGuard } from "./guarding/text-guard.js";
 import { imageClassifier } from "./image-classifier/layout.js";
 import type { ImageModel } from "./image-model.js";
 import { kokoro } from "./kokoro/layout.js";
@@ -40,6 +41,7 @@ interface OpenModels {
   readonly chat: TextEngine;
   readonly embeddings: TextEmbedder;
   readonly image: ImageModel;
+  readonly moderation: TextGuard;
   readonly music: MusicModel;
   readonly rerank: Reranker;
   readonly speech: SpeechModel;
@@ -69,6 +71,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     layout: genaiDecoder,
     chat: async () => (await import("./decoder/open.js")).openTextEngine,
     rerank: async () => (await import("./decoder/rerank.js")).openDecoderReranker,
+    moderation: async () => (await import("./decoder/guard.js")).openDecoderGuard,
   },
   {
     pipeline: "wan-video",

@@ -1,4 +1,4 @@
-import type { PipelineSetup } from "../../core/modality.js";
+import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import { fitPicture } from "../../media/image.js";
 import { openBagOfWords, type WordCounts } from "../../models/bag-of-words/open.js";
 import { openTextClassifier } from "../../models/encoder/open.js";
@@ -7,6 +7,7 @@ import {
   type PicturePixels,
   toPlanes,
 } from "../../models/image-classifier/open.js";
+import { openModel } from "../../models/registry.js";
 import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import {
@@ -24,10 +25,12 @@ export interface PartScores {
   readonly tokens: number;
 }
 
+type ScoreContext = Pick<PipelineContext, "signal" | "tenant">;
+
 /** Classifiers texts (strings) or pictures (PNG bytes), with the jobs that run beside. */
 export interface ModerationModel<Input> {
   readonly covered: readonly Category[];
-  score(inputs: readonly Input[], signal: AbortSignal): Promise<PartScores[]>;
+  score(inputs: readonly Input[], context: ScoreContext): Promise<PartScores[]>;
   close(): Promise<void>;
 }
 
@@ -44,7 +47,7 @@ export async function openTextModeration(
   const room = maxTokens - template.singleAdded;
   return {
     covered: scorer.covered,
-    async score(texts, signal) {
+    async score(texts, { signal }) {
       const pause = yieldToEventLoop(signal);
       const windows: { readonly text: number; readonly content: Int32Array }[] = [];
       for (const [text, whole] of texts.entries()) {
@@ -79,6 +82,40 @@ export function worst(scored: readonly PartScores[]): PartScores {
   );
 }
 
+/** Models of other pipelines that judge texts. */
+export async function openGuardModeration(
+  model: ModelPackage,
+  setup: PipelineSetup,
+  shapes: ModerationShapes,
+): Promise<ModerationModel<string>> {
+  const guard = await openModel("moderation", model, setup);
+  try {
+    const map = mapLabels(guard.labels, shapes.labels);
+    return {
+      covered: coveredBy(map),
+      async score(texts, context) {
+        const pieces = texts.flatMap((whole, text) =>
+          cutPieces(whole).map((piece) => ({ text, piece })),
+        );
+        const judged = await guard.judge(
+          pieces.map(({ piece }) => piece),
+          context,
+        );
+        const scored = judged.map(({ probabilities, tokens }, at) => ({
+          text: pieces[at]?.text,
+          scores: scoreCategories(map, probabilities),
+          tokens,
+        }));
+        return texts.map((_, text) => worst(scored.filter((piece) => piece.text === text)));
+      },
+      close: () => guard.close(),
+    };
+  } catch (thrown) {
+    await guard.close();
+    throw thrown;
+  }
+}
+
 /** What the probability of profanity-check and its like stands for. */
 const WORD_LABELS = ["toxic"];
 
@@ -92,7 +129,7 @@ export async function openWordModeration(
   const bag = await openBagOfWords(model, setup);
   return {
     covered: coveredBy(map),
-    async score(texts, signal) {
+    async score(texts, { signal }) {
       const pause = yieldToEventLoop(signal);
       const counts: WordCounts[] = [];
       for (const text of texts) {
@@ -121,7 +158,7 @@ export async function openPictureModeration(
   const fit = { resize: settings.resize, filter: settings.filter, size };
   return {
     covered: scorer.covered,
-    async score(pictures, signal) {
+    async score(pictures, { signal }) {
       const planes: PicturePixels[] = [];
       for (const picture of pictures) {
         signal.throwIfAborted();

@@ -74,8 +74,9 @@ const NUDITY: readonly Category[] = ["sexual"];
 /**
  * Labels of published classifiers, in lower case with `_` for everything that is not a letter or digit.
  * Jigsaw: unitary/toxic-bert, unbiased-toxic-roberta. Letters: KoalaAI/Text-Moderation. Then offensive
- * and hate speech models (cardiffnlp, facebook, Hate-speech-CNERG, s-nlp, martin-ha) and picture
- * classifiers (Falconsai, AdamCodd, Marqo, NSFWJS).
+ * and hate speech models (cardiffnlp, facebook, Hate-speech-CNERG, s-nlp, martin-ha), picture
+ * classifiers (Falconsai, AdamCodd, Marqo, NSFWJS), the hazards of MLCommons by which Llama Guard judges, and
+ * the policies and risks of ShieldGemma and Granite Guardian.
  */
 const KNOWN_LABELS: Readonly<Record<string, readonly Category[]>> = {
   toxic: ["harassment"],
@@ -121,6 +122,20 @@ const KNOWN_LABELS: Readonly<Record<string, readonly Category[]>> = {
   sexy: NUDITY,
   explicit: NUDITY,
   nudity: NUDITY,
+  violent_crimes: ["violence", "illicit/violent"],
+  non_violent_crimes: ["illicit"],
+  sex_crimes: ["sexual"],
+  sex_related_crimes: ["sexual"],
+  child_exploitation: ["sexual/minors"],
+  child_sexual_exploitation: ["sexual/minors"],
+  defamation: ["harassment"],
+  indiscriminate_weapons: ["illicit/violent"],
+  suicide_self_harm: ["self-harm"],
+  sexual_content: ["sexual"],
+  code_interpreter_abuse: ["illicit"],
+  sexually_explicit: ["sexual"],
+  social_bias: ["hate"],
+  unethical_behavior: ["illicit"],
   ...Object.fromEntries(CATEGORIES.map((category) => [plain(category), [category]])),
 };
 
@@ -138,6 +153,11 @@ const SUBJECT_LABELS: ReadonlySet<string> = new Set([
   ..."male female homosexual_gay_or_lesbian christian jewish muslim black white".split(" "),
   "psychiatric_or_mental_illness",
 ]);
+
+/** Hazards of Llama Guard for which there is no category. */
+const OTHER_HAZARDS: ReadonlySet<string> = new Set(
+  "specialized_advice privacy intellectual_property elections".split(" "),
+);
 
 function plain(label: string): string {
   return label.toLowerCase().replaceAll(/[^a-z\d]+/g, "_");
@@ -173,7 +193,7 @@ function categoriesOf(
   const name = plain(label);
   const known = Object.hasOwn(KNOWN_LABELS, name) ? KNOWN_LABELS[name] : undefined;
   if (known !== undefined) return known;
-  if (FINE_LABELS.has(name) || SUBJECT_LABELS.has(name)) return NOTHING;
+  if ([FINE_LABELS, SUBJECT_LABELS, OTHER_HAZARDS].some((set) => set.has(name))) return NOTHING;
   throw new Error(`the label ${label} is not known: ${ADVICE}`);
 }
 

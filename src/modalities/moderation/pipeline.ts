@@ -12,6 +12,7 @@ import {
 import { readModerationShapes, thresholdsOf } from "./labels.js";
 import {
   type ModerationModel,
+  openGuardModeration,
   openPictureModeration,
   openTextModeration,
   openWordModeration,
@@ -53,9 +54,7 @@ async function openClassifiers(model: ModelPackage, setup: PipelineSetup): Promi
     case "image-classifier":
       return { ...common, image: await openPictureModeration(model, setup, shapes) };
     default:
-      throw new Error(
-        `${model.path}: moderation runs by encoder, bag-of-words or image-classifier, not by ${model.pipeline}`,
-      );
+      return { ...common, text: await openGuardModeration(model, setup, shapes) };
   }
 }
 
@@ -72,7 +71,7 @@ async function* classify(
 ): AsyncGenerator<PipelineEvent<ModerationOutput>> {
   const parts = inputs.flatMap((list, input) => list.map((part) => ({ input, part })));
   const [texts, pictures] = await Promise.all([
-    scoreTexts(classifiers, parts, context.signal),
+    scoreTexts(classifiers, parts, context),
     scorePictures(classifiers, parts, context),
   ]);
   const scored = [...texts, ...pictures];
@@ -94,7 +93,7 @@ interface PlacedPart {
 async function scoreTexts(
   { id, text }: Classifiers,
   parts: readonly PlacedPart[],
-  signal: AbortSignal,
+  context: PipelineContext,
 ): Promise<ScoredPart[]> {
   const found = parts.flatMap(({ input, part }) =>
     part.type === "text" ? [{ input, text: part.text }] : [],
@@ -104,7 +103,7 @@ async function scoreTexts(
     throw unreadable(`${id} judges pictures only: send input as image_url parts`);
   const scored = await text.score(
     found.map((one) => one.text),
-    signal,
+    context,
   );
   return scored.map((scores, at) => ({
     scores,
@@ -125,7 +124,7 @@ async function scorePictures(
   if (image === undefined)
     throw unreadable(`${id} judges texts only: input must have no image_url parts`);
   const pictures = await Promise.all(found.map(({ artifact }) => context.readInput(artifact)));
-  const scored = await image.score(pictures, context.signal);
+  const scored = await image.score(pictures, context);
   return scored.map((scores, at) => ({
     scores,
     type: "image",

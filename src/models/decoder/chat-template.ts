@@ -7,7 +7,7 @@ import {
   readModelText,
 } from "../../runtime/packages/model-package.js";
 import { parseJson } from "../../runtime/packages/parse-settings.js";
-import { parseTemplate, type Template } from "./jinja.js";
+import { type ParsedTemplate, parseChatTemplate } from "./content-parts.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
 import { thinkingMarkers } from "./thinking.js";
@@ -98,10 +98,10 @@ export function createChatTemplate(
   if (source === null || source === undefined) return createPlainTemplate(addedTokens);
   const named = typeof source === "string" ? { default: source } : source;
   const text = named["default"] ?? Object.values(named)[0] ?? "";
-  const plain = { source: text, parsed: parseTemplate(text) };
+  const plain = { source: text, parsed: parseChatTemplate(text) };
   const toolText = named["tool_use"];
   const forTools =
-    toolText === undefined ? plain : { source: toolText, parsed: parseTemplate(toolText) };
+    toolText === undefined ? plain : { source: toolText, parsed: parseChatTemplate(toolText) };
   const place = findPlace(forTools.source, addedTokens, acceptsSystem(plain.parsed, tokens));
   const markTexts = createTextMarker(addedTokens, {
     template: `${text}${toolText ?? ""}`,
@@ -182,7 +182,7 @@ function isHarmony(template: string): boolean {
 }
 
 /** Whether a template takes instructions: Gemma 2's refuses them. */
-function acceptsSystem(template: Template, tokens: object): boolean {
+function acceptsSystem(template: ParsedTemplate, tokens: object): boolean {
   const instructions = { role: "system", content: "x" };
   const question = { role: "user", content: "x" };
   const takes = (...messages: readonly object[]): boolean => {
@@ -196,7 +196,7 @@ function acceptsSystem(template: Template, tokens: object): boolean {
   return takes(instructions, question) || !takes(question);
 }
 
-function render(template: Template, items: Record<string, unknown>): string {
+function render(template: ParsedTemplate, items: Record<string, unknown>): string {
   try {
     return template.render(items);
   } catch (cause) {

@@ -51,6 +51,8 @@ export interface Continuation {
   readonly lastToken: number;
   readonly written: readonly number[];
   readonly tokenCount: number;
+  /** Tokens of `tokenCount` before the answer itself. */
+  readonly reasoningTokenCount: number;
   isEnded: boolean;
   advance(logits: Float32Array): TextEvent | undefined;
 }

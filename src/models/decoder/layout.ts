@@ -16,6 +16,7 @@ import {
   tokenLimit,
 } from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
+import { guardFormOf } from "./guard-forms.js";
 import { QWEN3_RERANKER } from "../reranking/qwen3-prompt.js";
 import { createChatTemplate, templateOfFile } from "./chat-template.js";
 import { genaiWindow, longRopeWindow, ropeFields } from "./settings.js";
@@ -44,7 +45,7 @@ const OTHER_TASKS = [
 ] as const;
 
 /** What a causal model is served as. */
-type Task = Pick<Recognised, "shapes"> & { readonly modality: "chat" | "rerank" };
+type Task = Pick<Recognised, "shapes"> & { readonly modality: "chat" | "rerank" | "moderation" };
 
 /** By the caller's word, else by the model's name; `--as chat` takes any of them as a chat model. */
 async function taskOf(
@@ -56,6 +57,7 @@ async function taskOf(
   const names = [folder.name, config?.["_name_or_path"]].join(" ");
   const [, named, what] = OTHER_TASKS.find(([words]) => words.test(names)) ?? [];
   if ((modality ?? named) === "rerank") return rerankTask(folder, type);
+  if ((modality ?? named) === "moderation") return await guardTask(folder);
   if (named === undefined || modality === "chat") return { modality: "chat" };
   throw new Error(
     `${folder.name} is ${what} by its name, made as a causal language model: such models are not served as what they are; --as chat serves it as a chat model`,
@@ -67,6 +69,20 @@ function rerankTask({ name }: ModelFolder, type: string | null | undefined): Tas
   if (type === "qwen3") return { modality: "rerank", shapes: { promptForm: QWEN3_RERANKER } };
   throw new Error(
     `${name} cannot be taken as rerank: of causal language models Qwen3-Reranker is (model_type qwen3), and this is a ${type ?? "model of no stated type"}; --as chat serves it as a chat model`,
+  );
+}
+
+const templateConfig = z.object({ chat_template: z.unknown().optional() });
+
+/** Guards are asked by their own chat templates, by which their kinds are known. */
+async function guardTask(folder: ModelFolder): Promise<Task> {
+  const file = folder.find("chat_template.jinja", "chat_template.json");
+  const config = await folder.readJson("tokenizer_config.json", templateConfig);
+  const text = file === undefined ? "" : await readFile(folder.absolute(file), "utf8");
+  const promptForm = guardFormOf(text + JSON.stringify(config?.chat_template ?? ""));
+  if (promptForm !== undefined) return { modality: "moderation", shapes: { promptForm } };
+  throw new Error(
+    `${folder.name} cannot be taken as moderation: of causal language models Llama Guard 2 and 3, ShieldGemma and Granite Guardian 3.0 to 3.2 are, and its chat template is of none of them; --as chat serves it as a chat model`,
   );
 }
 

@@ -219,6 +219,7 @@ function createReading(
     lastToken: 0,
     written: [],
     tokenCount: 0,
+    reasoningTokenCount: 0,
     isEnded: false,
     advance(logits) {
       asked.isEnded = true;

@@ -230,15 +230,37 @@ describe("a language model", () => {
     );
   });
 
-  test.each(["Llama-Guard-3-1B", "granite-guardian-3.3", "Orpheus-3b"])(
-    "is not taken for a chat model where its name says something else: %s",
-    async (name) => {
-      const { "config.json": config, ...files } = CHAT_FILES;
-      const named = { ...files, "config.json": { ...(config as object), _name_or_path: name } };
-      await expect(recognised(named)).rejects.toThrow(/by its name, .* --as chat serves it/);
-      expect(await recognised(named, "chat")).toMatchObject({ modality: "chat" });
-    },
-  );
+  const named = (name: string, further: Readonly<Record<string, Content>> = {}) => {
+    const { "config.json": config, ...files } = CHAT_FILES;
+    return {
+      ...files,
+      ...further,
+      "config.json": { ...(config as object), _name_or_path: name },
+    };
+  };
+
+  test("is not taken for a chat model where its name says something else", async () => {
+    const voice = named("Orpheus-3b");
+    await expect(recognised(voice)).rejects.toThrow(/by its name, .* --as chat serves it/);
+    const guard = named("Qwen3Guard-Gen-0.6B");
+    await expect(recognised(guard)).rejects.toThrow(
+      /cannot be taken as moderation: .* Llama Guard/,
+    );
+    for (const files of [voice, guard])
+      expect(await recognised(files, "chat")).toMatchObject({ modality: "chat" });
+  });
+
+  test.each([
+    ["llama-guard", "<|start_header_id|> <BEGIN UNSAFE CONTENT CATEGORIES>"],
+    ["granite-guardian", "{{ guardian_config['risk_name'] }}"],
+    ["shieldgemma", "{{ guideline }}"],
+  ])("guards by the form that its chat template has: %s", async (promptForm, template) => {
+    const guard = { modality: "moderation", pipeline: "decoder-text", shapes: { promptForm } };
+    const own = named("meta-llama/Llama-Guard-3-1B", { "chat_template.jinja": template });
+    expect(await recognised(own)).toMatchObject(guard);
+    const inConfig = { "tokenizer_config.json": { chat_template: template } };
+    expect(await recognised(named("judge", inConfig), "moderation")).toMatchObject(guard);
+  });
 
   test("is refused as what it is not", async () => {
     await expect(recognised(CHAT_FILES, "rerank")).rejects.toThrow(
@@ -254,9 +276,9 @@ describe("a language model", () => {
     const files = { ...CHAT_FILES, "config.json": qwen3 };
     const reranker = { modality: "rerank", shapes: { promptForm: "qwen3-reranker" } };
     expect(await recognised(files, "rerank")).toMatchObject(reranker);
-    const named = { ...qwen3, _name_or_path: "Qwen/Qwen3-Reranker-0.6B" };
-    expect(await recognised({ ...files, "config.json": named })).toMatchObject(reranker);
-    expect(await recognised({ ...files, "config.json": named }, "chat")).toMatchObject({
+    const known = { ...qwen3, _name_or_path: "Qwen/Qwen3-Reranker-0.6B" };
+    expect(await recognised({ ...files, "config.json": known })).toMatchObject(reranker);
+    expect(await recognised({ ...files, "config.json": known }, "chat")).toMatchObject({
       modality: "chat",
     });
     const scores = {

@@ -166,6 +166,12 @@ describe("a chat template", () => {
     expect(template.render(HELLO, [{ ...WEATHER, description: null }]).text).toBe("// ");
   });
 
+  test("that reads lists of parts alone, as those of models that see, is given texts as such", () => {
+    const loop = "{% for m in messages %}{{ m.role }}:{% for part in m.content";
+    const source = `${loop} | selectattr('type', 'equalto', 'text') %}{{ part.text }}{% endfor %};{% endfor %}`;
+    expect(createChatTemplate({}, { template: source }).render(HELLO, []).text).toBe("user:Hello;");
+  });
+
   test("that is missing lets a model continue the texts", () => {
     const messages: ConversationMessage[] = [...HELLO, { role: "user", content: "again" }];
     expect(createChatTemplate({}).render(messages, [])).toMatchObject({

@@ -1,0 +1,20 @@
+/** Says of texts what speaks against them. */
+export interface TextGuard {
+  /** What it looks for, by its own names. */
+  readonly labels: readonly string[];
+  /** One judgement a text, in their order; requests that run side by side share batches. */
+  judge(texts: readonly string[], context: JudgeContext): Promise<Judgement[]>;
+  close(): Promise<void>;
+}
+
+export interface JudgeContext {
+  readonly signal: AbortSignal;
+  /** Whose earlier texts may serve. */
+  readonly tenant?: string | undefined;
+}
+
+export interface Judgement {
+  /** Of each label, 0 to 1. */
+  readonly probabilities: readonly number[];
+  readonly tokens: number;
+}
