@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
+import { moderation } from "#framemill/modalities/moderation/index.js";
 import { rerank } from "#framemill/modalities/rerank/index.js";
 import { addModel } from "#framemill/models/add-model.js";
 import { openRunner } from "../../support/one-process.js";
@@ -59,3 +60,45 @@ describe("a causal language model that ranks", () => {
     await runner.close();
   });
 });
+
+describe("a causal language model that guards", () => {
+  test.each(["llama-guard", "shieldgemma", "granite-guardian"])(
+    "gives each category the score that PyTorch gives its labels: %s",
+    async (row) => {
+      const { golden, model } = await openRow(row);
+      const runner = await openRunner(moderation, model.path);
+      for (const { request, expected } of golden.cases) {
+        const { results } = (await runner.answer(request)) as unknown as Moderated;
+        for (const [at, scores] of (expected as Scores[]).entries()) {
+          const { category_scores: found = {}, category_applied_input_types: types } =
+            results[at] ?? {};
+          for (const [category, score] of Object.entries(scores))
+            expect(Math.abs((found[category] ?? Number.NaN) - score)).toBeLessThan(1e-3);
+          const covered = Object.entries(types ?? {}).filter(([, kinds]) => kinds.length > 0);
+          expect(covered.map(([category]) => category).toSorted()).toEqual(
+            Object.keys(scores).toSorted(),
+          );
+        }
+      }
+      await runner.close();
+    },
+  );
+
+  test("judges a text that is longer than it reads in pieces", async () => {
+    const { model } = await openRow("granite-guardian");
+    const runner = await openRunner(moderation, model.path);
+    const { inputTokens } = (await runner.run({ input: "a river and a boat ".repeat(400) })) as {
+      inputTokens: number;
+    };
+    expect(inputTokens).toBeGreaterThan(5 * 2_048);
+    await runner.close();
+  });
+});
+
+type Scores = Readonly<Record<string, number>>;
+interface Moderated {
+  readonly results: readonly {
+    readonly category_scores: Scores;
+    readonly category_applied_input_types: Readonly<Record<string, readonly string[]>>;
+  }[];
+}
