@@ -126,11 +126,11 @@ def scores_of(found):
     return scores
 
 
-def write_row(out, name, model, tokenizer, judge):
+def write_row(out, name, title, model, tokenizer, judge):
     row = out / name
     export(model, tokenizer, row / "model", "text-generation-with-past", out / ".scratch")
-    cases = [{"request": {"input": TEXTS}, "expected": [judge(text) for text in TEXTS]}]
-    write_golden(row, name, "moderation", cases, add={"as": "moderation"})
+    scores = {"category_scores": [judge(text) for text in TEXTS]}
+    write_golden(row, title, "moderation", [{"request": {"input": TEXTS}, "expected": scores}])
 
 
 def llama_guard(out):
@@ -178,7 +178,7 @@ def llama_guard(out):
     # Weights that happen to name a category for each text.
     models = (make(seed) for seed in range(1_000))
     model = next(model for model in models if all(judge(model, text) for text in TEXTS))
-    write_row(out, "llama-guard", model, tokenizer, lambda text: judge(model, text))
+    write_row(out, "moderate-llama-guard", "Llama Guard 3 1B", model, tokenizer, lambda text: judge(model, text))
 
 
 def shieldgemma(out):
@@ -209,7 +209,7 @@ def shieldgemma(out):
             for categories, words in POLICIES.values()
         )
 
-    write_row(out, "shieldgemma", model, tokenizer, judge)
+    write_row(out, "moderate-shieldgemma", "ShieldGemma", model, tokenizer, judge)
 
 
 def granite_guardian(out):
@@ -249,7 +249,7 @@ def granite_guardian(out):
             for risk, categories in RISKS.items()
         )
 
-    write_row(out, "granite-guardian", model, tokenizer, judge)
+    write_row(out, "moderate-granite-guardian", "Granite Guardian 3.1", model, tokenizer, judge)
 
 
 def main():

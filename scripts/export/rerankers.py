@@ -71,18 +71,18 @@ def by_score(model, ids):
     return torch.sigmoid(model(torch.tensor([ids])).logits[0, 0]).item()
 
 
-def write_row(out, name, model, task, score):
+def write_row(out, name, title, model, task, score):
     row = out / name
     export(model, tokenizer, row / "model", task, out / ".scratch")
     request = {"query": QUERY, "documents": DOCUMENTS}
     cases = [
-        {"request": request, "expected": [score(model, prompt(text)) for text in DOCUMENTS]},
+        {"request": request, "expected": {"scores": [score(model, prompt(text)) for text in DOCUMENTS]}},
         {
             "request": {**request, "max_tokens_per_doc": CUT},
-            "expected": [score(model, prompt(text, CUT)) for text in DOCUMENTS],
+            "expected": {"scores": [score(model, prompt(text, CUT)) for text in DOCUMENTS]},
         },
     ]
-    write_golden(row, "Qwen3-Reranker", "rerank", cases, add={"as": "rerank"})
+    write_golden(row, title, "rerank", cases)
 
 
 def main():
@@ -90,11 +90,25 @@ def main():
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
     causal = fill(Qwen3ForCausalLM(config), 1)
-    write_row(out, "qwen3-reranker", causal, "text-generation-with-past", by_tokens)
-    write_row(out, "qwen3-reranker-without-cache", causal, "text-generation", by_tokens)
+    write_row(out, "rerank-qwen-3", "Qwen3-Reranker", causal, "text-generation-with-past", by_tokens)
+    write_row(
+        out,
+        "rerank-qwen-3-without-cache",
+        "Qwen3-Reranker without caches",
+        causal,
+        "text-generation",
+        by_tokens,
+    )
     config.num_labels = 1
     scores = fill(Qwen3ForSequenceClassification(config), 2)
-    write_row(out, "qwen3-reranker-scores", scores, "text-classification", by_score)
+    write_row(
+        out,
+        "rerank-qwen-3-scores",
+        "Qwen3-Reranker with a score",
+        scores,
+        "text-classification",
+        by_score,
+    )
 
 
 main()

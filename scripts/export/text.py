@@ -10,6 +10,7 @@ import warnings
 from importlib.metadata import version
 
 import common
+import onnx
 import torch
 import transformers
 from optimum.exporters.onnx import onnx_export_from_model
@@ -339,6 +340,7 @@ EMBEDDERS = {
     "embed-gte-modernbert": ("gte-modernbert-base", "ModernBertConfig", {"local_attention": 16}, modernbert_tokenizer, "cls", "flags without Normalize"),
     "embed-qwen-3": ("Qwen3-Embedding", "Qwen3Config", {"head_dim": 8, "num_key_value_heads": 2}, qwen_embedding_tokenizer, "last", "flags"),
     "embed-qwen-3-hub": ("Qwen3-Embedding of the hub", "Qwen3Config", {"head_dim": 8, "num_key_value_heads": 2}, qwen_embedding_tokenizer, "last", "Qwen3-Embedding-0.6B"),
+    "embed-qwen-3-with-past": ("Qwen3-Embedding with caches", "Qwen3Config", {"head_dim": 8, "num_key_value_heads": 2}, qwen_embedding_tokenizer, "last", "Qwen3-Embedding-0.6B"),
 }  # fmt: skip
 
 # Name of the row: model, class of its configuration, fields, tokenizer.
@@ -390,6 +392,28 @@ def embed(model, tokenizer, text, pooling):
     return [round(float(value), 7) for value in vector / vector.norm()], inputs.input_ids.shape[1]
 
 
+def end_before_vocabulary(path):
+    """A causal model's graph as onnx-community has it for embeddings: caches go in, hidden states come out."""
+    model = onnx.load(path)
+    graph = model.graph
+    [last] = [node for node in graph.node if "logits" in node.output]
+    states = last.input[0]
+    used = {name for node in graph.node if node is not last for name in node.input}
+    for weights in [one for one in graph.initializer if one.name == last.input[1]]:
+        if weights.name not in used:
+            graph.initializer.remove(weights)
+    graph.node.remove(last)
+    for node in graph.node:
+        for store in (node.input, node.output):
+            for index, name in enumerate(store):
+                store[index] = "last_hidden_state" if name == states else name
+    [logits] = [output for output in graph.output if output.name == "logits"]
+    logits.name = "last_hidden_state"
+    logits.type.tensor_type.shape.dim[2].dim_value = 32
+    del graph.value_info[:]
+    onnx.save(model, path)
+
+
 def make_embedder(out, name):
     title, config_class, fields, make_tokenizer, pooling, stated = EMBEDDERS[name]
     tokenizer = make_tokenizer()
@@ -432,7 +456,13 @@ def make_embedder(out, name):
         )
     else:
         (folder / "README.md").write_text(f"---\nlicense: mit\n---\n\n# {stated}\n")
-    export(model, tokenizer, folder, "feature-extraction")
+    if name.endswith("-with-past"):
+        causal = transformers.AutoModelForCausalLM.from_config(config).eval()
+        causal.model.load_state_dict(model.state_dict())
+        export(causal, tokenizer, folder, "text-generation-with-past")
+        end_before_vocabulary(folder / "onnx" / "model.onnx")
+    else:
+        export(model, tokenizer, folder, "feature-extraction")
     print(f"{name}: {common.size_of(folder) / 1024:.0f} KiB", flush=True)
 
 

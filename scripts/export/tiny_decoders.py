@@ -68,6 +68,8 @@ def export(model, tokenizer, folder, task, scratch):
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "onnx").mkdir(parents=True)
     for path in sorted((scratch / "made").iterdir()):
+        if path.name in {"special_tokens_map.json", "ort_config.json"}:
+            continue
         is_graph = path.suffix in {".onnx", ".onnx_data"}
         target = folder / "onnx" / path.name if is_graph else folder / path.name
         shutil.copy(path, target)
@@ -86,14 +88,14 @@ def strip(path):
     onnx.save(model, path)
 
 
-def write_golden(row, model, modality, cases, *, add=None, exporter=EXPORTER, tolerance=1e-3):
+def write_golden(row, model, modality, cases, *, exporter=EXPORTER, tolerance=1e-3):
     golden = {
         "model": model,
         "exporter": exporter,
         "modality": modality,
-        "add": add or {},
+        "add": {"as": modality},
         "tolerance": tolerance,
         "cases": cases,
     }
-    text = json.dumps(golden, indent=2, ensure_ascii=False)
+    text = json.dumps(golden, indent=1, ensure_ascii=False)
     (Path(row) / "golden.json").write_text(text + "\n")

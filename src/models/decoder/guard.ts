@@ -69,31 +69,31 @@ function withAnswerHead(prompt: string): string {
   return prompt.endsWith("<|end_header_id|>") ? `${prompt}\n\n` : prompt;
 }
 
-/** Judges many texts at once; the parts of one share the greatest probabilities. */
+/** Probabilities of the labels, for each prompt that a text was put into. */
+type JudgeText = (text: string) => Promise<readonly (readonly number[])[]>;
+
+/** Judges many texts at once; the prompts of one share the greatest probabilities. */
 async function judgeAll(
+  { engine: { tokenizer } }: PromptReader,
   texts: readonly string[],
   { signal }: JudgeContext,
-  judge: (text: string) => Promise<Judgement[]>,
+  judge: JudgeText,
 ): Promise<Judgement[]> {
   const pause = yieldToEventLoop(signal);
-  const judged: Promise<Judgement[]>[] = [];
+  const judged: Promise<Judgement>[] = [];
   for (const text of texts) {
     await pause();
-    const found = judge(text);
+    const tokens = tokenizer.encode(text, { addSpecialTokens: false }).ids.length;
+    const found = judge(text).then((parts) => ({ probabilities: greatest(parts), tokens }));
     // The first failure is told below; those that come before it is awaited are its kind.
     found.catch(() => {});
     judged.push(found);
   }
-  return (await Promise.all(judged)).map((parts) => parts.reduce(worse));
+  return await Promise.all(judged);
 }
 
-function worse(first: Judgement, second: Judgement): Judgement {
-  return {
-    probabilities: first.probabilities.map((one, at) =>
-      Math.max(one, second.probabilities[at] ?? 0),
-    ),
-    tokens: first.tokens + second.tokens,
-  };
+function greatest(parts: readonly (readonly number[])[]): number[] {
+  return (parts[0] ?? []).map((_, label) => Math.max(...parts.map((part) => part[label] ?? 0)));
 }
 
 /** Asks of each policy whether the text breaks it: the share of `Yes` between `Yes` and `No`. */
@@ -105,19 +105,18 @@ function yesNoGuard(reader: PromptReader, form: YesNoForm): TextGuard {
   return {
     labels,
     judge: (texts, context) =>
-      judgeAll(texts, context, async (text) => {
+      judgeAll(reader, texts, context, async (text) => {
         const { signal, tenant: cacheScope } = context;
-        const judged = Object.values(policies).map(async (variables, label) => {
-          const found: Judgement[] = [];
+        const asked = Object.values(policies).map(async (variables, label) => {
+          const found: number[][] = [];
           for (const promptTokens of promptsOf(reader, text, variables)) {
             const reading = { promptTokens, tokenIds, cacheScope };
             const [, yes = Number.NaN] = softmax(await engine.logitsAfter(reading, signal));
-            const probabilities = labels.map((_, at) => (at === label ? yes : 0));
-            found.push({ probabilities, tokens: promptTokens.length });
+            found.push(labels.map((_, at) => (at === label ? yes : 0)));
           }
           return found;
         });
-        return (await Promise.all(judged)).flat();
+        return (await Promise.all(asked)).flat();
       }),
     close: () => engine.close(),
   };
@@ -146,8 +145,7 @@ function listingGuard(reader: PromptReader): TextGuard {
   ) => {
     const reading = { promptTokens, tokenIds: [safe, unsafe], cacheScope };
     const [, probability = Number.NaN] = softmax(await engine.logitsAfter(reading, signal));
-    const tokens = promptTokens.length;
-    if (probability < LEAST_UNSAFE) return { probabilities: codes.map(() => 0), tokens };
+    if (probability < LEAST_UNSAFE) return codes.map(() => 0);
     const job = listJob([...promptTokens, unsafe], cacheScope);
     let list = "";
     for await (const event of engine.generate(job, signal))
@@ -155,12 +153,12 @@ function listingGuard(reader: PromptReader): TextGuard {
     const named = new Set(list.match(/S\d+/g));
     // Unsafe without a category that is known: it speaks against all.
     const isNamed = (code: string) => named.has(code) || !codes.some((one) => named.has(one));
-    return { probabilities: codes.map((code) => (isNamed(code) ? probability : 0)), tokens };
+    return codes.map((code) => (isNamed(code) ? probability : 0));
   };
   return {
     labels: [...categories.values()],
     judge: (texts, context) =>
-      judgeAll(texts, context, (text) =>
+      judgeAll(reader, texts, context, (text) =>
         Promise.all(promptsOf(reader, text).map((prompt) => judgePart(prompt, context))),
       ),
     close: () => engine.close(),

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { EventQueue } from "../../core/async/event-queue.js";
 import { toJobError } from "../../core/errors.js";
@@ -190,6 +191,8 @@ function createEngine(opened: OpenBatch): ReadingEngine {
     tokenizer: opened.tokenizer,
     generate: (job, signal) => follow((id) => opened.createGeneration(id, job), signal),
     async logitsAfter(reading, signal) {
+      // A request asks of many prompts at once.
+      setMaxListeners(0, signal);
       let found: Float32Array | undefined;
       const take = (logits: Float32Array) => {
         found = Float32Array.from(reading.tokenIds, (id) => logits[id] ?? -Infinity);

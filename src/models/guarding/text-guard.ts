@@ -16,5 +16,6 @@ export interface JudgeContext {
 export interface Judgement {
   /** Of each label, 0 to 1. */
   readonly probabilities: readonly number[];
+  /** Of the text, each counted once, however often it was asked about. */
   readonly tokens: number;
 }

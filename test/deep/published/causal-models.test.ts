@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
+import { embeddings } from "#framemill/modalities/embeddings/index.js";
 import { moderation } from "#framemill/modalities/moderation/index.js";
 import { rerank } from "#framemill/modalities/rerank/index.js";
 import { addModel } from "#framemill/models/add-model.js";
@@ -14,7 +15,7 @@ let count = 0;
 afterAll(() => rmSync(modelsDir, { recursive: true, force: true }));
 
 interface Golden {
-  readonly add: { readonly as?: string };
+  readonly add?: { readonly as?: string };
   readonly tolerance: number;
   readonly cases: readonly { readonly request: object; readonly expected: unknown }[];
 }
@@ -22,7 +23,7 @@ interface Golden {
 /** A tiny export with random weights, and what PyTorch makes of its requests. */
 async function openRow(row: string) {
   const golden = JSON.parse(readFileSync(join(PUBLISHED, row, "golden.json"), "utf8")) as Golden;
-  const { as: modality } = golden.add;
+  const { as: modality } = golden.add ?? {};
   const options = {
     modelsDir,
     id: `${row}-${(count += 1)}`,
@@ -32,14 +33,14 @@ async function openRow(row: string) {
 }
 
 describe("a causal language model that ranks", () => {
-  test.each(["qwen3-reranker", "qwen3-reranker-without-cache", "qwen3-reranker-scores"])(
+  test.each(["rerank-qwen-3", "rerank-qwen-3-without-cache", "rerank-qwen-3-scores"])(
     "scores each document as PyTorch does, alone and among others: %s",
     async (row) => {
       const { golden, model } = await openRow(row);
       const runner = await openRunner(rerank, model.path);
       for (const { request, expected } of golden.cases) {
         const { scores } = await runner.run(request);
-        for (const [at, score] of (expected as number[]).entries())
+        for (const [at, score] of (expected as { scores: number[] }).scores.entries())
           expect(Math.abs((scores[at] ?? Number.NaN) - score)).toBeLessThan(golden.tolerance);
         const { documents } = request as { documents: string[] };
         const alone = await runner.run({ ...request, documents: documents.slice(1, 2) });
@@ -50,7 +51,7 @@ describe("a causal language model that ranks", () => {
   );
 
   test("bounds what it reads of long texts by its context, and counts it", async () => {
-    const { model } = await openRow("qwen3-reranker");
+    const { model } = await openRow("rerank-qwen-3");
     const runner = await openRunner(rerank, model.path);
     const long = "a river and a boat ".repeat(2_000);
     const { totalTokens, chunks } = await runner.run({ query: long, documents: [long, "short"] });
@@ -61,15 +62,42 @@ describe("a causal language model that ranks", () => {
   });
 });
 
+describe("a causal language model that embeds", () => {
+  test.each(["embed-qwen-3-hub", "embed-qwen-3-with-past"])(
+    "gives the vectors of PyTorch, without caches and with caches to fill: %s",
+    async (row) => {
+      const { golden, model } = await openRow(row);
+      const runner = await openRunner(embeddings, model.path);
+      for (const { request, expected } of golden.cases) {
+        const { data } = (await runner.answer(request)) as unknown as Embedded;
+        for (const [at, vector] of (expected as { vectors: number[][] }).vectors.entries())
+          expect(cosine(data[at]?.embedding ?? [], vector)).toBeGreaterThan(0.9999);
+      }
+      await runner.close();
+    },
+  );
+});
+
+interface Embedded {
+  readonly data: readonly { readonly embedding: readonly number[] }[];
+}
+
+/** Of vectors of length 1. */
+function cosine(first: readonly number[], second: readonly number[]): number {
+  return first.reduce((sum, value, at) => sum + value * (second[at] ?? 0), 0);
+}
+
 describe("a causal language model that guards", () => {
-  test.each(["llama-guard", "shieldgemma", "granite-guardian"])(
+  test.each(["moderate-llama-guard", "moderate-shieldgemma", "moderate-granite-guardian"])(
     "gives each category the score that PyTorch gives its labels: %s",
     async (row) => {
       const { golden, model } = await openRow(row);
       const runner = await openRunner(moderation, model.path);
       for (const { request, expected } of golden.cases) {
         const { results } = (await runner.answer(request)) as unknown as Moderated;
-        for (const [at, scores] of (expected as Scores[]).entries()) {
+        for (const [at, scores] of (
+          expected as { category_scores: Scores[] }
+        ).category_scores.entries()) {
           const { category_scores: found = {}, category_applied_input_types: types } =
             results[at] ?? {};
           for (const [category, score] of Object.entries(scores))
@@ -85,12 +113,15 @@ describe("a causal language model that guards", () => {
   );
 
   test("judges a text that is longer than it reads in pieces", async () => {
-    const { model } = await openRow("granite-guardian");
+    const { model } = await openRow("moderate-granite-guardian");
     const runner = await openRunner(moderation, model.path);
-    const { inputTokens } = (await runner.run({ input: "a river and a boat ".repeat(400) })) as {
-      inputTokens: number;
-    };
-    expect(inputTokens).toBeGreaterThan(5 * 2_048);
+    const long = "a river and a boat ".repeat(400);
+    const [whole, half] = await Promise.all(
+      [long, long.slice(0, long.length / 2)].map((input) => runner.run({ input })),
+    );
+    expect(whole?.results[0]?.scores.every((score) => score >= 0 && score < 1)).toBe(true);
+    expect(whole?.inputTokens).toBeGreaterThan(2_048);
+    expect(whole?.inputTokens).toBeGreaterThan((half?.inputTokens ?? Infinity) * 1.9);
     await runner.close();
   });
 });
