@@ -200,6 +200,7 @@ function addPublishedCommands(models: Command, config: ReadConfig): void {
       "the hub; its token is read from HUB_TOKEN",
       "https://huggingface.co",
     )
+    .option("--subfolder <path>", "folder of the repository that the model lies in")
     .option("--include <globs...>", "only files whose path matches one of these")
     .description("downloads a published model, resumes where it broke off, and adds it")
     .action(async (repository: string, options) =>

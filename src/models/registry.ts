@@ -202,9 +202,11 @@ function partsMiss(folder: ModelFolder): string | undefined {
   const { name } = folder;
   if (folder.has("vae_decoder/model.onnx"))
     return `${name} is a bare autoencoder: it decodes latents, but there is no model_index.json with a denoiser that makes them`;
-  const [genai] = folder.matching(/\/genai_config\.json$/);
-  if (genai !== undefined)
-    return `${name} keeps a model of ONNX Runtime GenAI further down: add its folder ${dirname(genai)}`;
+  const genai = folder.matching(/\/genai_config\.json$/).map(dirname);
+  if (genai.length === 1)
+    return `${name} keeps a model of ONNX Runtime GenAI further down: add its folder ${genai[0]}`;
+  if (genai.length > 1)
+    return `${name} keeps ${genai.length} models of ONNX Runtime GenAI further down: add one of its folders ${genai.join(", ")}`;
   const [, sound] =
     OTHER_SOUND_MODELS.find(([files]) => files.every((one) => folder.matching(one).length > 0)) ??
     [];

@@ -273,6 +273,7 @@ async function chosenModels(ids: readonly string[], modelsDir: string): Promise<
 interface PullOptions extends AddOptions {
   readonly baseUrl: string;
   readonly include?: readonly string[];
+  readonly subfolder?: string;
 }
 
 /** Not a package until it is whole: a folder without model.json of its own is not looked at. */
@@ -307,7 +308,7 @@ async function download(
   folder: string,
   { options, config, signal }: Wishes,
 ): Promise<DownloadedModel> {
-  const { baseUrl, include, dtype } = options;
+  const { baseUrl, include, subfolder, dtype } = options;
   const progress = openProgress();
   try {
     return await downloadModel({
@@ -316,6 +317,7 @@ async function download(
       folder,
       ...(dtype !== undefined && { form: parseForm(dtype) }),
       ...(include && { include }),
+      ...(subfolder !== undefined && { subfolder }),
       signal,
       onProgress: (bytes, of) => progress.update(of === 0 ? 0 : (bytes / of) * 100, "pulling"),
     });

@@ -14,7 +14,8 @@ export function guardFormOf(template: string): GuardForm | undefined {
     return "llama-guard";
   if (/\bguardian_config\b/.test(template) && /\brisk_name\b/.test(template))
     return "granite-guardian";
-  return /\bguideline\b/.test(template) ? "shieldgemma" : undefined;
+  const asksByGuideline = /\bguideline\b/.test(template) && template.includes("Human Question");
+  return asksByGuideline ? "shieldgemma" : undefined;
 }
 
 type Policies = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

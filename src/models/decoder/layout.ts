@@ -47,18 +47,21 @@ const OTHER_TASKS = [
 /** What a causal model is served as. */
 type Task = Pick<Recognised, "shapes"> & { readonly modality: "chat" | "rerank" | "moderation" };
 
-/** By the caller's word, else by the model's name; `--as chat` takes any of them as a chat model. */
+/** By the caller's word, else by the model's name or chat template; `--as chat` takes any as a chat model. */
 async function taskOf(
   folder: ModelFolder,
   { modality }: LayoutWishes,
   type: string | null | undefined,
 ): Promise<Task> {
+  if (modality === "chat") return { modality };
   const config = await folder.readJson("config.json", z.record(z.string(), z.unknown()));
   const names = [folder.name, config?.["_name_or_path"]].join(" ");
   const [, named, what] = OTHER_TASKS.find(([words]) => words.test(names)) ?? [];
-  if ((modality ?? named) === "rerank") return rerankTask(folder, type);
-  if ((modality ?? named) === "moderation") return await guardTask(folder);
-  if (named === undefined || modality === "chat") return { modality: "chat" };
+  const promptForm = guardFormOf(await readTemplate(folder));
+  const task = modality ?? named ?? (promptForm === undefined ? "chat" : "moderation");
+  if (task === "rerank") return rerankTask(folder, type);
+  if (task === "moderation") return guardTask(folder, promptForm);
+  if (named === undefined) return { modality: "chat" };
   throw new Error(
     `${folder.name} is ${what} by its name, made as a causal language model: such models are not served as what they are; --as chat serves it as a chat model`,
   );
@@ -74,15 +77,18 @@ function rerankTask({ name }: ModelFolder, type: string | null | undefined): Tas
 
 const templateConfig = z.object({ chat_template: z.unknown().optional() });
 
-/** Guards are asked by their own chat templates, by which their kinds are known. */
-async function guardTask(folder: ModelFolder): Promise<Task> {
+async function readTemplate(folder: ModelFolder): Promise<string> {
   const file = folder.find("chat_template.jinja", "chat_template.json");
-  const config = await folder.readJson("tokenizer_config.json", templateConfig);
   const text = file === undefined ? "" : await readFile(folder.absolute(file), "utf8");
-  const promptForm = guardFormOf(text + JSON.stringify(config?.chat_template ?? ""));
+  const config = await folder.readJson("tokenizer_config.json", templateConfig);
+  return text + JSON.stringify(config?.chat_template ?? "");
+}
+
+/** Guards are asked by their own chat templates, by which their kinds are known. */
+function guardTask({ name }: ModelFolder, promptForm: string | undefined): Task {
   if (promptForm !== undefined) return { modality: "moderation", shapes: { promptForm } };
   throw new Error(
-    `${folder.name} cannot be taken as moderation: of causal language models Llama Guard 2 and 3, ShieldGemma and Granite Guardian 3.0 to 3.2 are, and its chat template is of none of them; --as chat serves it as a chat model`,
+    `${name} cannot be taken as moderation: of causal language models Llama Guard 2 and 3, ShieldGemma and Granite Guardian 3.0 to 3.2 are, and its chat template is of none of them; --as chat serves it as a chat model`,
   );
 }
 
@@ -115,7 +121,7 @@ export const optimumDecoder: Layout = {
   async recognise(folder, wishes) {
     const config = await readModelConfig(folder);
     const isCausal = config?.architectures?.some((name) => /(ForCausalLM|LMHeadModel)$/.test(name));
-    if (config === undefined || !isCausal) return undefined;
+    if (config === undefined || !isCausal || isOfGenai(folder)) return undefined;
     const decoder = requireGraph(folder, "model", "decoder_model_merged");
     // Qwen3-Embedding and its kin: a causal architecture whose graph ends before the vocabulary.
     const outputs = folder.outline(decoder).outputs.map(({ name }) => name);
@@ -127,6 +133,14 @@ export const optimumDecoder: Layout = {
     return served(folder, task, { decoder, config: "config.json", contextTokens });
   },
 };
+
+/** Repositories of GenAI's models keep a config.json above the folders that they are in. */
+function isOfGenai(folder: ModelFolder): boolean {
+  return (
+    folder.matching(/\/genai_config\.json$/).length > 0 &&
+    folder.findGraph("model", "decoder_model_merged") === undefined
+  );
+}
 
 interface DecoderFiles {
   readonly decoder: string;

@@ -1,4 +1,5 @@
-import { mkdir, statfs } from "node:fs/promises";
+import { constants } from "node:fs";
+import { copyFile, mkdir, statfs } from "node:fs/promises";
 import { join, posix } from "node:path";
 import {
   downloadFile,
@@ -23,6 +24,8 @@ export interface ModelDownload {
   readonly form?: GraphForm;
   /** Only files that match one of these; `*` stands for any characters, `/` too, `?` for one. */
   readonly include?: readonly string[];
+  /** Folder of the repository that the model lies in, of several beside one another. */
+  readonly subfolder?: string;
   readonly signal: AbortSignal;
   /** Bytes on disk, and of all files together. */
   readonly onProgress: (bytes: number, of: number) => void;
@@ -43,6 +46,7 @@ export async function downloadModel(download: ModelDownload): Promise<Downloaded
   const snapshot = await readSnapshot(hub, repository, signal);
   const { commit } = snapshot;
   const files = chooseFiles(snapshot, download);
+  refuseSeveral(repository, files, download);
   if (files.length === 0)
     throw new Error(`${repository.name}@${repository.revision} holds no file that a layout reads`);
   const folder = join(
@@ -74,7 +78,35 @@ export async function downloadModel(download: ModelDownload): Promise<Downloaded
       patience,
     ),
   );
-  return { folder, path: join(folder, commonFolder(files)), commit };
+  const path = join(folder, trimmed(download.subfolder) ?? commonFolder(files));
+  const legal = files.filter(({ path: at }) => LEGAL_FILE.test(at)).map(({ path: at }) => at);
+  // Of a repository of several models, licence and card lie above them.
+  for (const name of path === folder ? [] : legal)
+    await copyFile(join(folder, name), join(path, name), constants.COPYFILE_EXCL).catch(
+      () => undefined,
+    );
+  return { folder, path, commit };
+}
+
+/** Licence and card at the top of a repository. */
+const LEGAL_FILE = /^(LICEN[CS]E|COPYING|NOTICE|README)([-._][\w.-]+)?$/i;
+
+/** Repositories of ONNX Runtime GenAI hold gigabytes for each device, of which one folder is wanted. */
+function refuseSeveral(
+  { name }: HubRepository,
+  files: readonly HubFile[],
+  { include, subfolder }: ModelDownload,
+): void {
+  if (subfolder !== undefined || include !== undefined) return;
+  const folders = files.flatMap(({ path }) => /^(.+)\/genai_config\.json$/.exec(path)?.[1] ?? []);
+  if (folders.length > 1)
+    throw new Error(
+      `${name} holds ${folders.length} models of ONNX Runtime GenAI: take one with --subfolder ${folders.join(", ")}`,
+    );
+}
+
+function trimmed(folder: string | undefined): string | undefined {
+  return folder?.replaceAll(/^\/+|\/+$/g, "");
 }
 
 /** Settings, tokenizers, voices, licence and card; never other frameworks' weights. */
@@ -93,12 +125,18 @@ const SAFE_PATH = /^(?!.*(^|\/)\.\.?(\/|$))[\w.+-]+(\/[\w.+-]+)*$/;
 /** The files that a layout reads: one form of each graph with its weights, and what goes with it. */
 export function chooseFiles(
   { files, tags }: HubSnapshot,
-  { form, include }: Pick<ModelDownload, "form" | "include">,
+  { form, include, subfolder }: Pick<ModelDownload, "form" | "include" | "subfolder">,
 ): HubFile[] {
   const patterns = (include ?? ["*"]).map(globPattern);
+  const inside = subfolder === undefined ? "" : `${trimmed(subfolder)}/`;
   const offered = files.filter(
-    ({ path }) => SAFE_PATH.test(path) && patterns.some((pattern) => pattern.test(path)),
+    ({ path }) =>
+      SAFE_PATH.test(path) &&
+      (path.startsWith(inside) || LEGAL_FILE.test(path)) &&
+      patterns.some((pattern) => pattern.test(path)),
   );
+  if (!offered.some(({ path }) => path.startsWith(inside)))
+    throw new Error(`the repository has no folder ${trimmed(subfolder)} with files to read`);
   const isStatic = tags.includes("model2vec") || tags.includes("static-embeddings");
   const graphs = isStatic ? new Set<string>() : readGraphs(offered, form);
   const isChosen = ({ path }: HubFile) => {
@@ -138,7 +176,7 @@ function globPattern(glob: string): RegExp {
 /** The folder that all but licence and card lie in: a repository of many voices has one each. */
 function commonFolder(files: readonly HubFile[]): string {
   const folders = files
-    .filter(({ path }) => path.includes("/") || !/^(LICEN[CS]E|COPYING|NOTICE|README)/i.test(path))
+    .filter(({ path }) => !LEGAL_FILE.test(path))
     .map(({ path }) => path.split("/").slice(0, -1));
   const [first = [], ...others] = folders;
   const shared = first.findIndex((name, depth) => others.some((folder) => folder[depth] !== name));

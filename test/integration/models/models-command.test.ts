@@ -136,6 +136,33 @@ describe("the command line", () => {
     expect(readdirSync(modelsDir)).toEqual([]);
   });
 
+  test("pulls one of several models of ONNX Runtime GenAI, with the licence that lies above them", async () => {
+    const source = fileURLToPath(
+      new URL("../../fixtures/published/genai-qwen-3-int4/model", import.meta.url),
+    );
+    const inFolders = ["cpu_and_mobile/cpu-int4", "cuda/cuda-int4"].flatMap((folder) =>
+      readdirSync(source).map((name) => [`${folder}/${name}`, join(source, name)] as const),
+    );
+    const card = ["README.md", Buffer.from("---\nlicense: mit\n---\n")] as const;
+    const config = ["config.json", Buffer.from('{"architectures": ["Qwen3ForCausalLM"]}')] as const;
+    const files = inFolders.map(([path, file]) => [path, readFileSync(file)] as const);
+    const hub = await startHub(new Map([card, config, ...files]));
+    try {
+      const pull = (...words: string[]) =>
+        framemill("pull", "acme/tiny", "--base-url", hub.baseUrl, ...words);
+      expect((await pull()).stderr).toContain(
+        "holds 2 models of ONNX Runtime GenAI: take one with --subfolder cpu_and_mobile/cpu-int4, cuda/cuda-int4",
+      );
+      expect((await pull("--subfolder", "gpu")).stderr).toContain("has no folder gpu");
+      expect((await pull("--subfolder", "cpu_and_mobile/cpu-int4/", "--id", "one")).stdout).toMatch(
+        /^one: chat \(decoder-text, 512 tokens\), licence MIT; 1 graph opens, the canary took/m,
+      );
+    } finally {
+      await hub.close();
+      rmSync(join(modelsDir, "one"), { recursive: true, force: true });
+    }
+  });
+
   test("pulls from a hub, keeps what was downloaded when the model fails, and adds it when it does not", async () => {
     const source = folders.write("published", {
       ...CHAT_FILES,

@@ -253,13 +253,13 @@ describe("a language model", () => {
   test.each([
     ["llama-guard", "<|start_header_id|> <BEGIN UNSAFE CONTENT CATEGORIES>"],
     ["granite-guardian", "{{ guardian_config['risk_name'] }}"],
-    ["shieldgemma", "{{ guideline }}"],
+    ["shieldgemma", "Human Question: {{ guideline }}"],
   ])("guards by the form that its chat template has: %s", async (promptForm, template) => {
     const guard = { modality: "moderation", pipeline: "decoder-text", shapes: { promptForm } };
     const own = named("meta-llama/Llama-Guard-3-1B", { "chat_template.jinja": template });
     expect(await recognised(own)).toMatchObject(guard);
     const inConfig = { "tokenizer_config.json": { chat_template: template } };
-    expect(await recognised(named("judge", inConfig), "moderation")).toMatchObject(guard);
+    expect(await recognised(named("judge", inConfig))).toMatchObject(guard);
   });
 
   test("is refused as what it is not", async () => {
@@ -356,6 +356,14 @@ describe("a folder of no layout that is read", () => {
     [{ "kitten_tts_nano_v0_1.onnx": hidden, "voices.npz": "PK" }, "is KittenTTS"],
     [{ "kokoro-v1.0.onnx": hidden, "voices-v1.0.bin": "PK" }, "in one archive of NumPy"],
     [{ "onnx/vector_estimator.onnx": hidden, "onnx/vocoder.onnx": hidden }, "is Supertonic"],
+    [
+      {
+        ...said("Phi3ForCausalLM"),
+        "cpu/cpu-int4/genai_config.json": {},
+        "cuda/cuda-fp16/genai_config.json": {},
+      },
+      "further down: add one of its folders cpu/cpu-int4, cuda/cuda-fp16",
+    ],
   ])("is refused with the nearest one: %j", async (files, sentence) => {
     await expect(recognised(files)).rejects.toThrow(sentence);
     await expect(recognised(files)).rejects.not.toThrow("Looked for");
