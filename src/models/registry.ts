@@ -11,7 +11,7 @@ import {
 import type { ModelFolder } from "../runtime/packages/model-folder.js";
 import type { ModelPackage } from "../runtime/packages/model-package.js";
 import { bagOfWords } from "./bag-of-words/layout.js";
-import { genaiDecoder, optimumDecoder } from "./decoder/layout.js";
+import { genaiDecoder, multimodalDecoder, optimumDecoder } from "./decoder/layout.js";
 import type { TextEngine } from "./decoder/open.js";
 import { diffusionImage } from "./diffusion/layout.js";
 import { encoder } from "./encoder/layout.js";
@@ -137,6 +137,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     embeddings: async () => (await import("./model2vec/open.js")).openStaticEmbedder,
   },
   { pipeline: "decoder-text", layout: optimumDecoder },
+  { pipeline: "decoder-text", layout: multimodalDecoder },
   { pipeline: "image-classifier", layout: imageClassifier },
   {
     pipeline: "encoder",
@@ -211,11 +212,6 @@ function partsMiss(folder: ModelFolder): string | undefined {
     OTHER_SOUND_MODELS.find(([files]) => files.every((one) => folder.matching(one).length > 0)) ??
     [];
   if (sound !== undefined) return `${name} ${sound}`;
-  const [embed, decoder] = ["embed_tokens", "decoder_model_merged"].map((base) =>
-    folder.findGraph(base),
-  );
-  if (embed !== undefined && decoder !== undefined)
-    return `${name} is a decoder in two graphs, ${embed} and ${decoder}: those of one graph are served, a …ForCausalLM with onnx/model.onnx`;
   return undefined;
 }
 

@@ -28,7 +28,10 @@ export interface RankedTensor {
 
 /** Which tensor of a decoder-only graph plays which part (onnx-layouts.md, §1). */
 export interface DecoderLayout {
+  /** Of the graph that embeds tokens, where that is one of its own. */
   readonly inputIds: RankedTensor;
+  /** What such a graph makes of tokens, as the decoder's inputs: `inputs_embeds`, and in Gemma 3n more. */
+  readonly embedded?: readonly string[];
   readonly attentionMask: RankedTensor | undefined;
   readonly positionIds: RankedTensor | undefined;
   readonly tokenTypes: RankedTensor | undefined;
@@ -50,27 +53,35 @@ const PRESENT_TO_PAST: readonly (readonly [string, string])[] = [
   ["present", "past_key_values"],
 ];
 
-/**
- * `headSize` is what a cache's last axis holds where the graph leaves it free, as GenAI's builder does.
- * Throws an error that names the input it does not know or the output it misses.
- */
+interface LayoutHints {
+  /** What a cache's last axis holds where the graph leaves it free, as GenAI's builder does. */
+  readonly headSize?: number | undefined;
+  /** The graph that embeds tokens for this one. */
+  readonly embedder?: GraphInfo | undefined;
+}
+
+/** Throws an error that names the input it does not know or the output it misses. */
 export function readDecoderLayout(
   graph: GraphInfo,
   names: TensorNames,
-  headSize?: number,
+  { headSize, embedder }: LayoutHints = {},
 ): DecoderLayout {
-  const input = (role: string, ...others: string[]) => {
+  const find = (inputs: readonly TensorInfo[], role: string, others: readonly string[]) => {
     const known = new Set([names.inputs[role], role, ...others]);
-    const found = graph.inputs.find(({ name }) => known.has(name));
+    const found = inputs.find(({ name }) => known.has(name));
     return found && { name: found.name, type: found.type, rank: found.dims.length };
   };
-  const inputIds = input("input_ids", "tokens");
+  const input = (role: string, ...others: string[]) => find(graph.inputs, role, others);
+  const inputIds = find((embedder ?? graph).inputs, "input_ids", ["tokens"]);
   if (inputIds === undefined) throw new Error("a decoder needs the input input_ids");
   const logits = graph.outputs.find(({ name }) => name === logitsName(names));
   if (logits === undefined) throw new Error("a decoder needs the output logits");
   const vocabSize = logits.dims.at(-1);
+  const made = new Set(embedder?.outputs.map(({ name }) => name));
+  const embedded = graph.inputs.flatMap(({ name }) => (made.has(name) ? [name] : []));
   const layout = {
     inputIds,
+    ...(embedder && { embedded }),
     attentionMask: input("attention_mask"),
     positionIds: input("position_ids"),
     tokenTypes: input("token_type_ids"),
@@ -166,6 +177,7 @@ function refuseUnknownInputs(graph: GraphInfo, layout: DecoderLayout): void {
   const fed = new Set<string | undefined>([
     ...parts.map((part) => part?.name),
     layout.useCacheBranch,
+    ...(layout.embedded ?? []),
     ...layout.caches.map(({ past }) => past),
   ]);
   const unknown = graph.inputs.find(({ name }) => !fed.has(name));

@@ -47,6 +47,8 @@ export interface DecoderOutput {
 
 /** Role of the graph in the package and in measurements. */
 export const DECODER = "decoder";
+/** Role of the graph that embeds tokens, of models that embed pictures and sound as well. */
+export const EMBEDDER = "embed-tokens";
 
 /** A decoder-only graph that reads tokens into caches and says what may follow. */
 export interface Decoder {
@@ -69,12 +71,22 @@ export function createDecoder({ graphs, layout, firstPosition }: DecoderSetup): 
     caches.length > 0 &&
     caches.every((cache) => cache.sharesBuffer);
 
+  const feedsOf = async (input: DecoderInput): Promise<Feeds> => {
+    const { inputIds, embedded } = layout;
+    const feeds = feeder(input);
+    const { [inputIds.name]: ids, ...others } = feeds;
+    if (ids === undefined || embedded === undefined) return feeds;
+    const made = await graphs.run(EMBEDDER, { [inputIds.name]: ids }, { fetch: embedded });
+    return { ...others, ...made };
+  };
+
   const runOnce = async (input: DecoderInput): Promise<DecoderOutput> => {
     const { cache, width, wantsLogits, isTrial: isQuiet = false } = input;
+    const feeds = await feedsOf(input);
     const fetch = wantsLogits ? [layout.logits.name] : [];
     const into = graphs.isOnHost ? growths(caches, cache, width) : {};
     const keep = graphs.isOnHost ? [] : caches.map(({ present }) => present);
-    const step = graphs.step(DECODER, feeder(input), { fetch, into, keep, isQuiet });
+    const step = graphs.step(DECODER, feeds, { fetch, into, keep, isQuiet });
     const closeMade = () => {
       const pasts = new Set(cache.layers.map(({ past }) => past));
       for (const value of Object.values(into)) if (!pasts.has(value)) value.close();
@@ -87,7 +99,7 @@ export function createDecoder({ graphs, layout, firstPosition }: DecoderSetup): 
   /** From one token to the next only what changes its shape is bound anew. */
   const repeat = async (input: DecoderInput): Promise<DecoderOutput> => {
     const { cache, isTrial: isQuiet = false } = input;
-    const feeds = feeder(input);
+    const feeds = await feedsOf(input);
     const step = cache.step ?? bindStep(graphs, layout, { feeds, cache, logitsFor });
     for (const [name, feed] of Object.entries(feeds)) step.run.feed(name, feed);
     await step.run.run({ isQuiet });

@@ -134,6 +134,26 @@ export const optimumDecoder: Layout = {
   },
 };
 
+/** Multimodal models of onnx-community: tokens are embedded by a graph of their own. Their text is served. */
+export const multimodalDecoder: Layout = {
+  lookedFor:
+    "onnx/embed_tokens.onnx with onnx/decoder_model_merged.onnx, which takes inputs_embeds",
+  async recognise(folder, wishes) {
+    const config = await readModelConfig(folder);
+    const embedder = folder.findGraph("embed_tokens");
+    const decoder = folder.findGraph("decoder_model_merged");
+    if (config === undefined || embedder === undefined || decoder === undefined) return undefined;
+    const inputs = new Set(folder.outline(decoder).inputs.map(({ name }) => name));
+    if (!inputs.has("inputs_embeds") || inputs.has("encoder_hidden_states")) return undefined;
+    const task = await taskOf(folder, wishes, config.model_type);
+    const contextTokens = await tokenLimit(folder, config);
+    const files = { decoder, embedder, config: "config.json", contextTokens };
+    const found = await served(folder, task, files);
+    const text = "its text alone is served: pictures and sound are not read";
+    return { ...found, notes: [...found.notes, { text }] };
+  },
+};
+
 /** Repositories of GenAI's models keep a config.json above the folders that they are in. */
 function isOfGenai(folder: ModelFolder): boolean {
   return (
@@ -144,6 +164,7 @@ function isOfGenai(folder: ModelFolder): boolean {
 
 interface DecoderFiles {
   readonly decoder: string;
+  readonly embedder?: string;
   readonly config: string;
   readonly contextTokens: number | undefined;
 }
@@ -151,10 +172,11 @@ interface DecoderFiles {
 async function served(
   folder: ModelFolder,
   task: Task,
-  { decoder, config, contextTokens }: DecoderFiles,
+  { decoder, embedder, config, contextTokens }: DecoderFiles,
 ) {
   const files = present({
     decoder,
+    "embed-tokens": embedder,
     config,
     "generation-config": folder.find("generation_config.json"),
     ...tokenizerFiles(folder),

@@ -20,7 +20,7 @@ import {
   readDecoderLayout,
   requireCaches,
 } from "./decoder-layout.js";
-import { createDecoder, type Decoder, DECODER } from "./decoder.js";
+import { createDecoder, type Decoder, DECODER, EMBEDDER } from "./decoder.js";
 import type { Continuation } from "./choice.js";
 import { createGeneration, type Generation } from "./generation.js";
 import { closeCache, openCache } from "./kv-cache.js";
@@ -254,7 +254,7 @@ async function openTextBatch(model: ModelPackage, options: TextEngineOptions): P
   const tokenizer = await loadModelTokenizer(model);
   const config = await readDecoderConfig(model, tokenizer);
   const setup = {
-    ...graphsSetup(model, [DECODER]),
+    ...graphsSetup(model, EMBEDDER in model.files ? [DECODER, EMBEDDER] : [DECODER]),
     threads: threadsFor(model, DECODER, threads),
     plans: true,
     staysAwake: true,
@@ -299,7 +299,10 @@ async function openDecoder(
   try {
     const graph = graphs.info[DECODER];
     if (graph === undefined) throw new Error(`the package has no ${DECODER}`);
-    const layout = readDecoderLayout(graph, config.names, config.headSize);
+    const layout = readDecoderLayout(graph, config.names, {
+      headSize: config.headSize,
+      embedder: graphs.info[EMBEDDER],
+    });
     if (writes) requireCaches(layout);
     const { firstPosition } = config;
     const separate = createDecoder({ graphs, layout, firstPosition });

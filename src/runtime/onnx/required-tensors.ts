@@ -36,6 +36,8 @@ const vaeDecoder = {
   outputs: [["sample", "images"]],
 };
 const labels = { inputs: [["input_ids"]], outputs: [["logits"]] };
+const tokenEmbedder = { inputs: [["input_ids"]], outputs: [["inputs_embeds"]] };
+const reader = { inputs: [["input_ids", "inputs_embeds"]], outputs: [["logits"]] };
 const waveform = { inputs: [["input_ids", "tokens"]], outputs: [["waveform", "audio"]] };
 
 const voiceDetector = { inputs: [["input"]], outputs: [["output"]] };
@@ -43,8 +45,14 @@ const voiceDetector = { inputs: [["input"]], outputs: [["output"]] };
 /** What each graph must declare, by `modality/pipeline` and role (onnx-layouts.md, §1 to §7). */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>>>> = {
   "chat/decoder-text": {
-    decoder: { inputs: [["input_ids"], CACHE_IN], outputs: [["logits"], CACHE_OUT] },
+    "embed-tokens": tokenEmbedder,
+    decoder: {
+      inputs: [["input_ids", "inputs_embeds"], CACHE_IN],
+      outputs: [["logits"], CACHE_OUT],
+    },
   },
+  "rerank/decoder-text": { "embed-tokens": tokenEmbedder, decoder: reader },
+  "moderation/decoder-text": { "embed-tokens": tokenEmbedder, decoder: reader },
   "transcription/whisper": {
     encoder: { inputs: [["input_features"]], outputs: [["last_hidden_state"]] },
     ...decoders,

@@ -291,6 +291,30 @@ describe("a language model", () => {
     });
   });
 
+  test("that also sees is served by its text, from the two graphs that read it", async () => {
+    const { "config.json": _, "onnx/model.onnx": __, ...files } = CHAT_FILES;
+    const seeing = {
+      ...files,
+      "config.json": {
+        architectures: ["Gemma3nForConditionalGeneration"],
+        text_config: { max_position_embeddings: 64 },
+      },
+      "onnx/embed_tokens.onnx": graph(["input_ids"], ["inputs_embeds", "per_layer_inputs"]),
+      "onnx/decoder_model_merged.onnx": graph(["inputs_embeds", "per_layer_inputs"], ["logits"]),
+      "onnx/vision_encoder.onnx": graph(["pixel_values"], ["image_features"]),
+    };
+    const { files: roles, ...found } = await recognised(seeing);
+    expect(found).toMatchObject({ modality: "chat", limits: { contextTokens: 64 } });
+    expect(found.notes).toEqual([
+      { text: "its text alone is served: pictures and sound are not read" },
+    ]);
+    expect(roles).toMatchObject({
+      "embed-tokens": "onnx/embed_tokens.onnx",
+      decoder: "onnx/decoder_model_merged.onnx",
+    });
+    expect(Object.values(roles)).not.toContain("onnx/vision_encoder.onnx");
+  });
+
   test("with LongRoPE is bounded to the window that it was first made for", async () => {
     const long = { max_position_embeddings: 131_072, original_max_position_embeddings: 4_096 };
     const rope_scaling = { type: "longrope", short_factor: [1], long_factor: [2] };
@@ -327,7 +351,6 @@ test("a classifier of pictures judges pictures and no texts", async () => {
 
 describe("a folder of no layout that is read", () => {
   const said = (architecture: string) => ({ "config.json": { architectures: [architecture] } });
-  const decoder = graph(["inputs_embeds"], ["logits"]);
   test.each([
     [said("ViTForDepthEstimation"), "says ViTForDepthEstimation, which is not served; of models"],
     [said("SpeechT5ForSpeechToText"), "of speech recognisers Whisper"],
@@ -335,14 +358,6 @@ describe("a folder of no layout that is read", () => {
     [
       bert("XLMRobertaModel", {}, graph(["input_ids"], ["text_embeds"])),
       "onnx/model.onnx gives text_embeds; the graph of a text encoder",
-    ],
-    [
-      {
-        ...said("Gemma3nForConditionalGeneration"),
-        "onnx/embed_tokens.onnx": hidden,
-        "onnx/decoder_model_merged.onnx": decoder,
-      },
-      "is a decoder in two graphs, onnx/embed_tokens.onnx and onnx/decoder_model_merged.onnx",
     ],
     [
       { "cpu_and_mobile/cpu-int4/genai_config.json": {} },

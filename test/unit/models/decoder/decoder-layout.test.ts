@@ -66,7 +66,7 @@ describe("a decoder graph", () => {
     const dims = ["batch_size", 3, "past_sequence_length", "kv_cache_dim"];
     const past = tensor("past_key_values.0.key", dims);
     const graph = { inputs: [IDS, past], outputs: [LOGITS, tensor("present.0.key", dims)] };
-    expect(readDecoderLayout(graph, NAMES, 64).caches).toMatchObject([
+    expect(readDecoderLayout(graph, NAMES, { headSize: 64 }).caches).toMatchObject([
       { dims: ["batch", 3, "length", 64], batchAxis: 0, lengthAxis: 2 },
     ]);
     expect(() => readDecoderLayout(graph, NAMES)).toThrow(/kv_cache_dim/);
@@ -80,6 +80,14 @@ describe("a decoder graph", () => {
     ];
     const outputs = [LOGITS, tensor("present_0", ["b", 1, "p", 8])];
     expect(() => readDecoderLayout({ inputs, outputs }, NAMES)).toThrow(/pixel_values/);
+  });
+
+  test("takes what another graph makes of tokens", () => {
+    const embedder = { inputs: [IDS], outputs: [tensor("inputs_embeds", ["b", "s", 8])] };
+    const inputs = [tensor("inputs_embeds", ["b", "s", 8])];
+    const layout = readDecoderLayout({ inputs, outputs: [LOGITS] }, NAMES, { embedder });
+    expect(layout).toMatchObject({ inputIds: { name: IDS.name }, embedded: ["inputs_embeds"] });
+    expect(() => readDecoderLayout({ inputs, outputs: [LOGITS] }, NAMES)).toThrow(/input_ids/);
   });
 
   test("without caches reads, and cannot write", () => {
