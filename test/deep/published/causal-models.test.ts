@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
+import { chat } from "#framemill/modalities/chat/index.js";
 import { embeddings } from "#framemill/modalities/embeddings/index.js";
 import { moderation } from "#framemill/modalities/moderation/index.js";
 import { rerank } from "#framemill/modalities/rerank/index.js";
@@ -61,6 +62,53 @@ describe("a causal language model that ranks", () => {
     await runner.close();
   });
 });
+
+describe("a causal language model that writes", () => {
+  test.each([
+    ["chat-smolvlm", "two graphs"],
+    ["chat-qwen2-vl", "two graphs, positions of three axes"],
+    ["chat-gemma-3n", "two graphs, inputs of each layer"],
+    ["genai-qwen-3", "GenAI's builder, fp32"],
+    ["genai-qwen-3-int4", "GenAI's builder, int4"],
+  ])("goes on greedily as its reference does: %s, %s", async (row) => {
+    const { golden, model } = await openRow(row);
+    const runner = await openRunner(chat, model.path);
+    const answers = await Promise.all(golden.cases.map(({ request }) => runner.answer(request)));
+    for (const [at, { expected }] of golden.cases.entries()) {
+      const { content, promptTokens, firstLogprob } = expected as Written;
+      const { choices, usage } = answers[at] as unknown as Answered;
+      expect(choices[0]?.message.content).toBe(content);
+      expect(usage.prompt_tokens).toBe(promptTokens);
+      const [first] = choices[0]?.logprobs.content ?? [];
+      expect(first?.logprob).toBeCloseTo(firstLogprob, 3);
+    }
+    await runner.close();
+  });
+
+  test("and also sees serves its text, and refuses a picture in one sentence", async () => {
+    const { model } = await openRow("chat-smolvlm");
+    const runner = await openRunner(chat, model.path);
+    const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    await expect(
+      runner.answer({ messages: [{ role: "user", content: [picture] }] }),
+    ).rejects.toThrow("do not read image_url parts");
+    await runner.close();
+  });
+});
+
+interface Written {
+  readonly content: string;
+  readonly firstLogprob: number;
+  readonly promptTokens: number;
+}
+
+interface Answered {
+  readonly choices: readonly {
+    readonly message: { readonly content: string };
+    readonly logprobs: { readonly content: readonly { readonly logprob: number }[] };
+  }[];
+  readonly usage: { readonly prompt_tokens: number };
+}
 
 describe("a causal language model that embeds", () => {
   test.each(["embed-qwen-3-hub", "embed-qwen-3-with-past"])(
