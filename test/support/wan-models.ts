@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { GraphRun, PipelineSetup } from "#framemill/core/modality.js";
 import { addModel } from "#framemill/models/add-model.js";
 import { denoise, type Schedule } from "#framemill/models/wan/denoise.js";
-import type { LatentDims, PromptStates } from "#framemill/models/wan/denoiser.js";
+import type { LatentDims, EncodedStates } from "#framemill/models/wan/denoiser.js";
 import { openWanModel, type WanModel } from "#framemill/models/wan/model.js";
 import { createModelFolders } from "./model-folders.js";
 import { type TinyWan, tinyWan } from "./tiny-wan.js";
@@ -62,7 +62,7 @@ interface Walk {
   readonly model: Pick<WanModel, "denoisers">;
   readonly schedule: Schedule;
   readonly dims: LatentDims;
-  readonly prompts: readonly [PromptStates, ...PromptStates[]];
+  readonly prompts: readonly [EncodedStates, ...EncodedStates[]];
   readonly seed: number;
   readonly onStep?: () => void;
 }

@@ -29,6 +29,10 @@ const PRICES: Record<TierName, Prices> = {
 /** Frames a second, where a worker of an earlier build does not say it. */
 const FRAME_RATE = 24;
 
+/** 64 × 64 pixels, stripes. */
+const EXAMPLE_PICTURE =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQVR42mPghwKGUcYog3QGAMQvHgFLBQJlAAAAAElFTkSuQmCC";
+
 export const video = defineModality<"video", VideoRequest, VideoOutput>({
   name: "video",
   endpoint: {
@@ -49,7 +53,11 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     z.toJSONSchema(bodyType === "multipart/form-data" ? videoForm : videoBody, { io: "input" }),
   responseSchema: () => z.toJSONSchema(videoObject),
   admit,
-  example: (model) => ({ prompt: "a red boat", seconds: model?.minSeconds ?? 4 }),
+  example: (model) => ({
+    prompt: "a red boat",
+    seconds: model?.minSeconds ?? 4,
+    ...(model?.reads?.includes("text") === false && { image: EXAMPLE_PICTURE }),
+  }),
   prices: { tierOf: ({ quality }) => quality, byTier: PRICES },
   mostUnits: ({ seconds }) => ({ videoSeconds: seconds }),
   countUnits: (_request, { frameCount, frameRate = FRAME_RATE }) => ({

@@ -206,9 +206,15 @@ function refuseBoth(body: VideoBody, name: keyof VideoBody, alias: keyof VideoBo
   throw new JobError("invalid_value", message, { param: alias });
 }
 
-/** A model that reads text alone gets no picture. */
+/** A model that reads text alone gets no picture; one that animates pictures needs one. */
 function checkPicture(body: VideoBody, { id, reads }: ModelInfo): void {
-  if (reads === undefined || reads.includes("image")) return;
+  if (reads === undefined) return;
+  if (reads.includes("image")) {
+    const sent = body.input_reference ?? body.image ?? "";
+    if (sent !== "" || reads.includes("text")) return;
+    const message = `image is required by ${id}: it animates a picture, as its prompt says`;
+    throw new JobError("missing_required_parameter", message, { param: "image" });
+  }
   for (const param of ["image", "input_reference"] as const) {
     if ((body[param] ?? "") === "") continue;
     const message = `${param} is not read by ${id}: it makes clips from a prompt alone`;

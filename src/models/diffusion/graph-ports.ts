@@ -28,6 +28,7 @@ export const VIDEO_DENOISER_INPUTS = {
   sample: { ...DENOISER_INPUTS.sample, ranks: [5] },
   timestep: DENOISER_INPUTS.timestep,
   context: DENOISER_INPUTS.context,
+  picture: { names: ["encoder_hidden_states_image", "image_embeds", "clip_fea"] },
 } as const satisfies Record<string, PortRole>;
 
 export type DenoiserRole = keyof typeof DENOISER_INPUTS;

@@ -101,7 +101,7 @@ export function component(folder: ModelFolder, role: string, place: string) {
 }
 
 /** tokenizer.json, or the two files that it is made of, under roles that end in `suffix`. */
-export function tokenizer(folder: ModelFolder, suffix: string, place: string) {
+function tokenizer(folder: ModelFolder, suffix: string, place: string) {
   const whole = folder.find(`${place}/tokenizer.json`);
   const parts = {
     [`tokenizer${suffix}-vocab`]: folder.find(`${place}/vocab.json`),

@@ -6,7 +6,7 @@ import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
 import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
 import type { DenoiseState } from "../video/checkpoint.js";
 import type { ClipRequest } from "../video/video-model.js";
-import type { Denoisers, LatentDims, PromptStates } from "./denoiser.js";
+import type { Denoisers, EncodedStates, LatentDims, PictureCondition } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
 
 interface DenoiseInput {
@@ -14,7 +14,8 @@ interface DenoiseInput {
   readonly schedule: Schedule;
   readonly dims: LatentDims;
   /** The prompt, then what to move away from; that one is missing where no step has guidance. */
-  readonly prompts: readonly [PromptStates, ...PromptStates[]];
+  readonly prompts: readonly [EncodedStates, ...EncodedStates[]];
+  readonly picture?: PictureCondition | undefined;
   readonly seed: number;
   readonly signal: AbortSignal;
   /** Where an earlier attempt stopped. */
@@ -38,7 +39,7 @@ export async function* denoise(input: DenoiseInput): AsyncGenerator<DenoiseState
     state = { step: index + 1, sample: next, memory: scheduler.memory?.save() ?? [] };
     yield state;
   }
-  return state.sample;
+  return withPicture(state.sample, input);
 }
 
 function begin({ initialNoiseSigma }: Scheduler, { dims, seed }: DenoiseInput): DenoiseState {
@@ -56,20 +57,31 @@ function resume(scheduler: Scheduler, start?: DenoiseState): DenoiseState | unde
 }
 
 /** What the step's denoiser says of the latents, guided where the step has guidance. */
-async function ask(
-  { model, schedule, dims, prompts }: DenoiseInput,
-  { step, sample }: DenoiseState,
-): Promise<Float32Array> {
+async function ask(input: DenoiseInput, { step, sample }: DenoiseState): Promise<Float32Array> {
+  const { model, schedule, dims, prompts, picture } = input;
   const { denoiser: which, guidance } = schedule.steps[step] ?? { denoiser: 0, guidance: 1 };
   const denoiser = model.denoisers[which] ?? model.denoisers[0];
   const isGuided = guidance > 1;
   const answers = await denoiser({
-    sample: schedule.scheduler.scaleInput(sample, step),
+    sample: withPicture(schedule.scheduler.scaleInput(sample, step), input),
     timestep: schedule.scheduler.timesteps[step] ?? 0,
     dims,
     prompts: isGuided ? prompts : prompts.slice(0, 1),
+    picture,
   });
   return isGuided ? guide(answers, guidance) : answers;
+}
+
+/** The latents, whose first frame is the picture's where the model holds it. */
+function withPicture(sample: Float32Array, { dims, picture }: DenoiseInput): Float32Array {
+  const { firstFrame } = picture ?? {};
+  if (firstFrame === undefined) return sample;
+  const [channels, frames, rows, columns] = dims;
+  const size = rows * columns;
+  const held = sample.slice();
+  for (let channel = 0; channel < channels; channel += 1)
+    held.set(firstFrame.subarray(channel * size, (channel + 1) * size), channel * frames * size);
+  return held;
 }
 
 function checkFinite(sample: Float32Array): void {

@@ -14,12 +14,29 @@ import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 /** Of latents: channels, frames, rows, columns. */
 export type LatentDims = readonly [number, number, number, number];
 
+/** States [tokens, features] of a prompt or a picture, float32. */
+export interface EncodedStates {
+  readonly values: Float32Array;
+  readonly tokens: number;
+}
+
+/** The picture that a clip begins with, as its model was trained to read it. */
+export interface PictureCondition {
+  /** Which frames are given, and their latents: [temporal stride + channels, frames, rows, columns]. */
+  readonly channels?: Float32Array;
+  /** What an image encoder sees. */
+  readonly states?: EncodedStates;
+  /** Latents of the first frame [channels, rows, columns], which is without noise at every step. */
+  readonly firstFrame?: Float32Array;
+}
+
 /** What the model is asked at a step: the same latents for each of the prompts. */
 interface Question {
   readonly sample: Float32Array;
   readonly dims: LatentDims;
   readonly timestep: number;
-  readonly prompts: readonly PromptStates[];
+  readonly prompts: readonly EncodedStates[];
+  readonly picture?: PictureCondition | undefined;
 }
 
 /** Its answers, prompt by prompt, float32. */
@@ -38,7 +55,7 @@ const OUTPUTS = ["sample", "out_sample", "out_hidden_states", "latent", "noise_p
  */
 export function createDenoiser(sessions: Pick<Graphs, "info" | "run">, role: string): Denoiser {
   const graph = sessions.info[role] ?? { inputs: [], outputs: [] };
-  const { sample, timestep, context } = findPorts(graph, VIDEO_DENOISER_INPUTS);
+  const { sample, timestep, context, picture } = findPorts(graph, VIDEO_DENOISER_INPUTS);
   if (!sample || !timestep || !context) {
     const names = graph.inputs.map(({ name }) => name).join(", ");
     throw new Error(
@@ -46,27 +63,35 @@ export function createDenoiser(sessions: Pick<Graphs, "info" | "run">, role: str
     );
   }
   const output = findOutput(graph, OUTPUTS);
-  const sharesRuns = !isFixed(sample) && timestep.dims.length === 1 && !isFixed(timestep);
+  const sharesRuns = !isFixed(sample) && timestep.dims.length > 0 && !isFixed(timestep);
   const batch = createStepBatch({
     run: (feeds) => sessions.run(role, feeds, { fetch: [output] }),
     maxRows: MAX_ROWS,
   });
-  const feedsOf = ({ dims, ...asked }: Question): Rows => {
-    const rows = asked.prompts.length;
-    const [first] = asked.prompts;
-    const states = concatFloats(asked.prompts.map(({ values }) => values));
-    const tokens = first?.tokens ?? 0;
-    const latents = concatFloats(asked.prompts.map(() => asked.sample));
+  const feedsOf = (asked: Question): Rows => {
+    const { prompts, dims } = asked;
+    const { channels = new Float32Array(), states } = asked.picture ?? {};
+    const latents = concatFloats(prompts.flatMap(() => [asked.sample, channels]));
+    const [, ...sides] = dims;
+    const depth = (asked.sample.length + channels.length) / (asked.sample.length / dims[0]);
+    const times = timestep.dims.length < 2 ? Float32Array.of(asked.timestep) : tokenTimes(asked);
     return {
-      [sample.name]: { data: latents, dims: [rows, ...dims] },
-      [timestep.name]: { data: new Float32Array(rows).fill(asked.timestep), dims: [rows] },
-      [context.name]: { data: states, dims: [rows, tokens, states.length / (rows * tokens)] },
+      [sample.name]: { data: latents, dims: [prompts.length, depth, ...sides] },
+      [timestep.name]: {
+        data: concatFloats(prompts.map(() => times)),
+        dims: timestep.dims.length < 2 ? [prompts.length] : [prompts.length, times.length],
+      },
+      [context.name]: rowsOf(prompts),
+      ...(picture && states && { [picture.name]: rowsOf(prompts.map(() => states)) }),
     };
   };
   const runAlone = async (question: Question) => {
     const { [timestep.name]: time, ...feeds } = feedsOf(question);
     const named = Object.entries(feeds).map(([name, row]) => [name, float32(row.data, row.dims)]);
-    const at = float32(time?.data ?? new Float32Array(1), timestep.dims.length === 0 ? [] : [1]);
+    const at = float32(
+      time?.data ?? new Float32Array(1),
+      timestep.dims.length === 0 ? [] : (time?.dims ?? [1]),
+    );
     const all = { ...Object.fromEntries(named), [timestep.name]: at };
     return floatsOf(await sessions.run(role, all, { fetch: [output] }), output);
   };
@@ -79,6 +104,24 @@ export function createDenoiser(sessions: Pick<Graphs, "info" | "run">, role: str
   };
 }
 
+/** States of one length, side by side: [rows, tokens, features]. */
+function rowsOf(states: readonly EncodedStates[]): Rows[string] {
+  const data = concatFloats(states.map(({ values }) => values));
+  const tokens = states[0]?.tokens ?? 0;
+  return { data, dims: [states.length, tokens, data.length / (states.length * tokens)] };
+}
+
+/** Latents of a side of a token, in all models that have a timestep for each. */
+const PATCH = 2;
+
+/** A timestep for each token, frame by frame: none for those of a frame that is given. */
+function tokenTimes({ dims, timestep, picture }: Question): Float32Array {
+  const [, frames, rows, columns] = dims;
+  const size = (rows / PATCH) * (columns / PATCH);
+  const times = new Float32Array(frames * size).fill(timestep);
+  return picture?.firstFrame ? times.fill(0, 0, size) : times;
+}
+
 function missing(output: string): never {
   throw new TypeError(`the denoiser has no output ${output}`);
 }
@@ -89,12 +132,7 @@ function isFixed({ dims: [first] }: TensorInfo): boolean {
 }
 
 /** States of a prompt [tokens, features], float32: zeros after its end. */
-export type EncodePrompt = (text: string) => Promise<PromptStates>;
-
-export interface PromptStates {
-  readonly values: Float32Array;
-  readonly tokens: number;
-}
+export type EncodePrompt = (text: string) => Promise<EncodedStates>;
 
 /** UMT5 as Wan was trained with it: the padding is masked, and nothing is left of it in the states. */
 export function createPromptEncoder(

@@ -11,6 +11,7 @@ import { planSchedule } from "./denoise.js";
 import { createDenoiser, type Denoisers } from "./denoiser.js";
 import { openDecoder, type WanDecoder } from "./decoder.js";
 import { createPromptEncoder, type EncodePrompt } from "./denoiser.js";
+import { type EncodePicture, openPictureEncoder } from "./picture.js";
 import { readSettings, type WanSettings } from "./settings.js";
 
 /** An open package of the pipeline `wan-video`. */
@@ -19,6 +20,8 @@ export interface WanModel {
   readonly settings: WanSettings;
   readonly scheduler: SchedulerConfig;
   readonly encodePrompt: EncodePrompt;
+  /** Absent of a model that makes clips of texts alone. */
+  readonly encodePicture?: EncodePicture;
   readonly denoisers: Denoisers;
   readonly decoder: WanDecoder;
   readonly decoding: Mutex;
@@ -32,19 +35,23 @@ export async function openWanModel(model: ModelPackage, setup: PipelineSetup): P
   // A scheduler that is not known stops the start, not the first request.
   planSchedule({ settings, scheduler });
   const tokenizer = await loadModelTokenizer(model);
-  const roles = ["denoiser", "denoiser-2"].filter((role) => model.files[role] !== undefined);
+  const present = (...all: string[]) => all.filter((role) => model.files[role] !== undefined);
+  const roles = present("denoiser", "denoiser-2");
+  const readers = present("vae-encoder", "image-encoder");
   // Frames of one clip are decoded while the next one is denoised.
   const [clip, frames] = await Promise.all([
-    openModelGraphs(model, ["text-encoder", ...roles], setup),
+    openModelGraphs(model, ["text-encoder", ...readers, ...roles], setup),
     openModelGraphs(model, ["vae-decoder"], setup),
   ]);
   const close = async () => void (await Promise.all([clip.close(), frames.close()]));
   try {
+    const encodePicture = await openPictureEncoder(model, clip, settings);
     return {
       id: model.id,
       settings,
       scheduler,
       encodePrompt: createPromptEncoder(clip, tokenizer, settings.shapes.promptTokens),
+      ...(encodePicture && { encodePicture }),
       denoisers: [
         createDenoiser(clip, "denoiser"),
         ...roles.slice(1).map((role) => createDenoiser(clip, role)),

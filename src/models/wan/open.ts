@@ -1,11 +1,12 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
+import { containRgb, coverRgb } from "../../media/image.js";
 import { evenCover } from "../../media/i420.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import type { Clip, ClipRequest, VideoModel } from "../video/video-model.js";
 import { latentDims, planSchedule } from "./denoise.js";
 import { decodeWindows } from "./decoder.js";
 import { denoise } from "./denoise.js";
-import type { PromptStates } from "./denoiser.js";
+import type { EncodedStates, LatentDims, PictureCondition } from "./denoiser.js";
 import { openWanModel, type WanModel } from "./model.js";
 
 /** Not measured: of models of published size, nearly all of the time goes into their steps. */
@@ -25,13 +26,15 @@ export async function openWan(model: ModelPackage, setup: PipelineSetup): Promis
 async function openClip(
   model: WanModel,
   request: ClipRequest,
-  { signal }: PipelineContext,
+  context: PipelineContext,
 ): Promise<Clip> {
+  const { signal } = context;
   const { settings } = model;
   const { native, frameRate } = settings.shapes;
   const schedule = planSchedule(model);
   const dims = latentDims(settings, request);
   const prompts = await encodePrompts(model, request);
+  const picture = await readPicture(model, request, { context, dims });
   const [height, width] = native;
   const frameCount = request.seconds * frameRate;
   const format = { ...evenCover({ width, height }, request), frameRate, frameCount };
@@ -43,16 +46,33 @@ async function openClip(
       length: dims.reduce((product, size) => product * size, 1),
     },
     denoise: (start) =>
-      denoise({ model, schedule, dims, prompts, seed: request.seed, signal, start }),
+      denoise({ model, schedule, dims, prompts, picture, seed: request.seed, signal, start }),
     paint: async (sample) => (onLaunched) =>
       decodeWindows(model, { sample, dims, format, signal, onLaunched }),
   };
 }
 
+interface PictureInput {
+  readonly context: PipelineContext;
+  readonly dims: LatentDims;
+}
+
+async function readPicture(
+  { encodePicture, settings }: WanModel,
+  { image, fit }: ClipRequest,
+  { context, dims }: PictureInput,
+): Promise<PictureCondition | undefined> {
+  if (image === null || encodePicture === undefined) return undefined;
+  const [height, width] = settings.shapes.native;
+  const toFrame = fit === "cover" ? coverRgb : containRgb;
+  const rgb = await toFrame(await context.readInput(image), width, height);
+  return encodePicture({ rgb, height, width }, dims);
+}
+
 async function encodePrompts(
   { encodePrompt, settings }: WanModel,
   { prompt, negativePrompt }: ClipRequest,
-): Promise<[PromptStates, ...PromptStates[]]> {
+): Promise<[EncodedStates, ...EncodedStates[]]> {
   const isGuided = settings.sampler.guidance.some((guidance) => guidance > 1);
   const states = await encodePrompt(prompt);
   return isGuided ? [states, await encodePrompt(negativePrompt)] : [states];

@@ -39,6 +39,9 @@ const denoiserConfig = z.object({
   patch_size: z.tuple([z.int(), z.int().positive(), z.int().positive()]).default([1, 2, 2]),
 });
 
+/** Whether each token has a timestep of its own, so that a frame can be without noise (Wan 2.2 5B). */
+const modelIndex = z.object({ expand_timesteps: z.boolean().nullish() });
+
 const autoencoderConfig = z.object({
   latents_mean: z.array(z.number()).min(1),
   latents_std: z.array(z.number()).min(1),
@@ -54,7 +57,9 @@ export interface WanSettings {
     /** Of the first and of the second denoiser. */
     readonly guidance: readonly [number, number];
   };
+  /** Of the latents; the denoiser reads more of a model that begins from a picture. */
   readonly channels: number;
+  readonly expandsTimesteps: boolean;
   /** Mean and standard deviation of each channel of the latents as the decoder knows them. */
   readonly mean: readonly number[];
   readonly std: readonly number[];
@@ -70,20 +75,23 @@ export async function readSettings(model: ModelPackage): Promise<WanSettings> {
   const { shapes, sampler } = parseSettings(packageSettings, { sampler: {}, ...model }, manifest);
   const denoiser = await readModelJson(model, "denoiser-config", denoiserConfig);
   const scale = await readModelJson(model, "vae-decoder-config", autoencoderConfig);
+  const { expand_timesteps } = await readModelJson(model, "model-index", modelIndex, {});
   const multiple = shapes.spatialStride * denoiser.patch_size[1];
   if (shapes.native.some((side) => side % multiple > 0))
     throw new Error(
       `${manifest}: shapes.native must be multiples of ${multiple}, got ${shapes.native.join(" × ")}`,
     );
-  const channels = denoiser.in_channels;
-  if ([scale.latents_mean, scale.latents_std].some(({ length }) => length !== channels))
+  const channels = scale.latents_mean.length;
+  const read = [channels, 2 * channels + shapes.temporalStride];
+  if (scale.latents_std.length !== channels || !read.includes(denoiser.in_channels))
     throw new Error(
-      `vae_decoder/config.json: latents_mean and latents_std must have ${channels} values`,
+      `vae_decoder/config.json: latents_mean and latents_std must have as many values as the transformer has latents, which takes ${denoiser.in_channels} channels, got ${channels} and ${scale.latents_std.length}`,
     );
   return {
     shapes,
     sampler: settleSampler(sampler),
     channels,
+    expandsTimesteps: expand_timesteps ?? false,
     mean: scale.latents_mean,
     std: scale.latents_std,
   };

@@ -35,6 +35,10 @@ const vaeDecoder = {
   inputs: [["latent_sample", "latent", "z"]],
   outputs: [["sample", "images"]],
 };
+const vaeEncoder = {
+  inputs: [["sample", "images"]],
+  outputs: [["latent_parameters", "latent_sample", "latent"]],
+};
 const labels = { inputs: [["input_ids"]], outputs: [["logits"]] };
 const tokenEmbedder = { inputs: [["input_ids"]], outputs: [["inputs_embeds"]] };
 const reader = { inputs: [["input_ids", "inputs_embeds"]], outputs: [["logits"]] };
@@ -98,16 +102,18 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
     "text-encoder-3": promptEncoder,
     denoiser,
     "vae-decoder": vaeDecoder,
-    "vae-encoder": {
-      inputs: [["sample", "images"]],
-      outputs: [["latent_parameters", "latent_sample", "latent"]],
-    },
+    "vae-encoder": vaeEncoder,
   },
   "video/wan-video": {
     "text-encoder": { inputs: [["input_ids"]], outputs: [["last_hidden_state"]] },
     denoiser,
     "denoiser-2": denoiser,
     "vae-decoder": vaeDecoder,
+    "vae-encoder": vaeEncoder,
+    "image-encoder": {
+      inputs: [["pixel_values"]],
+      outputs: [["hidden_states", "image_embeds"]],
+    },
   },
   "embeddings/encoder": {
     encoder: {

@@ -211,10 +211,34 @@ describe("a folder of Wan", () => {
     await expect(recognised(half)).rejects.toThrow("must have transformer_2/ and boundary_ratio");
   });
 
+  test("is refused with the older files of a tokenizer, which it cannot open", async () => {
+    const { "tokenizer/tokenizer.json": _, ...others } = one;
+    const older = { ...others, "tokenizer/vocab.json": {}, "tokenizer/merges.txt": "" };
+    await expect(recognised(older)).rejects.toThrow("has no tokenizer/tokenizer.json");
+  });
+
+  test("reads pictures by its channels, or where each token has its timestep", async () => {
+    const encoder = {
+      "vae_encoder/model.onnx": graph(["sample"], ["latent_sample"]),
+      "vae_encoder/config.json": {},
+    };
+    const wide = { ...one, ...encoder, "transformer/config.json": { in_channels: 36 } };
+    expect((await recognised(wide)).shapes).toMatchObject({ reads: ["image"] });
+    const index = { _class_name: "WanPipeline", expand_timesteps: true };
+    const both = { ...one, ...encoder, "model_index.json": index };
+    expect((await recognised(both)).shapes).toMatchObject({ reads: ["text", "image"] });
+    expect((await recognised({ ...one, ...encoder })).shapes).toMatchObject({ reads: ["text"] });
+  });
+
   test.each([
-    [{ "model_index.json": { _class_name: "WanImageToVideoPipeline" } }, "from text to video"],
-    [{ "model_index.json": { _class_name: "WanPipeline", expand_timesteps: true } }, "expand_time"],
-    [{ "transformer/config.json": { in_channels: 36 } }, "takes 36 channels of 16 latent ones"],
+    [{ "model_index.json": { _class_name: "WanVACEPipeline" } }, "WanImageToVideoPipeline are"],
+    [{ "model_index.json": { _class_name: "WanImageToVideoPipeline" } }, "with expand_timesteps"],
+    [{ "transformer/config.json": { in_channels: 36 } }, "has no vae_encoder/model.onnx"],
+    [{ "transformer/config.json": { in_channels: 96 } }, "takes 96 channels, which is not served"],
+    [
+      { "transformer/config.json": { in_channels: 36, pos_embed_seq_len: 514 } },
+      "from a first picture to a last one",
+    ],
   ])("is refused where it is none of these: %j", async (changes, reason) => {
     await expect(recognised({ ...one, ...changes })).rejects.toThrow(reason);
   });

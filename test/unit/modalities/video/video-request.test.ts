@@ -126,6 +126,16 @@ describe("a video request", () => {
       );
   });
 
+  test("needs a picture for a model that reads no text alone", () => {
+    const animates: ModelInfo = { ...model, id: "wan-i2v", reads: ["image"] };
+    expect(() => parseVideoBody(body, animates)).toThrow(
+      expect.objectContaining({ param: "image", message: expect.stringContaining("wan-i2v") }),
+    );
+    const image = "data:image/png;base64,AA==";
+    expect(parseVideoBody({ ...body, image }, animates)).toMatchObject({ image });
+    expect(video.example(animates)).toMatchObject({ image: expect.stringContaining("data:") });
+  });
+
   test.each([
     ["https://example.com/a.png", "invalid_image_url"],
     [{ image_url: "http://127.0.0.1/" }, "invalid_image_url"],
