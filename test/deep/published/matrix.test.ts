@@ -200,6 +200,7 @@ describe("models that people bring", () => {
     for (const [at, answer] of (await Promise.all(answers)).entries()) {
       const wanted = await read(withFiles(name, golden.cases[at]?.expected ?? {}) as never);
       expect(answer.exact).toEqual(wanted.exact);
+      if (wanted.near.length === 0) continue;
       row.difference = Math.max(row.difference ?? 0, distance(answer.near, wanted.near));
       expect(row.difference).toBeLessThan(golden.tolerance);
     }
