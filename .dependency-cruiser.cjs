@@ -35,7 +35,8 @@ const DOORS = {
   worker: "index",
   "models/bag-of-words": "layout|open",
   "models/ctc": "open",
-  "models/decoder": "layout|open|rerank|guard|chat-template|(grammar/index|request/[^/]+|tools/index)",
+  "models/decoder":
+    "layout|open|rerank|guard|chat-template|(grammar/index|request/[^/]+|tools/index)",
   "models/decoder/grammar": "index",
   "models/decoder/tools": "index",
   "models/flux": "architecture",
