@@ -159,9 +159,9 @@ export function createUniPc(config: SchedulerConfig, { steps }: SchedulerOptions
     memory: {
       save: () => (previous ? [previous.sample, ...history.map(({ value }) => value)] : []),
       restore(index, saved) {
-        const [before, ...values] = saved;
         const remembered = Math.min(index, config.solver_order);
-        if (values.length !== remembered || (index > 0 && before === undefined)) return false;
+        if (saved.length !== (index === 0 ? 0 : remembered + 1)) return false;
+        const [before, ...values] = saved;
         const past = values.map((value, age) => ({ level: levelAt(plan, index - 1 - age), value }));
         history.splice(0, history.length, ...past);
         const order = Math.min(remembered, uniPcOrder(config, index - 1, plan));

@@ -227,6 +227,7 @@ describe.each(Object.entries(WAYS))("the way of %s", (_, way) => {
       expect(open().memory?.restore(index + 1, memory.slice(1)) ?? false).toBe(false);
     }
     expect(resumed).toBe(sample);
+    expect(open().memory?.restore(0, [Float32Array.of(sample)]) ?? false).toBe(false);
   });
 });
 
