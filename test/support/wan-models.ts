@@ -14,6 +14,8 @@ export interface WanWishes {
   readonly tiny?: TinyWan;
   readonly shapes?: Readonly<Record<string, unknown>>;
   readonly sampler?: object;
+  /** Lies in the folder as its sound bed, a WAV file. */
+  readonly soundBed?: Uint8Array;
 }
 
 /** Tokens of every prompt of these models. */
@@ -27,9 +29,17 @@ export function createWanModels() {
   let count = 0;
 
   /** A package by `models add`, then edited as its operator would. */
-  async function add({ tiny = {}, shapes = {}, sampler }: WanWishes): Promise<PipelineSetup> {
+  async function add({
+    tiny = {},
+    shapes = {},
+    sampler,
+    soundBed,
+  }: WanWishes): Promise<PipelineSetup> {
     const id = `wan-${(count += 1)}`;
-    const source = folders.write(`source-${id}`, tinyWan(tiny));
+    const source = folders.write(`source-${id}`, {
+      ...tinyWan(tiny),
+      ...(soundBed && { "sound_bed.wav": soundBed }),
+    });
     const { path } = await addModel(source, {
       modelsDir: folders.modelsDir,
       id,

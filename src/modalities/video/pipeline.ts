@@ -1,10 +1,17 @@
+import { join } from "node:path";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { createStageWatch } from "../../core/stages.js";
+import { openSoundBed, type SoundBed } from "../../media/sound-bed.js";
 import { decodeCheckpoint, type DenoiseState, handOver } from "../../models/video/checkpoint.js";
 import { type ClipTask, encodeClip } from "./encode-clip.js";
-import { loadModelPackage } from "../../runtime/packages/model-package.js";
+import {
+  graphPaths,
+  loadModelPackage,
+  type ModelPackage,
+} from "../../runtime/packages/model-package.js";
 import { openModel } from "../../models/registry.js";
+import { uniformSource } from "../../models/sampling/noise.js";
 import type { VideoOutput, VideoRequest } from "./request.js";
 
 /** Text encoder → denoising steps → decoder → frames into ffmpeg window by window, with sound. */
@@ -12,9 +19,11 @@ export async function createVideoPipeline(
   setup: PipelineSetup,
 ): Promise<Pipeline<VideoRequest, VideoOutput>> {
   const files = await loadModelPackage(setup.modelPath, setup);
+  // Read before the graphs: it is quickly found wrong.
+  const bed = await openBed(files, setup);
   const model = await openModel("video", files, setup);
   return {
-    run: (request, context) => measured(makeClip({ model, setup, request, context })),
+    run: (request, context) => measured(makeClip({ model, setup, request, context }, bed)),
     close: () => model.close(),
   };
 }
@@ -43,20 +52,46 @@ async function* measured(
   }
 }
 
+/** Role of the sound that goes below the clips of a silent model. */
+const SOUND_BED = "sound-bed";
+
+async function openBed(
+  model: ModelPackage,
+  { ffmpegPath }: PipelineSetup,
+): Promise<SoundBed | undefined> {
+  if (model.files[SOUND_BED] === undefined) return undefined;
+  const { [SOUND_BED]: path = "" } = graphPaths(model, [SOUND_BED]);
+  return await openSoundBed(path, ffmpegPath);
+}
+
+/** Writes a clip's stretch of the bed into the scratch folder; returns its path. Same seed, same stretch. */
+async function cutBed(bed: SoundBed, { request, context }: ClipTask): Promise<string> {
+  const path = join(context.scratchPath, "sound.wav");
+  const place = uniformSource(request.seed)();
+  await bed.write(path, { seconds: request.seconds, place });
+  return path;
+}
+
 async function* makeClip(
   given: Omit<ClipTask, "clip">,
+  bed: SoundBed | undefined,
 ): AsyncGenerator<PipelineEvent<VideoOutput>> {
   const { model, request, context } = given;
   yield { type: "progress", stage: "prompt", fraction: 0 };
   const clip = await model.openClip(request, context);
   const task = { ...given, clip };
   const done = yield* denoiseWithProgress(task);
-  const makeSound = request.sound ? clip.makeSound : undefined;
+  const makeSound = request.sound ? soundOf(task, bed) : undefined;
   if (makeSound) yield { type: "progress", stage: "sound", fraction: model.denoisedFraction };
   const soundPath = await makeSound?.();
   yield* encodeClip(task, { done, soundPath });
   const { frameCount, frameRate } = clip.format;
   yield { type: "output", output: { frameCount, frameRate } };
+}
+
+/** The model's own sound; where it makes none, a stretch of the bed. */
+function soundOf(task: ClipTask, bed: SoundBed | undefined): (() => Promise<string>) | undefined {
+  return task.clip.makeSound ?? (bed && (() => cutBed(bed, task)));
 }
 
 async function* denoiseWithProgress(

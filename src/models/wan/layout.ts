@@ -35,6 +35,9 @@ const SECONDS = { minSeconds: 4, maxSeconds: 5 };
 /** UMT5 reads as many of a prompt. */
 const PROMPT_TOKENS = 512;
 
+/** A sound of the operator's, which goes below the clips: without one they are silent. */
+const SOUND_BEDS = ["wav", "flac", "ogg", "mp3"].map((ending) => `sound_bed.${ending}`);
+
 const SERVED = /^(ORT)?Wan(ImageToVideo)?Pipeline$/;
 
 /** What the references take, and what models that were taught to jump do. */
@@ -78,6 +81,7 @@ export const wanVideo: Layout = {
       ...(isPair && component(folder, "denoiser-2", "transformer_2")),
       ...component(folder, "vae-decoder", "vae_decoder"),
       ...pictureFiles(folder, conditioning),
+      "sound-bed": folder.find(...SOUND_BEDS),
     });
     return {
       modality: "video",
@@ -151,7 +155,7 @@ async function shapesOf(folder: ModelFolder): Promise<Record<string, unknown>> {
     frameRate: isLarge ? LARGE.frameRate : FRAME_RATE,
     native: isLarge ? LARGE.native : NATIVE,
     sizes: [[720, 1280]],
-    tiers: ["fast"],
+    tiers: folder.find(...SOUND_BEDS) === undefined ? ["fast"] : ["standard", "fast"],
     spatialStride: scale_factor_spatial,
     temporalStride: scale_factor_temporal,
     promptTokens: await promptTokens(folder),

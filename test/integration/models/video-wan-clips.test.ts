@@ -5,6 +5,7 @@ import { JobError, toJobError } from "#framemill/core/errors.js";
 import type { PipelineEvent } from "#framemill/core/events.js";
 import type { ModelInfo, Pipeline } from "#framemill/core/modality.js";
 import { loadModelPackage, modelInfo } from "#framemill/runtime/packages/model-package.js";
+import { runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { video } from "#framemill/modalities/video/index.js";
 import { createVideoPipeline } from "#framemill/modalities/video/pipeline.js";
@@ -27,11 +28,11 @@ afterAll(async () => {
   await models.close();
 });
 
-function admit(body: object): Promise<VideoRequest> {
+function admit(body: object, model = info): Promise<VideoRequest> {
   return video.admit(
-    { model: info.id, prompt: "a red boat", seconds: 4, seed: 7, ...body },
+    { model: model.id, prompt: "a red boat", seconds: 4, seed: 7, ...body },
     {
-      model: info,
+      model,
       path: video.endpoint.path,
       saveInput: () => Promise.reject(new Error("no input")),
       findEarlier: async () => undefined,
@@ -141,6 +142,38 @@ test("makes silent clips of the size that is asked for, at the model's frame rat
   });
   expect(media.audio).toBeUndefined();
 });
+
+test("where the operator gives a sound bed, the standard tier has it", async () => {
+  const setup = await models.add({
+    sampler: { steps: 2, guidance: 5 },
+    soundBed: await noiseWav(),
+  });
+  const sounding = await createVideoPipeline(setup);
+  try {
+    const model = await modelInfo(await loadModelPackage(setup.modelPath));
+    expect(model.tiers).toEqual(["standard", "fast"]);
+    const request = await admit({}, model);
+    const { files, end } = await attempt(sounding, { request });
+    expect(end).toBe("made");
+    const media = await probeMedia(files.get("content") ?? "");
+    expect(media).toMatchObject({
+      video: { width: 1280, height: 720, frameCount: 64 },
+      audio: { codec: "aac", channels: 2, durationSeconds: expect.closeTo(4, 1) },
+    });
+    const silent = await admit({ quality: "fast" }, model);
+    const without = await attempt(sounding, { request: silent });
+    expect((await probeMedia(without.files.get("content") ?? "")).audio).toBeUndefined();
+  } finally {
+    await sounding.close();
+  }
+});
+
+/** Three seconds of noise. */
+async function noiseWav(): Promise<Uint8Array> {
+  const source = ["-f", "lavfi", "-i", "anoisesrc=d=3:a=0.3:seed=1"];
+  const { stdout } = await runFfmpeg(["-v", "error", ...source, "-f", "wav", "pipe:1"]);
+  return stdout;
+}
 
 test.each([
   [{ quality: "standard" }, "quality must be fast for wan-1, got standard"],
