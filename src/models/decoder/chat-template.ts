@@ -35,6 +35,8 @@ export interface ChatTemplate {
   readonly toolFormat: ToolCallFormat;
   /** Whether it has tools, and calls in no form that is known: tools are told in words in its place. */
   readonly hasUnknownCalls: boolean;
+  /** Whether the model has none: what was said is put one below the other, without roles. */
+  readonly isPlain: boolean;
   /** Throws `invalid_value` with the template's own sentence where it refuses the messages. */
   render(
     messages: readonly ConversationMessage[],
@@ -110,6 +112,7 @@ export function createChatTemplate(
   return {
     toolFormat: place.format,
     hasUnknownCalls: place.hasUnknownCalls,
+    isPlain: false,
     render(sentMessages, sentTools, sentVariables = {}) {
       const texts = markTexts(sentMessages, sentTools, sentVariables);
       const { messages, tools, variables, mark } = texts;
@@ -145,6 +148,7 @@ function createPlainTemplate(addedTokens: readonly AddedToken[]): ChatTemplate {
   return {
     toolFormat: place.format,
     hasUnknownCalls: false,
+    isPlain: true,
     render(sentMessages, sentTools) {
       const { messages, tools, mark } = markTexts(sentMessages, sentTools);
       const conversation = placeTools(messages, tools, place);

@@ -209,11 +209,17 @@ async function templateNotes(folder: ModelFolder, file: string | undefined): Pro
       ...options,
       addedTokens: tokenizer?.added_tokens ?? [],
     });
+    if (template.isPlain) return [NO_TEMPLATE];
     return template.hasUnknownCalls ? [UNKNOWN_CALLS] : [];
   } catch {
     return [];
   }
 }
+
+const NO_TEMPLATE: Note = {
+  text: "it has no chat template: messages are put one below the other, without their roles, as a model that was not taught to chat reads them",
+  isWarning: true,
+};
 
 const UNKNOWN_CALLS: Note = {
   text: "its chat template has tools, but shows calls in no form that is known: tools are told in words, and calls read as Hermes writes them",
