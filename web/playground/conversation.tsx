@@ -2,7 +2,7 @@ import type { Run, Turn } from "./run.js";
 
 /** What was said, turn by turn, the answer as it is written. */
 export function Conversation({ run }: { readonly run: Run }) {
-  const { turns = [], text, state } = run;
+  const { turns = [], text, thoughts, state } = run;
   return (
     <ol class="conversation" aria-label="Conversation">
       {turns.map(({ role, content }, at) => (
@@ -12,10 +12,16 @@ export function Conversation({ run }: { readonly run: Run }) {
           {content}
         </li>
       ))}
-      {(text !== undefined || state === "running") && (
+      {(text !== undefined || thoughts !== undefined || state === "running") && (
         <li class="text" data-role="assistant" aria-live="polite">
           <span class="hidden">Answer:</span>
-          {text ?? "…"}
+          {thoughts !== undefined && (
+            <details class="thoughts" open={text === undefined}>
+              <summary>Thoughts</summary>
+              {thoughts}
+            </details>
+          )}
+          {text ?? (state === "running" ? "…" : "")}
         </li>
       )}
     </ol>

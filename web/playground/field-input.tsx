@@ -82,7 +82,7 @@ function Input(props: InputProps) {
 function FileInput(props: InputProps) {
   const { value, field, onChange } = props;
   const file = value instanceof File ? value : undefined;
-  const isPicture = field.name === "image";
+  const isPicture = field.name !== "file";
   const url = useObjectUrl(isPicture ? file : undefined);
   return (
     <>

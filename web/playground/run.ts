@@ -43,6 +43,8 @@ export interface Run {
   readonly pictures?: readonly string[];
   readonly isUnfinished?: boolean;
   readonly text?: string;
+  /** What a model thought before it answered. */
+  readonly thoughts?: string;
   /** JSON as it came. */
   readonly answer?: unknown;
   readonly charge?: Charge;
@@ -174,13 +176,25 @@ async function chargeOf({ key, signal }: RunContext, id: string): Promise<{ char
 
 /** Of a chat's answer or of its chunk, or of a text completion. */
 interface Choice {
-  readonly message?: { readonly content?: string | null };
-  readonly delta?: { readonly content?: string | null };
+  readonly message?: Said;
+  readonly delta?: Said;
   readonly text?: string;
 }
 
-function textOf(choice: Choice = {}): string | undefined {
-  return (choice.message ?? choice.delta)?.content ?? choice.text;
+interface Said {
+  readonly content?: string | null;
+  readonly reasoning_content?: string | null;
+}
+
+/** What a choice or an event says, and what was thought before. */
+interface Written {
+  readonly text?: string | undefined;
+  readonly thoughts?: string | undefined;
+}
+
+function writtenIn({ message, delta, text }: Choice = {}): Written {
+  const said = message ?? delta;
+  return { text: said?.content ?? text, thoughts: said?.reasoning_content ?? undefined };
 }
 
 /** Events of chat, text completions, responses, images and transcriptions. */
@@ -195,12 +209,14 @@ interface StreamEvent {
 }
 
 async function readEvents(response: Response, onChange: RunContext["onChange"]): Promise<void> {
-  let text = "";
+  const written = { text: "", thoughts: "" };
   for await (const data of eventData(response.body ?? new ReadableStream())) {
     const event = parseEvent(data);
     if (event.error !== undefined && event.error !== null) throw new ApiError(500, event.error);
-    text += writtenBy(event);
-    if (text !== "") onChange({ text });
+    const { text = "", thoughts = "" } = writtenBy(event);
+    written.text += text;
+    written.thoughts += thoughts;
+    onChange(shown(written));
     if (event.b64_json !== undefined)
       onChange({
         pictures: [pictureUrl(event.b64_json)],
@@ -210,10 +226,14 @@ async function readEvents(response: Response, onChange: RunContext["onChange"]):
   }
 }
 
-/** What an event adds to the text; what a model thinks before is none of it. */
-function writtenBy({ type = "", delta = "", choices = [] }: StreamEvent): string {
-  const isText = type.endsWith("text.delta") && type !== "response.reasoning_text.delta";
-  return textOf(choices[0]) ?? (isText ? delta : "");
+/** What an event adds. */
+function writtenBy({ type = "", delta, choices = [] }: StreamEvent): Written {
+  if (type === "response.reasoning_text.delta") return { thoughts: delta };
+  return type.endsWith("text.delta") ? { text: delta } : writtenIn(choices[0]);
+}
+
+function shown({ text = "", thoughts = "" }: Written): Change {
+  return { ...(text !== "" && { text }), ...(thoughts !== "" && { thoughts }) };
 }
 
 /** Whatever type is named, a browser goes by the picture's first bytes. */
@@ -234,17 +254,21 @@ interface Answer {
   readonly data?: readonly { readonly b64_json?: string; readonly url?: string }[];
 }
 
+function textIn(items: readonly OutputItem[] = []): string {
+  return items.flatMap(({ content = [] }) => content.map(({ text = "" }) => text)).join("");
+}
+
 function showJson(answer: Answer): Change {
-  const said = answer.output?.flatMap(({ type, content = [] }) =>
-    type === "reasoning" ? [] : content.map((part) => part.text ?? ""),
+  const [said, thought] = [false, true].map((isThought) =>
+    textIn(answer.output?.filter(({ type }) => (type === "reasoning") === isThought)),
   );
-  const text = answer.text ?? textOf(answer.choices?.[0]) ?? said?.join("");
+  const { text = said, thoughts = thought } = writtenIn(answer.choices?.[0] ?? answer);
   const pictures = (answer.data ?? []).flatMap(({ b64_json: base64, url }) =>
     base64 === undefined ? (url ?? []) : pictureUrl(base64),
   );
   return {
     answer: pictures.length > 0 ? { ...answer, data: `${pictures.length} pictures` } : answer,
-    ...(text !== undefined && { text }),
+    ...shown({ text, thoughts }),
     ...(pictures.length > 0 && { pictures }),
   };
 }
