@@ -17,6 +17,8 @@ export interface CacheTensor {
    * ONNX Runtime's GroupQueryAttention does so.
    */
   readonly sharesBuffer: boolean;
+  /** Tokens that a shared buffer has room for at least: of GenAI's layers that see a window of the last ones. */
+  readonly leastRoom?: number;
 }
 
 /** An input or output of known rank. */
@@ -56,6 +58,8 @@ const PRESENT_TO_PAST: readonly (readonly [string, string])[] = [
 interface LayoutHints {
   /** What a cache's last axis holds where the graph leaves it free, as GenAI's builder does. */
   readonly headSize?: number | undefined;
+  /** Tokens that layers of GenAI see whose caches have a length of their own. */
+  readonly slidingWindow?: number | undefined;
   /** The graph that embeds tokens for this one. */
   readonly embedder?: GraphInfo | undefined;
 }
@@ -64,8 +68,9 @@ interface LayoutHints {
 export function readDecoderLayout(
   graph: GraphInfo,
   names: TensorNames,
-  { headSize, embedder }: LayoutHints = {},
+  hints: LayoutHints = {},
 ): DecoderLayout {
+  const { embedder } = hints;
   const find = (inputs: readonly TensorInfo[], role: string, others: readonly string[]) => {
     const known = new Set([names.inputs[role], role, ...others]);
     const found = inputs.find(({ name }) => known.has(name));
@@ -89,7 +94,7 @@ export function readDecoderLayout(
     useCacheBranch: input("use_cache_branch")?.name,
     logits: { name: logits.name, type: logits.type, rank: logits.dims.length },
     vocabSize: typeof vocabSize === "number" && vocabSize > 0 ? vocabSize : undefined,
-    caches: pairCaches(graph, cacheNames(names), headSize),
+    caches: pairCaches(graph, cacheNames(names), hints),
   };
   refuseUnknownInputs(graph, layout);
   return layout;
@@ -116,13 +121,13 @@ function cacheNames({ inputs, outputs }: TensorNames): (readonly [string, string
 function pairCaches(
   graph: GraphInfo,
   templates: readonly (readonly [string, string])[],
-  headSize: number | undefined,
+  hints: LayoutHints,
 ): CacheTensor[] {
   const inputs = new Map(graph.inputs.map((input) => [input.name, input]));
   return graph.outputs.flatMap((output) => {
     const candidates = [...pastByTemplate(output.name, templates), ...pastByPrefix(output.name)];
     const past = candidates.map((name) => inputs.get(name)).find((found) => found !== undefined);
-    return past === undefined ? [] : [describeCache(past, output, headSize)];
+    return past === undefined ? [] : [describeCache(past, output, hints)];
   });
 }
 
@@ -142,7 +147,11 @@ function pastByPrefix(name: string): string[] {
 }
 
 /** Which axes grow is read from the declared dimensions: fixed ones are numbers. */
-function describeCache(past: TensorInfo, present: TensorInfo, headSize?: number): CacheTensor {
+function describeCache(
+  past: TensorInfo,
+  present: TensorInfo,
+  { headSize, slidingWindow }: LayoutHints,
+): CacheTensor {
   const declared = fixHead(past.dims, headSize);
   const free = freeAxes(declared);
   const batchAxis = free.find((axis) => /batch/i.test(String(declared[axis]))) ?? free[0];
@@ -155,8 +164,17 @@ function describeCache(past: TensorInfo, present: TensorInfo, headSize?: number)
     if (axis === batchAxis) return "batch";
     return axis === lengthAxis ? "length" : Number(dim);
   });
-  const names = { past: past.name, present: present.name };
-  return { ...names, type: past.type, dims, batchAxis, lengthAxis, sharesBuffer: false };
+  const isWindow = lengthAxis !== null && declared[lengthAxis] === "past_sliding_length";
+  return {
+    past: past.name,
+    present: present.name,
+    type: past.type,
+    dims,
+    batchAxis,
+    lengthAxis,
+    sharesBuffer: false,
+    ...(isWindow && slidingWindow !== undefined && { leastRoom: slidingWindow }),
+  };
 }
 
 /** Rows and tokens may be free; a third free axis that is the last is a head's. */

@@ -67,7 +67,11 @@ export function createCache(
   const span = Math.max(0, ...lengths);
   const layers = tensors.map((tensor, layer) => {
     const past = tensor.sharesBuffer
-      ? allocate(tensor, { rows: lengths.length, capacity, span: roomFor(Math.max(span, room)) })
+      ? allocate(tensor, {
+          rows: lengths.length,
+          capacity,
+          span: roomIn(tensor, Math.max(span, room)),
+        })
       : allocate(tensor, { rows: lengths.length, span });
     fill?.(tensor, past, layer);
     return { past };
@@ -85,7 +89,7 @@ export function withRoom(tensors: readonly CacheTensor[], cache: KvCache, width:
     const before = cache.layers[layer];
     if (before === undefined || !tensor.sharesBuffer) return before ?? [];
     const size = { rows: lengths.length, capacity: capacityOf(tensor, before.past) };
-    const past = allocate(tensor, { ...size, span: roomFor(needed) });
+    const past = allocate(tensor, { ...size, span: roomIn(tensor, needed) });
     copyRows(tensor, { rows, target: past, layer, alignment: "start" });
     return { past };
   });
@@ -119,6 +123,10 @@ const ROOM_TOKENS = 64;
 function roomFor(span: number): number {
   const room = span + Math.max(1, span >> 3);
   return Math.ceil(room / ROOM_TOKENS) * ROOM_TOKENS;
+}
+
+function roomIn({ leastRoom = 0 }: CacheTensor, span: number): number {
+  return roomFor(Math.max(span, leastRoom));
 }
 
 /** Frees what no other cache has in its place. */

@@ -24,13 +24,21 @@ import { genaiWindow, longRopeWindow, ropeFields } from "./settings.js";
 /** Sequences that are decoded together. */
 const CONCURRENCY = 32;
 
+const slidingWindow = z.object({
+  window_size: z.int().positive().optional().catch(undefined),
+  layers: z.array(z.int()).optional(),
+});
+const decoderOfGenai = z.object({
+  filename: z.string().optional(),
+  pipeline: z.unknown().optional(),
+  sliding_window: slidingWindow.optional(),
+});
+type GenaiDecoder = z.infer<typeof decoderOfGenai>;
 const genaiConfig = z.object({
   model: z.object({
     type: z.string(),
     context_length: z.number().optional(),
-    decoder: z
-      .object({ filename: z.string().optional(), pipeline: z.unknown().optional() })
-      .optional(),
+    decoder: decoderOfGenai.optional(),
     encoder: z.unknown().optional(),
     vision: z.unknown().optional(),
     speech: z.unknown().optional(),
@@ -107,13 +115,28 @@ export const genaiDecoder: Layout = {
       throw new Error(
         `${folder.name} is a ${model.type} of ONNX Runtime GenAI in several graphs: only its single-graph text decoders are served; take the optimum export (config.json and onnx/) instead`,
       );
+    const graph = requireFile(folder, decoder, "genai_config.json names it as the decoder");
     return served(folder, task, {
-      decoder: requireFile(folder, decoder, "genai_config.json names it as the decoder"),
+      decoder: graph,
       config: "genai_config.json",
-      contextTokens: smallest(model.context_length, genaiWindow(model.type, model.context_length)),
+      contextTokens: smallest(
+        model.context_length,
+        ropeWindow(folder, graph) ?? genaiWindow(model.type, model.context_length),
+        lostWindow(model.decoder),
+      ),
     });
   },
 };
+
+/** Positions that the graph of a model with LongRoPE reads as those of its first window. */
+function ropeWindow(folder: ModelFolder, graph: string): number | undefined {
+  return folder.outline(graph).branchConstants["cos_cache_small"]?.[0];
+}
+
+/** Tokens that a model was taught to see, where no layer of its graph sees so few. */
+function lostWindow({ sliding_window: window }: GenaiDecoder = {}): number | undefined {
+  return window?.layers?.length === 0 ? window.window_size : undefined;
+}
 
 /** Optimum and onnx-community: config.json of a causal language model and its graph. */
 export const optimumDecoder: Layout = {

@@ -301,6 +301,7 @@ async function openDecoder(
     if (graph === undefined) throw new Error(`the package has no ${DECODER}`);
     const layout = readDecoderLayout(graph, config.names, {
       headSize: config.headSize,
+      slidingWindow: config.slidingWindow,
       embedder: graphs.info[EMBEDDER],
     });
     if (writes) requireCaches(layout);
@@ -309,10 +310,12 @@ async function openDecoder(
     const vocabSize = layout.vocabSize ?? (await measureVocabulary(separate));
     const sharing = { ...layout, vocabSize, caches: layout.caches.map(shareBuffer) };
     const shared = createDecoder({ graphs, layout: sharing, firstPosition });
+    const mustShare = layout.caches.some(({ leastRoom }) => leastRoom !== undefined);
     const isShared =
       graphs.isOnHost &&
       layout.caches.length > 0 &&
-      (await sharesBuffers(shared, separate, vocabSize));
+      (await sharesBuffers(shared, mustShare ? shared : separate, vocabSize));
+    if (mustShare && !isShared) throw new Error(WINDOWED_CACHES);
     const decoder = isShared ? shared : separate;
     const abilities = await findBatchAbilities(decoder, vocabSize);
     return { decoder, vocabSize, isShared, abilities, close: () => graphs.close() };
@@ -321,6 +324,9 @@ async function openDecoder(
     throw thrown;
   }
 }
+
+const WINDOWED_CACHES =
+  "the decoder has caches of their own length for layers that see a window, which are served on the CPU, where its attention writes into the memory that it reads: build it with windowed_kv_cache=false";
 
 /** States of one size are written anew with each token. */
 function shareBuffer(cache: CacheTensor): CacheTensor {

@@ -15,6 +15,8 @@ export interface DecoderConfig {
   readonly names: TensorNames;
   /** Of the caches' last axis, where the configuration says it. */
   readonly headSize?: number | undefined;
+  /** Tokens that layers see whose caches have a length of their own, where there are such. */
+  readonly slidingWindow?: number | undefined;
 }
 
 /** Names of inputs and outputs; cache names hold `%d` for the layer. */
@@ -99,6 +101,7 @@ const genaiConfig = z.object({
     eos_token_id: tokenIds,
     decoder: z.object({
       head_size: z.int().positive().optional(),
+      sliding_window: z.object({ window_size: z.int().optional() }).optional(),
       inputs: z.record(z.string(), z.string()).default({}),
       outputs: z.record(z.string(), z.string()).default({}),
     }),
@@ -138,6 +141,7 @@ export async function readDecoderConfig(
     firstPosition: COUNT_FROM_ONE.has(config.type) ? 1 : 0,
     names: config.names,
     headSize: config.headSize,
+    slidingWindow: config.slidingWindow,
   };
 }
 
@@ -150,6 +154,7 @@ function fromGenai({ model, search }: z.infer<typeof genaiConfig>) {
     repetitionPenalty: search.repetition_penalty,
     names: model.decoder,
     headSize: model.decoder.head_size,
+    slidingWindow: model.decoder.sliding_window?.window_size,
   };
 }
 
@@ -163,6 +168,7 @@ function fromTransformers(config: z.infer<typeof modelConfig>) {
     repetitionPenalty: undefined,
     names: { inputs: {}, outputs: {} },
     headSize: undefined,
+    slidingWindow: undefined,
   };
 }
 

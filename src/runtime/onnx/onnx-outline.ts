@@ -1,5 +1,5 @@
 import { messageOf } from "../../core/errors.js";
-import { type Cursor, readMessage, withProtobufFile } from "./protobuf-file.js";
+import { collectInto, type Cursor, readMessage, withProtobufFile } from "./protobuf-file.js";
 
 /** What an ONNX file declares, without its weights. */
 export interface OnnxOutline {
@@ -7,6 +7,8 @@ export interface OnnxOutline {
   readonly outputs: readonly OnnxValue[];
   /** Weights that lie in other files. */
   readonly externalTensors: readonly ExternalTensor[];
+  /** Dimensions of what the branches of its conditions make of nothing but constants, by its name. */
+  readonly branchConstants: Readonly<Record<string, readonly number[]>>;
   /** What the exporter wrote beside the graph. */
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -48,33 +50,47 @@ function readModel(cursor: Cursor): OnnxOutline {
   const values = { inputs: [] as OnnxValue[], outputs: [] as OnnxValue[] };
   const initialised = new Set<string>();
   const externalTensors: ExternalTensor[] = [];
+  const branchConstants: Record<string, readonly number[]> = {};
   const metadata: Record<string, string> = {};
   let graphs = 0;
 
   const tensor = (end: number, isInitialiser: boolean) => {
-    const { name, external } = readTensor(cursor, end);
+    const { name, dims, external } = readTensor(cursor, end);
     if (isInitialiser) initialised.add(name);
     if (external !== undefined) externalTensors.push(external);
+    return dims;
   };
   const sparseTensor = (end: number) =>
     readMessage(cursor, end, {
       1: (valuesEnd) => tensor(valuesEnd, true),
       2: (indicesEnd) => tensor(indicesEnd, false),
     });
-  const attribute = (end: number) =>
+  /** Dimensions of the tensor that it holds. */
+  const attribute = (end: number) => {
+    let dims: readonly number[] | undefined;
     readMessage(cursor, end, {
-      5: (tensorEnd) => tensor(tensorEnd, false),
+      5: (tensorEnd) => (dims = tensor(tensorEnd, false)),
       6: (graphEnd) => graph(graphEnd, false),
       10: (tensorEnd) => tensor(tensorEnd, false),
       11: (graphEnd) => graph(graphEnd, false),
       22: sparseTensor,
       23: sparseTensor,
     });
-  const node = (end: number) => readMessage(cursor, end, { 5: attribute });
+    return dims;
+  };
+  const node = (end: number, isMain = true) => {
+    let output = "";
+    let dims: readonly number[] | undefined;
+    readMessage(cursor, end, {
+      2: (textEnd) => (output = cursor.text(textEnd)),
+      5: (attributeEnd) => (dims = attribute(attributeEnd) ?? dims),
+    });
+    if (!isMain && dims !== undefined) branchConstants[output] = dims;
+  };
   const graph = (end: number, isMain: boolean): void =>
     readMessage(cursor, end, {
-      1: node,
-      5: (tensorEnd) => tensor(tensorEnd, isMain),
+      1: (nodeEnd) => node(nodeEnd, isMain),
+      5: (tensorEnd) => void tensor(tensorEnd, isMain),
       11: (valueEnd) => void (isMain && values.inputs.push(readValue(cursor, valueEnd))),
       12: (valueEnd) => void (isMain && values.outputs.push(readValue(cursor, valueEnd))),
       15: sparseTensor,
@@ -89,12 +105,12 @@ function readModel(cursor: Cursor): OnnxOutline {
       const [key, value] = readEntry(cursor, end);
       metadata[key] = value;
     },
-    25: (end) => readMessage(cursor, end, { 7: node }),
+    25: (end) => readMessage(cursor, end, { 7: (nodeEnd) => node(nodeEnd) }),
   });
   if (graphs === 0) throw new Error("it holds no graph");
   // Before IR version 4 every initialiser was declared as an input as well.
   const inputs = values.inputs.filter(({ name }) => !initialised.has(name));
-  return { inputs, outputs: values.outputs, externalTensors, metadata };
+  return { inputs, outputs: values.outputs, externalTensors, branchConstants, metadata };
 }
 
 function refuseLfsPointer(cursor: Cursor): void {
@@ -110,14 +126,16 @@ function readTensor(cursor: Cursor, end: number) {
   let name = "";
   let elementType = 0;
   let isExternal = false;
+  const dims: number[] = [];
   const entries = new Map<string, string>();
   readMessage(cursor, end, {
+    1: collectInto(dims, cursor),
     2: (type) => (elementType = type),
     8: (textEnd) => (name = cursor.text(textEnd)),
     13: (entryEnd) => void entries.set(...readEntry(cursor, entryEnd)),
     14: (location) => (isExternal = location === EXTERNAL),
   });
-  if (!isExternal) return { name, external: undefined };
+  if (!isExternal) return { name, dims, external: undefined };
   const length = entries.get("length");
   const external: ExternalTensor = {
     name,
@@ -126,7 +144,7 @@ function readTensor(cursor: Cursor, end: number) {
     offset: Number(entries.get("offset") ?? 0),
     ...(length !== undefined && { byteLength: Number(length) }),
   };
-  return { name, external };
+  return { name, dims, external };
 }
 
 /** StringStringEntryProto. */

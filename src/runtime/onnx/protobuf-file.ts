@@ -14,7 +14,7 @@ export function withProtobufFile<T>(path: string, read: (cursor: Cursor) => T): 
 }
 
 /** By field number: told a number's value, or the offset at which text or a message ends. */
-type Handlers = Readonly<Record<number, (valueOrEnd: number) => unknown>>;
+type Handlers = Readonly<Record<number, (valueOrEnd: number, isBytes: boolean) => unknown>>;
 
 /** Walks one message up to `end`; what has no handler is sought past. */
 export function readMessage(cursor: Cursor, end: number, handlers: Handlers): void {
@@ -24,17 +24,25 @@ export function readMessage(cursor: Cursor, end: number, handlers: Handlers): vo
     const wireType = tag % 8;
     if (wireType === 0) {
       const value = cursor.varint();
-      handler?.(value);
+      handler?.(value, false);
     } else if (wireType === 2) {
       const length = cursor.varint();
       const fieldEnd = cursor.position + length;
       if (fieldEnd > end) throw new Error(`a field ends ${fieldEnd - end} bytes past its message`);
-      handler?.(fieldEnd);
+      handler?.(fieldEnd, true);
       cursor.seek(fieldEnd);
     } else if (wireType === 1 || wireType === 5)
       cursor.seek(cursor.position + (wireType === 1 ? 8 : 4));
     else throw new Error(`wire type ${wireType} at byte ${cursor.position}`);
   }
+}
+
+/** The handler of a repeated number, which may be packed. */
+export function collectInto(numbers: number[], cursor: Cursor) {
+  return (valueOrEnd: number, isPacked: boolean): void => {
+    if (!isPacked) numbers.push(valueOrEnd);
+    else while (cursor.position < valueOrEnd) numbers.push(cursor.varint());
+  };
 }
 
 /** One field, its tag and, of bytes, its length read: the cursor stands at its content. */

@@ -254,6 +254,21 @@ describe("a language model", () => {
     );
   });
 
+  test("of GenAI whose builder lost the window of its layers is bounded to it", async () => {
+    const found = async (layers: readonly number[]) => {
+      const window = { window_size: 64, layers };
+      const decoder = { filename: "model.onnx", sliding_window: window };
+      const model = { type: "mistral", context_length: 4_096, decoder };
+      const files = {
+        "genai_config.json": { model },
+        "model.onnx": graph(["input_ids"], ["logits"]),
+      };
+      return await recognised({ ...tokenizer, ...files });
+    };
+    expect((await found([])).limits).toEqual({ contextTokens: 64 });
+    expect((await found([0])).limits).toEqual({ contextTokens: 4_096 });
+  });
+
   const named = (name: string, further: Readonly<Record<string, Content>> = {}) => {
     const { "config.json": config, ...files } = CHAT_FILES;
     return {

@@ -32,6 +32,7 @@ describe("an ONNX file's outline", () => {
       outputs: [{ name: "y", elementType: 1, dims: ["batch", 2] }],
       metadata: {},
       externalTensors: [],
+      branchConstants: {},
     });
   });
 
@@ -51,6 +52,23 @@ describe("an ONNX file's outline", () => {
     expect(new Set(places)).toEqual(
       new Set(["w in w.data", "deep in deep.data", "value in constants.data"]),
     );
+  });
+
+  test("says of the constants of branches what shape they have", () => {
+    const weights = { name: "", dims: [512, 8], data_type: 1, raw_data: new Uint8Array(16_384) };
+    const node = (output: string) => ({
+      output: [output],
+      op_type: "Constant",
+      attribute: [{ name: "value", t: weights, type: 4 }],
+    });
+    const branch = { name: "small", node: [node("cos_cache_small")] };
+    const condition = {
+      output: ["c"],
+      op_type: "If",
+      attribute: [{ name: "g", g: branch, type: 5 }],
+    };
+    const { outline } = graphOf("branches", { nodes: [condition, node("outside")] });
+    expect(outline.branchConstants).toEqual({ cos_cache_small: [512, 8] });
   });
 
   test.each([
