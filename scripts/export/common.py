@@ -1,6 +1,8 @@
 """What the recipes of tiny exports share: coarse random weights, tokenizers, goldens."""
 
 import argparse
+import base64
+import io
 import json
 import os
 import re
@@ -8,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import torch
+from PIL import Image
 from tokenizers import (
     AddedToken,
     Regex,
@@ -157,3 +160,19 @@ def settle(folder: Path) -> None:
 
 def size_of(folder: Path) -> int:
     return sum(os.path.getsize(file) for file in folder.rglob("*") if file.is_file())
+
+
+def write_floats(path: Path, tensor: torch.Tensor) -> None:
+    path.write_bytes(tensor.detach().numpy().astype("<f4").tobytes())
+
+
+def tiny_picture(generator: torch.Generator) -> Image.Image:
+    tiles = torch.randint(0, 16, (8, 8, 3), generator=generator) * 17
+    pixels = tiles.repeat_interleave(8, 0).repeat_interleave(8, 1)
+    return Image.fromarray(pixels.numpy().astype("uint8"))
+
+
+def data_url(picture: Image.Image) -> str:
+    with io.BytesIO() as file:
+        picture.save(file, "PNG")
+        return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -9,8 +9,6 @@ requirements.txt. All is computed on the CPU; the largest transformer must fit i
 """
 
 import argparse
-import base64
-import io
 import json
 import logging
 import tempfile
@@ -19,11 +17,10 @@ from pathlib import Path
 
 import common
 import diffusers
-import onnx
 import torch
 import transformers
 from diffusers import AutoencoderKLWan, DiffusionPipeline, WanTransformer3DModel
-from PIL import Image
+from graphs import write_graph
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (
     AutoTokenizer,
@@ -39,20 +36,8 @@ warnings.filterwarnings("ignore")
 diffusers.utils.logging.disable_progress_bar()
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
-# A file of protobuf ends at 2 GiB; weights above this lie beside their graph.
-EXTERNAL_BYTES = 100 * 2**20
 TEXT_TOKENS = 512
 VOCABULARY = 160
-
-
-def rms_norm(self, values):
-    """torch.nn.RMSNorm in operators that opset 18 has."""
-    wide = values.float()
-    unit = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)
-    return (unit * self.weight.float()).type_as(values)
-
-
-torch.nn.RMSNorm.forward = rms_norm
 
 
 class Attention:
@@ -140,69 +125,6 @@ class Encoder(torch.nn.Module):
         return self.model.encode(torch.cat([picture, grey], dim=2)).latent_dist.mode()
 
 
-def write_graph(module, path, inputs, output, free):
-    """`inputs` are name and example, `free` are name and its free dimensions."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        draft = Path(folder) / "draft.onnx"
-        with torch.no_grad():
-            torch.onnx.export(
-                module.eval(),
-                tuple(inputs.values()),
-                str(draft),
-                input_names=list(inputs),
-                output_names=[output],
-                dynamic_axes=free,
-                opset_version=18,
-                dynamo=False,
-            )
-        graph = onnx.load(draft)
-    compact(graph.graph)
-    size = sum(len(tensor.raw_data) for tensor in graph.graph.initializer)
-    onnx.save_model(
-        graph,
-        path,
-        save_as_external_data=size > EXTERNAL_BYTES,
-        all_tensors_to_one_file=True,
-        location=f"{path.name}_data",
-    )
-
-
-def compact(graph):
-    """A loop that was unrolled has its constants in each turn, and more names than anything else."""
-    names = {value.name: value.name for value in (*graph.input, *graph.output)}
-    constants = {}
-
-    def short(name):
-        return names.setdefault(name, f"v{len(names)}") if name else ""
-
-    def rename(part):
-        part.ClearField("value_info")
-        kept = []
-        for node in part.node:
-            if node.op_type == "Constant" and part is graph:
-                known = constants.setdefault(node.attribute[0].SerializeToString(), node.output[0])
-                if known != node.output[0]:
-                    names[node.output[0]] = short(known)
-                    continue
-            node.ClearField("name")
-            node.input[:] = [short(name) for name in node.input]
-            for attribute in node.attribute:
-                if attribute.HasField("g"):
-                    rename(attribute.g)
-            node.output[:] = [short(name) for name in node.output]
-            kept.append(node)
-        del part.node[:]
-        part.node.extend(kept)
-        for tensor in part.initializer:
-            tensor.name = short(tensor.name)
-        if part is not graph:
-            for value in part.output:
-                value.name = short(value.name)
-
-    rename(graph)
-
-
 def write_text_encoder(model, folder):
     ids = torch.ones(1, TEXT_TOKENS, dtype=torch.int64)
     dims = {0: "batch_size", 1: "sequence_length"}
@@ -210,7 +132,7 @@ def write_text_encoder(model, folder):
         TextEncoder(model),
         folder / "text_encoder/model.onnx",
         {"input_ids": ids, "attention_mask": ids.clone()},
-        "last_hidden_state",
+        ["last_hidden_state"],
         {"input_ids": dims, "attention_mask": dims, "last_hidden_state": dims},
     )
 
@@ -221,7 +143,7 @@ def write_image_encoder(model, folder):
         ImageEncoder(model),
         folder / "image_encoder/model.onnx",
         {"pixel_values": torch.zeros(1, 3, side, side, dtype=model.dtype)},
-        "hidden_states",
+        ["hidden_states"],
         {"pixel_values": {0: "batch_size"}, "hidden_states": {0: "batch_size"}},
     )
 
@@ -248,7 +170,7 @@ def write_transformer(model, folder, expands):
         name = "encoder_hidden_states_image"
         inputs[name] = torch.zeros(2, 257, config.image_dim, dtype=dtype)
         free[name] = {0: "batch_size", 1: "image_tokens"}
-    write_graph(Transformer(model), folder / "model.onnx", inputs, "sample", free)
+    write_graph(Transformer(model), folder / "model.onnx", inputs, ["sample"], free)
 
 
 def write_autoencoder(vae, folder, frames, encoded_frames):
@@ -266,7 +188,7 @@ def write_autoencoder(vae, folder, frames, encoded_frames):
         Decoder(vae),
         folder / "vae_decoder/model.onnx",
         {"latent_sample": torch.zeros(1, config.z_dim, latents, 4, 4)},
-        "sample",
+        ["sample"],
         {"latent_sample": sides, "sample": sides},
     )
     if encoded_frames == 0:
@@ -276,7 +198,7 @@ def write_autoencoder(vae, folder, frames, encoded_frames):
         Encoder(vae, encoded_frames),
         folder / "vae_encoder/model.onnx",
         {"sample": torch.zeros(1, 3, 1, side, side)},
-        "latent_sample",
+        ["latent_sample"],
         {"sample": sides, "latent_sample": sides},
     )
 
@@ -487,12 +409,12 @@ def golden_of(pipeline, folder):
     }
     schedulers = SCHEDULERS
     further = {}
-    write_floats(folder / "noise.f32", noise)
+    common.write_floats(folder / "noise.f32", noise)
     if type(pipeline).__name__ == "WanImageToVideoPipeline" or pipeline.config.expand_timesteps:
         if pipeline.config.expand_timesteps:
             words = pipeline(**asked, latents=noise.clone(), output_type="latent").frames
-            write_floats(folder / "words.f32", words)
-        further["image"] = tiny_picture(generator)
+            common.write_floats(folder / "words.f32", words)
+        further["image"] = common.tiny_picture(generator)
         further["image"].save(folder / PICTURE)
         schedulers = {name: SCHEDULERS[name] for name in ("unipc", "flow-euler")}
         fields = {"boundary_ratio": pipeline.config.boundary_ratio}
@@ -502,33 +424,17 @@ def golden_of(pipeline, folder):
     for name, scheduler in schedulers.items():
         pipeline.scheduler = scheduler
         latents = pipeline(**asked, **further, latents=noise.clone(), output_type="latent").frames
-        write_floats(folder / f"{name}.f32", latents)
+        common.write_floats(folder / f"{name}.f32", latents)
     pipeline.scheduler = UNIPC
     frames = pipeline(**asked, **further, latents=noise.clone(), output_type="pt").frames
     seen = frames[0].permute(1, 0, 2, 3)[:, :, ::8, ::8]
-    write_floats(folder / "frames.f32", seen * 2 - 1)
+    common.write_floats(folder / "frames.f32", seen * 2 - 1)
     return asked | {"schedulers": {name: config_of(it) for name, it in schedulers.items()}}
-
-
-def data_url(picture):
-    with io.BytesIO() as file:
-        picture.save(file, "PNG")
-        return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
-
-
-def tiny_picture(generator):
-    tiles = torch.randint(0, 16, (8, 8, 3), generator=generator) * 17
-    pixels = tiles.repeat_interleave(8, 0).repeat_interleave(8, 1)
-    return Image.fromarray(pixels.numpy().astype("uint8"))
 
 
 def config_of(scheduler):
     # Infinities are no JSON, and what they say is the default.
     return json.loads(scheduler.to_json_string(), parse_constant=lambda _: None)
-
-
-def write_floats(path, tensor):
-    path.write_bytes(tensor.detach().numpy().astype("<f4").tobytes())
 
 
 def write_tiny(out, name, model, class_name, fields):
@@ -538,7 +444,7 @@ def write_tiny(out, name, model, class_name, fields):
     shapes = {"native": [64, 64], "overlapLatents": 1}
     request = {"prompt": "a quiet boat", "seconds": 4}
     if "ImageToVideo" in class_name:
-        request["image"] = data_url(tiny_picture(torch.Generator().manual_seed(8)))
+        request["image"] = common.data_url(common.tiny_picture(torch.Generator().manual_seed(8)))
     expected = {"status": "completed", "size": "1280x720", "seconds": 4}
     golden = {
         "model": model,
