@@ -4,6 +4,7 @@ import type { Pipeline, PipelineSetup } from "../../core/modality.js";
 import { createStageWatch } from "../../core/stages.js";
 import { openSoundBed, type SoundBed } from "../../media/sound-bed.js";
 import { decodeCheckpoint, type DenoiseState, handOver } from "../../models/video/checkpoint.js";
+import type { Clip } from "../../models/video/video-model.js";
 import { type ClipTask, encodeClip } from "./encode-clip.js";
 import {
   graphPaths,
@@ -83,14 +84,14 @@ async function* makeClip(
   const done = yield* denoiseWithProgress(task);
   const makeSound = request.sound ? soundOf(task, bed) : undefined;
   if (makeSound) yield { type: "progress", stage: "sound", fraction: model.denoisedFraction };
-  const soundPath = await makeSound?.();
+  const soundPath = await makeSound?.(done.sample);
   yield* encodeClip(task, { done, soundPath });
   const { frameCount, frameRate } = clip.format;
   yield { type: "output", output: { frameCount, frameRate } };
 }
 
 /** The model's own sound; where it makes none, a stretch of the bed. */
-function soundOf(task: ClipTask, bed: SoundBed | undefined): (() => Promise<string>) | undefined {
+function soundOf(task: ClipTask, bed: SoundBed | undefined): Clip["makeSound"] {
   return task.clip.makeSound ?? (bed && (() => cutBed(bed, task)));
 }
 

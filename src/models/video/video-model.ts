@@ -40,8 +40,8 @@ export interface Clip {
   readonly checkpointKind: CheckpointKind;
   /** Yields where it stands after each run of the model; returns the finished latents. */
   denoise(start: DenoiseState | undefined): AsyncGenerator<DenoiseState, Float32Array>;
-  /** Writes the clip's sound to a WAV file in the scratch folder; returns its path. */
-  readonly makeSound?: () => Promise<string>;
+  /** Writes the sound of finished latents to a WAV file in the scratch folder; returns its path. */
+  readonly makeSound?: (sample: Float32Array) => Promise<string>;
   /** Makes of finished latents what all frames share. */
   paint(sample: Float32Array): Promise<DecodeFrames>;
 }

@@ -1,26 +1,19 @@
 import { JobError } from "../../core/errors.js";
 import type { ClipFormat } from "../../media/encoder.js";
-import { i420OfRgb } from "../../media/i420.js";
+import type { RgbFrames } from "../../media/i420.js";
 import type { Graphs } from "../../runtime/ort/graphs.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
 import { findOutput, findPorts } from "../diffusion/graph-ports.js";
+import { piecesOf } from "../video/frame-pieces.js";
 import type { FrameWindow } from "../video/video-model.js";
 import type { LatentDims } from "./denoiser.js";
 import type { WanSettings } from "./settings.js";
-
-/** Frames as the decoder makes them: RGB in about [-1, 1], float32 [3, frames, height, width]. */
-interface DecodedFrames {
-  readonly values: Float32Array;
-  readonly frameCount: number;
-  readonly height: number;
-  readonly width: number;
-}
 
 export interface WanDecoder {
   /** Latent frames that every run takes; absent where it takes any number. */
   readonly windowLatents: number | undefined;
   /** `latents` [channels, frames, rows, columns] as the denoiser made them. */
-  decode(latents: Float32Array, dims: LatentDims): Promise<DecodedFrames>;
+  decode(latents: Float32Array, dims: LatentDims): Promise<RgbFrames>;
 }
 
 const ROLES = { latents: { names: ["latent_sample", "latent", "latents", "z"], ranks: [5] } };
@@ -47,7 +40,7 @@ export async function openDecoder(sessions: Graphs, settings: WanSettings): Prom
     values: Float32Array,
     dims: LatentDims,
     isQuiet = false,
-  ): Promise<DecodedFrames> => {
+  ): Promise<RgbFrames> => {
     const feeds = { [port.name]: float32(values, [1, ...dims]) };
     const outputs = await sessions.run("vae-decoder", feeds, { fetch: [output], isQuiet });
     const [, , frameCount = 0, height = 0, width = 0] = outputs[output]?.dims ?? [];
@@ -139,16 +132,13 @@ interface WindowsInput {
   readonly onLaunched: () => void;
 }
 
-/** Frames that are handed on at once: whoever encodes them need not wait for a whole window's. */
-const PIECE_FRAMES = 8;
-
 /** Decodes window by window; the next one is in the making while the caller takes the frames of the last. */
 export async function* decodeWindows(
   { decoder, settings }: DecodingModel,
   { sample, dims, format, signal, onLaunched }: WindowsInput,
 ): AsyncGenerator<FrameWindow> {
   const windows = planWindows(dims[1], windowRule({ decoder, settings }, dims[1]));
-  const launch = (index: number): Promise<DecodedFrames> | undefined => {
+  const launch = (index: number): Promise<RgbFrames> | undefined => {
     const window = windows[index];
     if (window === undefined) return undefined;
     const run = decoder.decode(...cutLatents(sample, dims, window));
@@ -191,17 +181,4 @@ function cutLatents(
     }
   }
   return [cut, [channels, count, rows, columns]];
-}
-
-function* piecesOf(
-  decoded: DecodedFrames,
-  { frame, skipped }: LatentWindow,
-  format: ClipFormat,
-): Generator<FrameWindow> {
-  const fresh = Math.min(decoded.frameCount - skipped, format.frameCount - frame);
-  for (let done = 0; done < fresh; done += PIECE_FRAMES) {
-    const count = Math.min(PIECE_FRAMES, fresh - done);
-    const span = { first: skipped + done, count };
-    yield { firstFrame: frame + done, count, frames: i420OfRgb(decoded, span, format) };
-  }
 }

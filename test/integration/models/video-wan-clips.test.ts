@@ -1,21 +1,18 @@
-import { mkdtemp, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { JobError, toJobError } from "#framemill/core/errors.js";
-import type { PipelineEvent } from "#framemill/core/events.js";
-import type { ModelInfo, Pipeline } from "#framemill/core/modality.js";
+import type { ModelInfo } from "#framemill/core/modality.js";
 import { loadModelPackage, modelInfo } from "#framemill/runtime/packages/model-package.js";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { probeMedia } from "#framemill/media/probe.js";
 import { video } from "#framemill/modalities/video/index.js";
 import { createVideoPipeline } from "#framemill/modalities/video/pipeline.js";
-import type { VideoOutput, VideoRequest } from "#framemill/modalities/video/request.js";
+import type { VideoRequest } from "#framemill/modalities/video/request.js";
+import { attempt, type VideoPipeline } from "../../support/clip-attempts.js";
 import { frameHash } from "../../support/frame-hash.js";
 import { createWanModels, type WanWishes } from "../../support/wan-models.js";
 
-type VideoPipeline = Pipeline<VideoRequest, VideoOutput>;
-
 const models = createWanModels();
+const { root } = models.folders;
 let pipeline: VideoPipeline;
 let info: ModelInfo;
 beforeAll(async () => {
@@ -45,52 +42,6 @@ async function admitSmall(): Promise<VideoRequest> {
   return { ...(await admit({})), width: 48, height: 32 };
 }
 
-interface Attempt {
-  /** Steps that were done in it. */
-  readonly steps: number;
-  /** Made, or the code of what ended it. */
-  readonly end: string;
-  /** Paths by variant, and of the checkpoint. */
-  readonly files: ReadonlyMap<string, string>;
-}
-
-interface AttemptInput {
-  readonly request: VideoRequest;
-  readonly checkpoint?: Uint8Array;
-  /** Is aborted once so many steps are done, to leave or to cancel. */
-  readonly leavesAfter?: number;
-  readonly cancelledAfter?: number;
-}
-
-async function attempt(by: VideoPipeline, input: AttemptInput): Promise<Attempt> {
-  const { request, checkpoint, leavesAfter = Infinity, cancelledAfter = Infinity } = input;
-  const scratchPath = await mkdtemp(join(models.folders.root, "attempt-"));
-  const [leaving, cancelling] = [new AbortController(), new AbortController()];
-  const context = {
-    scratchPath,
-    signal: cancelling.signal,
-    preempted: leaving.signal,
-    readInput: () => Promise.reject(new Error("no input")),
-    ...(checkpoint && { checkpoint }),
-  };
-  const files = new Map<string, string>();
-  // The first report says where it begins.
-  let steps = -1;
-  const follow = (event: PipelineEvent<VideoOutput>) => {
-    if (event.type === "file") files.set(event.variant, event.path);
-    if (event.type === "checkpoint") files.set("checkpoint", event.path);
-    steps += Number(event.type === "progress" && event.stage === "steps");
-    if (steps >= leavesAfter) leaving.abort();
-    if (steps >= cancelledAfter) cancelling.abort(new JobError("cancelled", "nobody waits for it"));
-  };
-  const all = async () => {
-    for await (const event of by.run(request, context)) follow(event);
-    return "made";
-  };
-  const end = await all().catch((thrown: unknown) => toJobError(thrown).code);
-  return { steps, end, files };
-}
-
 test.each<[string, WanWishes]>([
   ["UniPC", { sampler: { steps: 5, guidance: 5 } }],
   [
@@ -109,12 +60,12 @@ test.each<[string, WanWishes]>([
   ]);
   try {
     const request = await admitSmall();
-    const whole = await attempt(here, { request });
+    const whole = await attempt(here, { request, root });
     expect([whole.end, whole.steps]).toEqual(["made", 5]);
-    const first = await attempt(here, { request, leavesAfter: 3 });
+    const first = await attempt(here, { request, root, leavesAfter: 3 });
     expect([first.end, first.steps]).toEqual(["preempted", 3]);
     const checkpoint = await readFile(first.files.get("checkpoint") ?? "");
-    const second = await attempt(there, { request, checkpoint });
+    const second = await attempt(there, { request, root, checkpoint });
     expect([second.end, second.steps]).toEqual(["made", 2]);
     const hashes = [whole, second].map(({ files }) => frameHash(files.get("content") ?? ""));
     const [expected, found] = await Promise.all(hashes);
@@ -127,13 +78,13 @@ test.each<[string, WanWishes]>([
 test("stops at the step at which it is cancelled", async () => {
   models.runs.length = 0;
   const request = await admitSmall();
-  const { end, steps } = await attempt(pipeline, { request, cancelledAfter: 2 });
+  const { end, steps } = await attempt(pipeline, { request, root, cancelledAfter: 2 });
   expect([end, steps]).toEqual(["cancelled", 2]);
   expect(models.runs.filter(({ role }) => role === "denoiser")).toHaveLength(2);
 });
 
 test("makes silent clips of the size that is asked for, at the model's frame rate", async () => {
-  const { files } = await attempt(pipeline, { request: await admit({ seconds: 5 }) });
+  const { files } = await attempt(pipeline, { request: await admit({ seconds: 5 }), root });
   const media = await probeMedia(files.get("content") ?? "");
   expect(media).toMatchObject({
     durationSeconds: expect.closeTo(5, 2),
@@ -153,7 +104,7 @@ test("where the operator gives a sound bed, the standard tier has it", async () 
     const model = await modelInfo(await loadModelPackage(setup.modelPath));
     expect(model.tiers).toEqual(["standard", "fast"]);
     const request = await admit({}, model);
-    const { files, end } = await attempt(sounding, { request });
+    const { files, end } = await attempt(sounding, { request, root });
     expect(end).toBe("made");
     const media = await probeMedia(files.get("content") ?? "");
     expect(media).toMatchObject({
@@ -161,7 +112,7 @@ test("where the operator gives a sound bed, the standard tier has it", async () 
       audio: { codec: "aac", channels: 2, durationSeconds: expect.closeTo(4, 1) },
     });
     const silent = await admit({ quality: "fast" }, model);
-    const without = await attempt(sounding, { request: silent });
+    const without = await attempt(sounding, { request: silent, root });
     expect((await probeMedia(without.files.get("content") ?? "")).audio).toBeUndefined();
   } finally {
     await sounding.close();
