@@ -20,6 +20,7 @@ import type { TextGuard } from "./guarding/text-guard.js";
 import { imageClassifier } from "./image-classifier/layout.js";
 import type { ImageModel } from "./image-model.js";
 import { kokoro } from "./kokoro/layout.js";
+import { ltxVideo } from "./ltx/layout.js";
 import { model2vec } from "./model2vec/layout.js";
 import { moonshine } from "./moonshine/layout.js";
 import type { MusicModel } from "./music/music-model.js";
@@ -77,6 +78,11 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "wan-video",
     layout: wanVideo,
     video: async () => (await import("./wan/open.js")).openWan,
+  },
+  {
+    pipeline: "ltx-video",
+    layout: ltxVideo,
+    video: async () => (await import("./ltx/open.js")).openLtx,
   },
   { pipeline: "flow-video", video: async () => (await import("./motion/open.js")).openMotion },
   {

@@ -5,7 +5,7 @@ import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 /** Pipelines of diffusers whose text-to-image loop is served; img2img classes share their graphs. */
 const SERVED =
   /^(ORT|Onnx)?(StableDiffusion(XL|3)?|LatentConsistencyModel|Flux|PixArt(Alpha|Sigma)|Sana)(Img2Img|Inpaint)?Pipeline(Legacy)?$/;
-const VIDEO = /Wan|LTX|Mochi|AnimateDiff|Video|Cosmos/;
+const VIDEO = /Mochi|AnimateDiff|Video|Cosmos/;
 const MUSIC = /Audio|Music/;
 
 /** What is served of the same kind. */
@@ -49,7 +49,7 @@ export const diffusionImage: Layout = {
 function refuseOthers(folder: ModelFolder, className: string): void {
   if (SERVED.test(className)) return;
   const what = `${folder.name} is made for ${className}, whose layout is not served yet`;
-  if (VIDEO.test(className)) throw new Error(`${what}: of video models Wan is, from text to video`);
+  if (VIDEO.test(className)) throw new Error(`${what}: of video models Wan and LTX-2 are`);
   if (MUSIC.test(className)) throw new Error(`${what}: of models for music MusicGen is`);
   const [, nearest] = NEAREST.find(([name]) => name.test(className)) ?? [];
   const served = "Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM, FLUX.1, PixArt and Sana are";

@@ -157,9 +157,9 @@ describe("a diffusers folder", () => {
   test("says which part is missing, and which pipelines are not served", async () => {
     const { "scheduler/scheduler_config.json": _, ...without } = xl;
     await expect(recognised(without)).rejects.toThrow("has no scheduler/scheduler_config.json");
-    const video = { "model_index.json": { _class_name: "LTXPipeline" } };
+    const video = { "model_index.json": { _class_name: "CogVideoXPipeline" } };
     await expect(recognised(video)).rejects.toThrow(
-      "is made for LTXPipeline, whose layout is not served yet: of video models Wan is",
+      "is made for CogVideoXPipeline, whose layout is not served yet: of video models Wan and LTX-2 are",
     );
     const picture = { "model_index.json": { _class_name: "ZImagePipeline" } };
     await expect(recognised(picture)).rejects.toThrow(
@@ -241,6 +241,21 @@ describe("a folder of Wan", () => {
     ],
   ])("is refused where it is none of these: %j", async (changes, reason) => {
     await expect(recognised({ ...one, ...changes })).rejects.toThrow(reason);
+  });
+});
+
+describe("a pipeline of LTX", () => {
+  const index = (name: string) => ({ "model_index.json": { _class_name: name } });
+  test.each([
+    [index("LTXPipeline"), "LTX2Pipeline and LTX2ImageToVideoPipeline are"],
+    [index("LTX2LatentUpsamplePipeline"), "LTX2Pipeline and LTX2ImageToVideoPipeline are"],
+    [
+      { ...index("LTX2Pipeline"), "transformer/config.json": { cross_attn_mod: true } },
+      "is LTX-2.3 (cross_attn_mod in transformer/config.json), which is not served: LTX-2 is",
+    ],
+    [index("LTX2Pipeline"), "has no scheduler/scheduler_config.json"],
+  ])("is refused where it is not whole and LTX-2's: %j", async (files, reason) => {
+    await expect(recognised(files)).rejects.toThrow(reason);
   });
 });
 
