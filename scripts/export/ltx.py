@@ -75,6 +75,14 @@ def turn_halves(values, rotation):
     return turned.transpose(1, 2).flatten(2, 3).type_as(values)
 
 
+def repeat_each(self, times, dim, repeat=torch.Tensor.repeat_interleave):
+    """torch.Tensor.repeat_interleave, of whose answer a graph knows no rank."""
+    return torch.stack([self] * times, dim=-1).flatten(-2) if dim == -1 else repeat(self, times, dim)
+
+
+torch.Tensor.repeat_interleave = repeat_each
+
+
 def modulations(table, embedded, batch_size):
     """
     diffusers' get_mod_params. Those of the attention between picture and sound are squeezed by their
@@ -206,7 +214,9 @@ def write_text_encoder(model, folder):
 
 def write_connectors(model, folder, tokens):
     config = model.config
-    if config.per_modality_projections or config.video_connector_num_learnable_registers is None:
+    connectors = (model.video_connector, model.audio_connector)
+    is_later = config.per_modality_projections or config.video_gated_attn or config.audio_gated_attn
+    if is_later or any(it.learnable_registers is None for it in connectors):
         raise SystemExit("the connectors are not LTX-2's, but LTX-2.3's or others: they are not read")
     for module in model.modules():
         if hasattr(module, "set_processor"):
@@ -223,7 +233,8 @@ def write_connectors(model, folder, tokens):
 
 def write_transformer(model, folder):
     config, dtype = model.config, model.proj_in.weight.dtype
-    if config.patch_size != 1 or config.patch_size_t != 1 or config.cross_attn_mod:
+    is_later = config.cross_attn_mod or config.gated_attn or config.audio_gated_attn
+    if is_later or config.patch_size != 1 or config.patch_size_t != 1:
         raise SystemExit("the transformer is not LTX-2's, but LTX-2.3's or another: it is not read")
     for block in model.transformer_blocks:
         for module in block.modules():
