@@ -27,7 +27,7 @@ const VOICE_ROLE = "voice-";
 
 type Vocabulary = ReadonlyMap<string, number>;
 
-/** Style tables by voice, float32 [rows, 1, 256]: row n is for n + 1 ids. */
+/** Style tables by voice, float32 [rows, 1, 256]. */
 type Styles = ReadonlyMap<string, Float32Array>;
 
 /** Kokoro-82M and its kin (StyleTTS 2): phonemes, a style row and a speed to a 24 kHz waveform. */
@@ -80,10 +80,13 @@ async function synthesize(
   return floatsOf(await session.run("model", feeds, { fetch: [output] }), output);
 }
 
-/** The style [256] for as many ids, pads included. Tables of 512 rows are read to row 509 too. */
+/**
+ * The style [256] for as many ids, pads included: the first row is for one phoneme (hexgrad/kokoro,
+ * KPipeline). Tables of 512 rows are read to row 509 too.
+ */
 export function styleRow(table: Float32Array, idCount: number): Float32Array {
   const rows = Math.min(MAX_PHONEMES, table.length / STYLE_SIZE);
-  const row = Math.max(0, Math.min(idCount - 2, rows - 1));
+  const row = Math.max(0, Math.min(idCount - 3, rows - 1));
   return table.slice(row * STYLE_SIZE, (row + 1) * STYLE_SIZE);
 }
 

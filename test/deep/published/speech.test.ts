@@ -18,7 +18,7 @@ const helloIds = [0, 49, 83, 53, 156, 56, 135, 0];
 async function goldenVoice(): Promise<Uint8Array> {
   const table = await readFile(join(voices, "voices", "bf_emma.bin"));
   const style = await readFile(join(source, "golden", "style.npy"));
-  table.set(style.subarray(-1_024), 6 * 1_024);
+  table.set(style.subarray(-1_024), 5 * 1_024);
   return table;
 }
 

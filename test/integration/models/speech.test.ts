@@ -175,9 +175,9 @@ describe("a Kokoro voice", () => {
     for (const [voice, name] of KOKORO_VOICES.entries()) {
       const { bytes, output } = await sayIn(form, { voice: name, format: "wav" });
       const sounds = Array.from(name.startsWith("b") ? "həlˈəʊ" : "həlˈoʊ");
-      // Six sounds have the row 6 of the voice's styles.
+      // Six sounds have the sixth row of the voice's styles.
       const ids = sounds.map((sound) => KOKORO_VOCABULARY[sound] ?? 0);
-      const levels = [0, ...ids, 0].map((id) => 2 * (id + 200 * voice + 6 / 2));
+      const levels = [0, ...ids, 0].map((id) => 2 * (id + 200 * voice + 5 / 2));
       expect(levelsOf(wordsOf(bytes), 2_048).join(" ")).toContain(levels.slice(1, -1).join(" "));
       expect(output).toEqual({ audioSeconds: (8 * 2_400) / 24_000, inputTokens: 6 });
     }

@@ -64,9 +64,9 @@ describe("a speed", () => {
 
 describe("the style of a Kokoro voice", () => {
   const table = Float32Array.from({ length: 512 * 256 }, (_, index) => Math.floor(index / 256));
-  it("is the row of as many phonemes, 509 at most, in tables of 510 and 512 rows", () => {
-    expect(styleRow(table, 8)[0]).toBe(6);
-    expect(styleRow(table, 2)[255]).toBe(0);
+  it("is the row of as many phonemes, counted from one, in tables of 510 and 512 rows", () => {
+    expect(styleRow(table, 8)[0]).toBe(5);
+    expect(styleRow(table, 3)[255]).toBe(0);
     expect(styleRow(table, 512)[0]).toBe(509);
     expect(styleRow(table.subarray(0, 510 * 256), 512)[0]).toBe(509);
   });
