@@ -11,6 +11,7 @@ const LAYERS = [
 /** Which folder a foreign library belongs to. */
 const OWNERS = {
   "runtime/ort": "koffi|onnxruntime-node",
+  "runtime/tensors": "fflate",
   queue: "amqplib",
   rpc: "@grpc|@bufbuild|@connectrpc",
   media: "fluent-ffmpeg|sharp",

@@ -240,8 +240,8 @@ const OTHER_SOUND_MODELS: readonly (readonly [readonly RegExp[], string])[] = [
     "is Supertonic, which is not served; of voices Kokoro, Piper and VITS are",
   ],
   [
-    [/^(onnx\/)?kokoro[\w.-]*\.onnx$/, /(^|\/)voices[\w.-]*\.(npz|bin)$/],
-    "keeps Kokoro's voices in one archive of NumPy: one file a voice is read, voices/<id>.bin",
+    [/^model[\w.-]*\.onnx$/, /^voices\.bin$/, /^tokens\.txt$/],
+    "is a voice as sherpa-onnx packs it: Kokoro and KittenTTS are read as their authors publish them",
   ],
   [
     [/(^|\/)encoder-model[\w.-]*\.onnx$/, /(^|\/)decoder-model[\w.-]*\.onnx$/],

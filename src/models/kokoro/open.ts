@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { z } from "zod";
+import { join } from "node:path";
 import { JobError } from "../../core/errors.js";
 import type { PipelineSetup } from "../../core/modality.js";
 import type { Graphs } from "../../runtime/ort/graphs.js";
@@ -7,7 +7,6 @@ import {
   graphPaths,
   type ModelPackage,
   openModelGraphs,
-  readModelText,
 } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
 import { cutPhonemes, espeakVoice, phonemizeText } from "../speech/phonemes.js";
@@ -17,18 +16,13 @@ import type {
   Utterance,
   UtteranceSettings,
 } from "../speech/speech-model.js";
+import { PAD_ID, readVocabulary, type Vocabulary } from "./vocabulary.js";
+import { readStyleTables, STYLE_SIZE, type StyleTables } from "../speech/style-tables.js";
 
 const SAMPLE_RATE_HZ = 24_000;
-const STYLE_SIZE = 256;
 /** Sounds and marks in one run; the model's context is 512 with a pad at either end. */
 const MAX_PHONEMES = 510;
-const PAD_ID = 0;
 const VOICE_ROLE = "voice-";
-
-type Vocabulary = ReadonlyMap<string, number>;
-
-/** Style tables by voice, float32 [rows, 1, 256]. */
-type Styles = ReadonlyMap<string, Float32Array>;
 
 /** Kokoro-82M and its kin (StyleTTS 2): phonemes, a style row and a speed to a 24 kHz waveform. */
 export async function openKokoro(model: ModelPackage, setup: PipelineSetup): Promise<SpeechModel> {
@@ -62,7 +56,7 @@ async function prepare(
 
 async function synthesize(
   session: Graphs,
-  styles: Styles,
+  styles: StyleTables,
   { ids }: Utterance,
   { voice, speed }: UtteranceSettings,
 ): Promise<Float32Array> {
@@ -90,25 +84,9 @@ export function styleRow(table: Float32Array, idCount: number): Float32Array {
   return table.slice(row * STYLE_SIZE, (row + 1) * STYLE_SIZE);
 }
 
-const vocabularies = z.union([
-  z.object({ model: z.object({ vocab: z.record(z.string(), z.int()) }) }),
-  z.object({ vocab: z.record(z.string(), z.int()) }),
-]);
-
-/** One id a character, from tokenizer.json or, as in hexgrad's exports, config.json. */
-async function readVocabulary(model: ModelPackage): Promise<Vocabulary> {
-  for (const role of ["tokenizer", "config"]) {
-    if (model.files[role] === undefined) continue;
-    const parsed = vocabularies.safeParse(JSON.parse(await readModelText(model, role)));
-    if (!parsed.success) continue;
-    const vocab = "model" in parsed.data ? parsed.data.model.vocab : parsed.data.vocab;
-    // The pad is no sound.
-    return new Map(Object.entries(vocab).filter(([, id]) => id !== PAD_ID));
-  }
-  throw new Error(`${model.path}: neither tokenizer.json nor config.json has a vocabulary`);
-}
-
-async function readStyles(model: ModelPackage): Promise<Styles> {
+async function readStyles(model: ModelPackage): Promise<StyleTables> {
+  const { voices } = model.files;
+  if (voices !== undefined) return await readStyleTables(join(model.path, voices.path));
   const roles = Object.keys(model.files).filter((role) => role.startsWith(VOICE_ROLE));
   if (roles.length === 0) throw new Error(`${model.path} has no voice: add voices/<id>.bin`);
   const paths = graphPaths(model, roles);

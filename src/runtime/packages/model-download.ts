@@ -115,6 +115,7 @@ const KNOWN = [
   /(^|\/)(vocab|merges|added_tokens)\.txt$/,
   /(^|\/)[\w.-]+\.model$/,
   /(^|\/)voices\/[\w.+-]+\.bin$/,
+  /(^|\/)voices([\w.-]*\.npz|-[\w.-]+\.bin)$/,
   /(^|\/)(LICEN[CS]E|COPYING|NOTICE|README)([-._][\w.-]+)?$/i,
 ];
 const INDEX_OF_WEIGHTS = /\.(safetensors|bin|msgpack|h5)\.index\.json$/;

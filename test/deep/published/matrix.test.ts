@@ -6,6 +6,7 @@ import { type default as OpenAI, toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { coverRgb } from "#framemill/media/image.js";
 import { inParallel } from "#framemill/core/async/in-parallel.js";
+import { finishPiece } from "#framemill/modalities/speech/pieces.js";
 import { distance } from "../../support/embedding-vectors.js";
 import { runCommand, startUp, type ServiceProcesses } from "../../support/service-harness.js";
 
@@ -83,6 +84,14 @@ const ASK: Readonly<Record<string, Ask>> = {
     const byDocument = results.toSorted((a, b) => a.index - b.index);
     return { exact: {}, near: byDocument.map(({ relevance_score }) => relevance_score) };
   },
+  async speech(client, body) {
+    const answer = await client.audio.speech.create(body as never);
+    const wav = Buffer.from(await answer.arrayBuffer());
+    const words = Array.from({ length: (wav.length - 44) / 2 }, (_, at) =>
+      wav.readInt16LE(44 + 2 * at),
+    );
+    return { exact: { sampleRate: wav.readUInt32LE(24) }, near: words.map((it) => it / 32_767) };
+  },
   async transcription(client, { file, ...body }) {
     const bytes = readFileSync(join(FOLDER, String(body["model"]), String(file)));
     const sound = new File([bytes], String(file));
@@ -118,6 +127,13 @@ async function coloursOf(pictures: readonly Buffer[]): Promise<number[]> {
 /** Pixels. */
 const PICTURE_SIDE = 64;
 
+interface SpokenCase {
+  /** Float32. */
+  readonly samples: Buffer;
+  readonly sampleRate: number;
+  readonly speed: number;
+}
+
 /** The reference's side of an answer. */
 const EXPECT: Readonly<Record<string, (expected: never) => Answer | Promise<Answer>>> = {
   chat: ({ firstLogprob, ...exact }: { firstLogprob: number }) => ({ exact, near: [firstLogprob] }),
@@ -127,6 +143,12 @@ const EXPECT: Readonly<Record<string, (expected: never) => Answer | Promise<Answ
     near: await coloursOf([picture]),
   }),
   rerank: ({ scores }: { scores: number[] }) => ({ exact: {}, near: scores }),
+  /** The model's own samples; their ends are evened and faded as the service does it. */
+  speech: ({ samples, sampleRate, speed }: SpokenCase) => {
+    const floats = new Float32Array(Uint8Array.from(samples).buffer);
+    const said = finishPiece(floats, { sampleRateHz: sampleRate, pauseMs: 0, speed });
+    return { exact: { sampleRate }, near: Array.from(said) };
+  },
   transcription: ({ logprobs, ...exact }: { logprobs: number[] }) => ({ exact, near: logprobs }),
   moderation: ({ category_scores: all }: { category_scores: Record<string, number>[] }) => ({
     exact: {},

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { openModelFolder } from "#framemill/runtime/packages/model-folder.js";
 import { recognise } from "#framemill/models/registry.js";
@@ -13,6 +15,8 @@ async function recognised(files: Readonly<Record<string, Content>>, modality?: s
   return recognise(folder, modality === undefined ? {} : { modality });
 }
 
+const published = (path: string) =>
+  fileURLToPath(new URL(`../../fixtures/published/${path}`, import.meta.url));
 const tokenizer = { "tokenizer.json": {}, "tokenizer_config.json": { model_max_length: 1e30 } };
 const graph = (inputs: string[], outputs: string[]) => ({ graph: { inputs, outputs } });
 const classifier = graph(["input_ids", "attention_mask"], ["logits"]);
@@ -118,6 +122,23 @@ describe("a voice", () => {
     const cut = { ...named, "voices/af_sky.bin": new Uint8Array(2_000) };
     await expect(recognised(cut)).rejects.toThrow(
       "must hold styles of 1024 bytes each, has 2000 bytes",
+    );
+  });
+
+  test("of kokoro-onnx has its voices in one archive, and needs symbols where it is Chinese", async () => {
+    const archive = readFileSync(published("speech-kokoro-onnx/model/voices-v1.0.bin"));
+    const inputs = graph(["tokens", "style", "speed"], ["audio"]);
+    const files = { "kokoro-v1.0.onnx": inputs, "voices-v1.0.bin": archive };
+    expect(await recognised(files)).toMatchObject({
+      pipeline: "kokoro",
+      files: { model: "kokoro-v1.0.onnx", voices: "voices-v1.0.bin" },
+      shapes: { voices: ["bf_emma", "am_michael"], sampleRateHz: 24_000 },
+    });
+    const chinese = { "kokoro-v1.1-zh.onnx": inputs, "voices-v1.1-zh.bin": archive };
+    await expect(recognised(chinese)).rejects.toThrow("has no config.json");
+    const broken = { ...files, "voices-v1.0.bin": archive.subarray(0, 2_000) };
+    await expect(recognised(broken)).rejects.toThrow(
+      "voices-v1.0.bin is no archive of NumPy: invalid zip data",
     );
   });
 });
@@ -423,7 +444,7 @@ describe("a folder of no layout that is read", () => {
     ],
     [{ "uncached_decode.int8.onnx": hidden }, "is Moonshine in four graphs"],
     [{ "kitten_tts_nano_v0_1.onnx": hidden, "voices.npz": "PK" }, "is KittenTTS"],
-    [{ "kokoro-v1.0.onnx": hidden, "voices-v1.0.bin": "PK" }, "in one archive of NumPy"],
+    [{ "model.onnx": hidden, "voices.bin": "x", "tokens.txt": "" }, "as sherpa-onnx packs it"],
     [{ "onnx/vector_estimator.onnx": hidden, "onnx/vocoder.onnx": hidden }, "is Supertonic"],
     [
       {
