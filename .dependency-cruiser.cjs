@@ -42,6 +42,7 @@ const DOORS = {
   "models/decoder/tools": "index",
   "models/flux": "architecture",
   "models/image-classifier": "layout|open",
+  "models/kitten-tts": "layout|open",
   "models/kokoro": "layout|open",
   "models/ltx": "layout|open",
   "models/model2vec": "layout|open",
@@ -60,7 +61,7 @@ const FLOORS = {
   front: ["operations", "jobs", "http", "ledger"],
   runtime: ["process|batching", "packages", "ort", "onnx", "tensors"],
   models: [
-    "bag-of-words|ctc|decoder|flux|image-classifier|kokoro|ltx|model2vec|motion|musicgen|piper|score|stable-diffusion|vector-scene|vits|wan|whisper",
+    "bag-of-words|ctc|decoder|flux|image-classifier|kitten-tts|kokoro|ltx|model2vec|motion|musicgen|piper|score|stable-diffusion|vector-scene|vits|wan|whisper",
     "diffusion|encoder|music|speech|speech-recognition|video",
     "guarding|reranking",
     "sampling|tokenizer",

@@ -5,6 +5,7 @@ plumbing and numbers, no quality. Samples are those of a package before anything
 """
 
 import json
+import re
 import warnings
 from importlib.metadata import version
 
@@ -135,7 +136,70 @@ def make_kokoro(out, name):
     write_cases(out, name, golden, said)
 
 
-ROWS = {"speech-kokoro-onnx": make_kokoro}
+KITTEN_SYMBOLS = (
+    "$;:,.!?¡¿—…\"«»\"\" ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    "ɑɐɒæɓʙβɔɕçɗɖðʤəɘɚɛɜɝɞɟʄɡɠɢʛɦɧħɥʜɨɪʝɭɬɫɮʟɱɯɰŋɳɲɴøɵɸθœɶʘɹɺɾɻʀʁɽʂʃʈʧʉʊʋⱱʌɣɤʍχʎʏʑʐʒʔʡʕʢǀǁǂǃ"
+    "ˈˌːˑʼʴʰʱʲʷˠˤ˞↓↑→↗↘'\u0329'ᵻ"
+)
+
+
+def say_kitten(folder, config, request):
+    """The steps of kittentts' onnx_model.py, without its changes of the text and its cut of the end."""
+    import espeakng_loader
+    from phonemizer.backend import EspeakBackend
+    from phonemizer.backend.espeak.wrapper import EspeakWrapper
+
+    EspeakWrapper.set_library(espeakng_loader.get_library_path())
+    EspeakWrapper.set_data_path(espeakng_loader.get_data_path())
+    espeak = EspeakBackend(language="en-us", preserve_punctuation=True, with_stress=True)
+    ids = {symbol: at for at, symbol in enumerate(KITTEN_SYMBOLS)}
+    text = request["input"] if request["input"][-1] in ".!?,;:" else request["input"] + ","
+    words = re.findall(r"\w+|[^\w\s]", espeak.phonemize([text])[0])
+    tokens = [0, *(ids[symbol] for symbol in " ".join(words) if symbol in ids), 10, 0]
+    voice = config["voice_aliases"].get(request["voice"], request["voice"])
+    styles = np.load(folder / config["voices"])[voice]
+    row = min(len(text), len(styles) - 1)
+    speed = request.get("speed", 1) * config["speed_priors"].get(voice, 1)
+    session = onnxruntime.InferenceSession(folder / config["model_file"])
+    feeds = {
+        "input_ids": np.array([tokens], np.int64),
+        "style": styles[row : row + 1],
+        "speed": np.array([speed], np.float32),
+    }
+    return session.run(["waveform"], feeds)[0][:-5_000]
+
+
+def make_kitten(out, name):
+    folder = common.write_row(out, name, {})
+    config = {
+        "name": "Kitten TTS Nano",
+        "version": "0.8",
+        "type": "ONNX2",
+        "model": "kitten-tts-nano",
+        "model_file": "kitten_tts_nano_v0_8.onnx",
+        "voices": "voices.npz",
+        "speed_priors": {"expr-voice-2-f": 0.8, "expr-voice-4-m": 0.9},
+        "voice_aliases": {"Bella": "expr-voice-2-f", "Hugo": "expr-voice-4-m"},
+    }
+    common.write_json(folder / "config.json", config)
+    export_styled(folder / config["model_file"], "input_ids", "waveform", 5, 200)
+    tables = {"expr-voice-2-f": style_table(4, 400), "expr-voice-4-m": style_table(5, 400)}
+    np.savez_compressed(folder / config["voices"], **tables)
+    asked = [
+        {"input": "Hello there, the boat is red", "voice": "Bella"},
+        {"input": "The sea is blue today: look!", "voice": "expr-voice-4-m", "speed": 1.5},
+    ]
+    golden = {
+        "model": "KittenTTS Nano 0.8",
+        "exporter": f"{TORCH}, onnxruntime {onnxruntime.__version__}, "
+        f"phonemizer {version('phonemizer')}",
+        "rate": 24_000,
+    }
+    said = [(request, say_kitten(folder, config, request)) for request in asked]
+    write_cases(out, name, golden, said)
+
+
+ROWS = {"speech-kokoro-onnx": make_kokoro, "speech-kitten-tts": make_kitten}
 
 if __name__ == "__main__":
     given = common.parse_arguments(__doc__)

@@ -19,6 +19,7 @@ import type { TextEmbedder } from "./encoder/text-embedder.js";
 import type { TextGuard } from "./guarding/text-guard.js";
 import { imageClassifier } from "./image-classifier/layout.js";
 import type { ImageModel } from "./image-model.js";
+import { kittenTts } from "./kitten-tts/layout.js";
 import { kokoro } from "./kokoro/layout.js";
 import { ltxVideo } from "./ltx/layout.js";
 import { model2vec } from "./model2vec/layout.js";
@@ -94,6 +95,11 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "vits",
     layout: piper,
     speech: async () => (await import("./piper/open.js")).openPiper,
+  },
+  {
+    pipeline: "kitten-tts",
+    layout: kittenTts,
+    speech: async () => (await import("./kitten-tts/open.js")).openKittenTts,
   },
   {
     pipeline: "kokoro",
@@ -232,12 +238,8 @@ const OTHER_SOUND_MODELS: readonly (readonly [readonly RegExp[], string])[] = [
     "is Moonshine in four graphs: the export with onnx/encoder_model.onnx and onnx/decoder_model_merged.onnx is served",
   ],
   [
-    [/(^|\/)kitten_tts[\w.-]*\.onnx$/],
-    "is KittenTTS, which is not served; of voices Kokoro, Piper and VITS are",
-  ],
-  [
     [/(^|\/)(vector_estimator|latent_denoiser)[\w.-]*\.onnx$/],
-    "is Supertonic, which is not served; of voices Kokoro, Piper and VITS are",
+    "is Supertonic, which is not served; of voices Kokoro, KittenTTS, Piper and VITS are",
   ],
   [
     [/^model[\w.-]*\.onnx$/, /^voices\.bin$/, /^tokens\.txt$/],
@@ -255,7 +257,7 @@ const KINDS = [
     /CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/,
     "of speech recognisers Whisper, Moonshine, SenseVoice, wav2vec2, HuBERT and Parakeet are",
   ],
-  [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, Piper and VITS are"],
+  [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, KittenTTS, Piper and VITS are"],
   [/CLIP|Siglip/i, "of encoders those of texts alone are, with onnx/model.onnx"],
   [
     /Depth|Detection|Segmentation|Vision|ViT|Swin|Image/,

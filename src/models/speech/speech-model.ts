@@ -4,6 +4,8 @@ export interface Utterance {
   readonly ids: readonly number[];
   /** Counted without padding. */
   readonly tokenCount: number;
+  /** Of the text that it says, where the model's style depends on that. */
+  readonly characters?: number;
 }
 
 export interface TextToSpeak {

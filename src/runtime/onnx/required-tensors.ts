@@ -92,6 +92,9 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
   "speech/kokoro": {
     model: { inputs: [...waveform.inputs, ["style"], ["speed"]], outputs: waveform.outputs },
   },
+  "speech/kitten-tts": {
+    model: { inputs: [["input_ids"], ["style"], ["speed"]], outputs: [["waveform"]] },
+  },
   "speech/vits": {
     model: { inputs: [["input"], ["input_lengths"], ["scales"]], outputs: [["output"]] },
   },

@@ -179,6 +179,9 @@ test("chooses by form, by pattern and by what a layout reads", () => {
     "cpu/phi.onnx.data",
     "model.safetensors",
     "model.safetensors.index.json",
+    "kitten_tts_nano_v0_8.onnx",
+    "voices.npz",
+    "samples.bin",
   ];
   const choose = (options: Parameters<typeof chooseFiles>[1], tags: string[] = []) =>
     chooseFiles({ commit: "", tags, files: paths.map((path) => ({ path })) }, options).map(
@@ -193,6 +196,8 @@ test("chooses by form, by pattern and by what a layout reads", () => {
     "cpu/genai_config.json",
     "cpu/phi.onnx",
     "cpu/phi.onnx.data",
+    "kitten_tts_nano_v0_8.onnx",
+    "voices.npz",
   ]);
   expect(choose({ include: ["en/*"] })).toEqual(["en/voice.onnx", "en/voice.onnx.json"]);
   expect(choose({ include: ["config.json", "model*"] }, ["model2vec"])).toEqual([

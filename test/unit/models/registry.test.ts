@@ -143,6 +143,43 @@ describe("a voice", () => {
   });
 });
 
+describe("KittenTTS", () => {
+  const config = { type: "ONNX1", model_file: "kitten_tts_nano_v0_1.onnx", voices: "voices.npz" };
+  const voices = readFileSync(published("speech-kitten-tts/model/voices.npz"));
+  const kitten = (changes: object) => ({
+    "config.json": { ...config, ...changes },
+    "kitten_tts_nano_v0_1.onnx": graph(["input_ids", "style", "speed"], ["waveform", "duration"]),
+    "voices.npz": voices,
+  });
+
+  test("has the voices that its config names, and those of its archive", async () => {
+    expect(await recognised(kitten({}))).toMatchObject({
+      pipeline: "kitten-tts",
+      files: { model: "kitten_tts_nano_v0_1.onnx", voices: "voices.npz" },
+      shapes: { voices: ["expr-voice-2-f", "expr-voice-4-m"], sampleRateHz: 24_000 },
+    });
+    const aliases = { voice_aliases: { Bella: "expr-voice-2-f", Nobody: "expr-voice-9-x" } };
+    expect(await recognised(kitten(aliases))).toMatchObject({
+      shapes: { voices: ["Bella", "expr-voice-2-f", "expr-voice-4-m"] },
+    });
+  });
+
+  test.each([
+    [{ type: "ONNX3" }, "config.json: type must be ONNX1 or ONNX2, got ONNX3"],
+    [{ voices: "others.npz" }, "has no others.npz: config.json names it as the voices"],
+    [{ model_file: "model.onnx" }, "has no model.onnx: config.json names it as the graph"],
+  ])("is refused with %j", async (changes, sentence) => {
+    await expect(recognised(kitten(changes))).rejects.toThrow(sentence);
+  });
+
+  test("is refused without its config", async () => {
+    const { "config.json": _, ...files } = kitten({});
+    await expect(recognised(files)).rejects.toThrow(
+      "has no config.json: it names KittenTTS' graph",
+    );
+  });
+});
+
 describe("a diffusers folder", () => {
   const text = graph(["input_ids"], ["last_hidden_state"]);
   const xl = {
@@ -443,7 +480,6 @@ describe("a folder of no layout that is read", () => {
       "is a transducer in three graphs",
     ],
     [{ "uncached_decode.int8.onnx": hidden }, "is Moonshine in four graphs"],
-    [{ "kitten_tts_nano_v0_1.onnx": hidden, "voices.npz": "PK" }, "is KittenTTS"],
     [{ "model.onnx": hidden, "voices.bin": "x", "tokens.txt": "" }, "as sherpa-onnx packs it"],
     [{ "onnx/vector_estimator.onnx": hidden, "onnx/vocoder.onnx": hidden }, "is Supertonic"],
     [

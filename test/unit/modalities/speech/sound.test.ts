@@ -5,6 +5,10 @@ import type { Exchange } from "#framemill/core/modality.js";
 import { answerSpeech } from "#framemill/modalities/speech/answer.js";
 import { vitsEncoder } from "#framemill/models/vits/open.js";
 import { checkSound, finishPiece } from "#framemill/modalities/speech/pieces.js";
+import {
+  kittenStyle,
+  utterancesOf as utterancesOfKitten,
+} from "#framemill/models/kitten-tts/open.js";
 import { styleRow } from "#framemill/models/kokoro/open.js";
 import { parsePiperConfig, utterancesOf } from "#framemill/models/piper/open.js";
 import type { SpeechOutput, SpeechRequest } from "#framemill/modalities/speech/request.js";
@@ -69,6 +73,31 @@ describe("the style of a Kokoro voice", () => {
     expect(styleRow(table, 3)[255]).toBe(0);
     expect(styleRow(table, 512)[0]).toBe(509);
     expect(styleRow(table.subarray(0, 510 * 256), 512)[0]).toBe(509);
+  });
+});
+
+describe("what KittenTTS reads", () => {
+  it("are symbols between pads, the last with a mark of the end, and each piece's share of the text", () => {
+    const [said, ...others] = utterancesOfKitten("həlˈoʊ .", "Hello.");
+    expect(others).toEqual([]);
+    expect(said).toEqual({
+      ids: [0, 50, 83, 54, 156, 57, 135, 16, 4, 10, 0],
+      tokenCount: 8,
+      characters: 6,
+    });
+    expect(utterancesOfKitten("? !", "?!")).toEqual([]);
+    const pieces = utterancesOfKitten("həlˈoʊ . ".repeat(100), "Hello. ".repeat(100));
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(Math.max(...pieces.map(({ ids }) => ids.length))).toBeLessThanOrEqual(512);
+    const characters = pieces.reduce((sum, piece) => sum + (piece.characters ?? 0), 0);
+    expect(Math.abs(characters - 700)).toBeLessThan(4);
+  });
+
+  it("is the style of as many characters, or the only one", () => {
+    const table = Float32Array.from({ length: 400 * 256 }, (_, index) => Math.floor(index / 256));
+    expect(kittenStyle(table, 27)[0]).toBe(27);
+    expect(kittenStyle(table, 4_096)[255]).toBe(399);
+    expect(kittenStyle(table.subarray(0, 256), 27)[0]).toBe(0);
   });
 });
 
