@@ -4,11 +4,13 @@ import argparse
 import base64
 import io
 import json
+import math
 import os
 import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import torch
 from PIL import Image
 from tokenizers import (
@@ -40,6 +42,28 @@ QWEN_SPLIT = (
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 LLAMA3_SPLIT = QWEN_SPLIT.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
+
+
+class Noise:
+    """The service's own draws from a seed (src/models/sampling/noise.ts): Box-Muller over 32-bit hashes."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed & 0xFFFFFFFF
+
+    def uniform(self, count: int) -> np.ndarray:
+        steps = np.arange(1, count + 1, dtype=np.uint64) * 0x9E3779B9
+        mixed = (steps + self.state) & 0xFFFFFFFF
+        self.state = int(mixed[-1])
+        for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97)):
+            mixed = ((mixed ^ (mixed >> np.uint64(shift))) * factor) & 0xFFFFFFFF
+        return (mixed ^ (mixed >> np.uint64(15))) / 2**32
+
+    def draw(self, shape: tuple[int, ...]) -> torch.Tensor:
+        length = math.prod(shape)
+        pairs = self.uniform(2 * math.ceil(length / 2)).reshape(-1, 2)
+        radius, angle = np.sqrt(-2 * np.log(1 - pairs[:, 0])), 2 * math.pi * pairs[:, 1]
+        values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+        return torch.from_numpy(values.reshape(-1)[:length].astype(np.float32)).reshape(shape)
 
 
 def parse_arguments(description: str) -> argparse.Namespace:

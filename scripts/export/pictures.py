@@ -7,7 +7,6 @@ and numbers, no quality.
 import inspect
 import json
 import logging
-import math
 import sys
 import warnings
 from importlib.metadata import version
@@ -15,7 +14,6 @@ from pathlib import Path
 
 import common
 import diffusers
-import numpy
 import torch
 import transformers
 from optimum.exporters.onnx import onnx_export_from_model
@@ -46,31 +44,9 @@ PROMPT = "the quiet boat crosses the harbour"
 NEGATIVE = "rain on the roof"
 
 
-class Noise:
-    """The service's own draws from a seed (src/models/sampling/noise.ts): Box-Muller over 32-bit hashes."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed & 0xFFFFFFFF
-
-    def uniform(self, count: int) -> numpy.ndarray:
-        steps = numpy.arange(1, count + 1, dtype=numpy.uint64) * 0x9E3779B9
-        mixed = (steps + self.state) & 0xFFFFFFFF
-        self.state = int(mixed[-1])
-        for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97)):
-            mixed = ((mixed ^ (mixed >> numpy.uint64(shift))) * factor) & 0xFFFFFFFF
-        return (mixed ^ (mixed >> numpy.uint64(15))) / 2**32
-
-    def draw(self, shape: tuple[int, ...]) -> torch.Tensor:
-        length = math.prod(shape)
-        pairs = self.uniform(2 * math.ceil(length / 2)).reshape(-1, 2)
-        radius, angle = numpy.sqrt(-2 * numpy.log(1 - pairs[:, 0])), 2 * math.pi * pairs[:, 1]
-        values = numpy.stack([radius * numpy.cos(angle), radius * numpy.sin(angle)], axis=1)
-        return torch.from_numpy(values.reshape(-1)[:length].astype(numpy.float32)).reshape(shape)
-
-
 def seed_draws(seed: int) -> None:
     """Has every draw of diffusers come from the service's noise of this seed."""
-    noise = Noise(seed)
+    noise = common.Noise(seed)
     for name, module in list(sys.modules.items()):
         if name.startswith("diffusers.") and "randn_tensor" in vars(module):
             module.randn_tensor = lambda shape, *_args, **_options: noise.draw(tuple(shape))
@@ -578,10 +554,10 @@ def cases_of(pipeline, options: dict, own: dict) -> list[dict]:
 def inpainting_cases(pipeline, options: dict, own: dict) -> list[dict]:
     """The service draws the masked picture's latents first, diffusers the sample's noise."""
     height = SIDE // 8
-    noise = Noise(13)
+    noise = common.Noise(13)
     masked_noise, first = noise.draw((1, 4, height, height)), noise.draw((1, 4, height, height))
-    original = Noise.draw
-    Noise.draw = lambda _self, _shape: masked_noise
+    original = common.Noise.draw
+    common.Noise.draw = lambda _self, _shape: masked_noise
     picture = run(
         pipeline,
         13,
@@ -592,7 +568,7 @@ def inpainting_cases(pipeline, options: dict, own: dict) -> list[dict]:
         **SIZE,
         **options,
     )
-    Noise.draw = original
+    common.Noise.draw = original
     files = {"image": {"file": "source.png"}, "mask": {"file": "mask.png"}}
     return [{"request": {**own, "seed": 13, **files}, "task": "repainted", "picture": picture}]
 
