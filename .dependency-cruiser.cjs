@@ -50,6 +50,7 @@ const DOORS = {
   "models/musicgen": "layout|open",
   "models/piper": "layout|open",
   "models/score": "open",
+  "models/supertonic": "layout|open",
   "models/vector-scene": "architecture",
   "models/vits": "layout|open",
   "models/wan": "layout|open",
@@ -61,7 +62,7 @@ const FLOORS = {
   front: ["operations", "jobs", "http", "ledger"],
   runtime: ["process|batching", "packages", "ort", "onnx", "tensors"],
   models: [
-    "bag-of-words|ctc|decoder|flux|image-classifier|kitten-tts|kokoro|ltx|model2vec|motion|musicgen|piper|score|stable-diffusion|vector-scene|vits|wan|whisper",
+    "bag-of-words|ctc|decoder|flux|image-classifier|kitten-tts|kokoro|ltx|model2vec|motion|musicgen|piper|score|stable-diffusion|supertonic|vector-scene|vits|wan|whisper",
     "diffusion|encoder|music|speech|speech-recognition|video",
     "guarding|reranking",
     "sampling|tokenizer",

@@ -199,7 +199,154 @@ def make_kitten(out, name):
     write_cases(out, name, golden, said)
 
 
-ROWS = {"speech-kokoro-onnx": make_kokoro, "speech-kitten-tts": make_kitten}
+class Durations(torch.nn.Module):
+    def __init__(self, ids, style):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(ids, 1)
+        self.style = torch.nn.Linear(style, 1)
+
+    def forward(self, text_ids, style_dp, text_mask):
+        pace = torch.tanh(self.embedding(text_ids)[..., 0] + self.style(style_dp.flatten(1)))
+        return (0.008 * (1 + 0.5 * pace) * text_mask[:, 0]).sum(1)
+
+
+class TextEncoder(torch.nn.Module):
+    def __init__(self, ids, width, style):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(ids, width)
+        self.style = torch.nn.Linear(style, width)
+
+    def forward(self, text_ids, style_ttl, text_mask):
+        states = self.embedding(text_ids) + self.style(style_ttl).mean(1, keepdim=True)
+        return states.transpose(1, 2) * text_mask
+
+
+class Estimator(torch.nn.Module):
+    def __init__(self, channels, width, style):
+        super().__init__()
+        self.mix = torch.nn.Conv1d(channels, channels, 3, padding=1)
+        self.text = torch.nn.Linear(width, channels)
+        self.style = torch.nn.Linear(style, channels)
+
+    def forward(
+        self, noisy_latent, text_emb, style_ttl, latent_mask, text_mask, current_step, total_step
+    ):
+        read = (text_emb * text_mask).sum(2) / text_mask.sum(2)
+        told = self.text(read) + self.style(style_ttl).mean(1) + (current_step / total_step)[:, None]
+        change = torch.tanh(self.mix(noisy_latent) + told[:, :, None])
+        return (noisy_latent + change / total_step[:, None, None]) * latent_mask
+
+
+class Vocoder(torch.nn.Module):
+    def __init__(self, channels, samples):
+        super().__init__()
+        self.wave = torch.nn.Linear(channels, samples)
+
+    def forward(self, latent):
+        return 0.6 * torch.tanh(0.5 * self.wave(latent.transpose(1, 2))).flatten(1)
+
+
+LATENT, FACTOR, CHUNK, WIDTH = 4, 3, 128, 8
+STYLE_TTL, STYLE_DP = (1, 5, 8), (1, 2, 4)
+
+
+def write_supertonic(folder, version_, split, seed):
+    characters = [-1] * 1_000
+    for at, character in enumerate("\n !\"'(),-.:;<>?/" + "abcdefghijklmnopqrstuvwxyz"):
+        characters[ord(character)] = at
+        characters[ord(character.upper())] = at
+    channels, ids = LATENT * FACTOR, max(characters) + 1
+    text = {"text_ids": torch.ones(1, 4, dtype=torch.long)}
+    mask = {"text_mask": torch.ones(1, 1, 4)}
+    timed, styled = {"style_dp": torch.zeros(STYLE_DP)}, {"style_ttl": torch.zeros(STYLE_TTL)}
+    latent, steps = torch.zeros(1, channels, 3), {"total_step": torch.full((1,), 8.0)}
+    graphs = {
+        "duration_predictor": (Durations(ids, 8), {**text, **timed, **mask}, "duration"),
+        "text_encoder": (TextEncoder(ids, WIDTH, 8), {**text, **styled, **mask}, "text_emb"),
+        "vector_estimator": (
+            Estimator(channels, WIDTH, 8),
+            {
+                "noisy_latent": latent,
+                "text_emb": torch.zeros(1, WIDTH, 4),
+                **styled,
+                "latent_mask": torch.ones(1, 1, 3),
+                **mask,
+                "current_step": torch.zeros(1),
+                **steps,
+            },
+            "denoised_latent",
+        ),
+        "vocoder": (Vocoder(channels, CHUNK * FACTOR), {"latent": latent}, "wav_tts"),
+    }
+    free = {
+        "text_ids": {1: "text_length"},
+        "text_mask": {2: "text_length"},
+        "text_emb": {2: "text_length"},
+        "noisy_latent": {2: "latent_length"},
+        "latent_mask": {2: "latent_length"},
+        "denoised_latent": {2: "latent_length"},
+        "latent": {2: "latent_length"},
+        "wav_tts": {1: "wav_length"},
+    }
+    for at, (name, (module, inputs, output)) in enumerate(graphs.items()):
+        common.coarsen(module, seed + at, 0.08)
+        export(module, folder / "onnx" / f"{name}.onnx", inputs, [output], free)
+    sizes = {"latent_dim": LATENT, "chunk_compress_factor": FACTOR}
+    autoencoder = {"sample_rate": 44_100, "base_chunk_size": CHUNK}
+    config = {"tts_version": version_, "split": split, "ttl": sizes, "ae": autoencoder}
+    common.write_json(folder / "onnx" / "tts.json", config)
+    (folder / "onnx" / "unicode_indexer.json").write_text(json.dumps(characters))
+    (folder / "voice_styles").mkdir()
+    for at, voice in enumerate(("F1", "M1")):
+        random = np.random.default_rng(seed + at)
+        style = {
+            name: {
+                "dims": dims,
+                "data": (random.integers(-7, 8, dims) / 8).tolist(),
+                "type": "float32",
+            }
+            for name, dims in (("style_ttl", STYLE_TTL), ("style_dp", STYLE_DP))
+        }
+        (folder / "voice_styles" / f"{voice}.json").write_text(json.dumps(style))
+
+
+def make_supertonic(out, name):
+    """By Supertone's package, from the service's noise of each text: every one begins with the seed 0."""
+    from supertonic import TTS
+
+    np.random.randn = lambda *shape: common.Noise(0).draw(shape).numpy()
+    folder = common.write_row(out, name, {})
+    is_first = name == "speech-supertonic"
+    split = "opensource-en" if is_first else "opensource-multilingual"
+    write_supertonic(folder, "v1.5.0" if is_first else "v1.7.3", split, 40)
+    package = TTS("supertonic" if is_first else "supertonic-3", folder, auto_download=False)
+    asked = [
+        {"input": "Hello there — the \"boat\" is red", "voice": "M1"},
+        {"input": "Le bateau est rouge, non ?", "voice": "F1", "speed": 1.25, "language": "fr"},
+    ]
+    if is_first:
+        del asked[1]["language"]
+    said = []
+    for request in asked:
+        style = package.get_voice_style(request["voice"])
+        speed = 1.05 * request.get("speed", 1)
+        language = request.get("language")
+        wave, seconds = package.synthesize(request["input"], style, speed=speed, lang=language)
+        said.append((request, wave[0, : int(package.sample_rate * seconds[0])]))
+    golden = {
+        "model": "Supertonic" if is_first else "Supertonic 3",
+        "exporter": f"{TORCH}, supertonic {version('supertonic')}",
+        "rate": 44_100,
+    }
+    write_cases(out, name, golden, said)
+
+
+ROWS = {
+    "speech-kokoro-onnx": make_kokoro,
+    "speech-kitten-tts": make_kitten,
+    "speech-supertonic": make_supertonic,
+    "speech-supertonic-3": make_supertonic,
+}
 
 if __name__ == "__main__":
     given = common.parse_arguments(__doc__)

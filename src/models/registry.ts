@@ -32,6 +32,7 @@ import { senseVoice } from "./sense-voice/layout.js";
 import type { TranscriptionModel } from "./speech-recognition/transcription-model.js";
 import type { Reranker } from "./reranking/reranker.js";
 import type { SpeechModel } from "./speech/speech-model.js";
+import { supertonic } from "./supertonic/layout.js";
 import type { VideoModel } from "./video/video-model.js";
 import { hfVits } from "./vits/layout.js";
 import { wanVideo } from "./wan/layout.js";
@@ -95,6 +96,11 @@ const ARCHITECTURES: readonly Architecture[] = [
     pipeline: "vits",
     layout: piper,
     speech: async () => (await import("./piper/open.js")).openPiper,
+  },
+  {
+    pipeline: "supertonic",
+    layout: supertonic,
+    speech: async () => (await import("./supertonic/open.js")).openSupertonic,
   },
   {
     pipeline: "kitten-tts",
@@ -238,8 +244,8 @@ const OTHER_SOUND_MODELS: readonly (readonly [readonly RegExp[], string])[] = [
     "is Moonshine in four graphs: the export with onnx/encoder_model.onnx and onnx/decoder_model_merged.onnx is served",
   ],
   [
-    [/(^|\/)(vector_estimator|latent_denoiser)[\w.-]*\.onnx$/],
-    "is Supertonic, which is not served; of voices Kokoro, KittenTTS, Piper and VITS are",
+    [/(^|\/)latent_denoiser[\w.-]*\.onnx$/],
+    "is Supertonic as onnx-community exports it: Supertone's own is served, with onnx/vector_estimator.onnx",
   ],
   [
     [/^model[\w.-]*\.onnx$/, /^voices\.bin$/, /^tokens\.txt$/],
@@ -257,7 +263,10 @@ const KINDS = [
     /CTC|Speech|Moonshine|Wav2Vec|Hubert|Parakeet|Audio/,
     "of speech recognisers Whisper, Moonshine, SenseVoice, wav2vec2, HuBERT and Parakeet are",
   ],
-  [/TextTo(Waveform|Speech)|Bark|Parler/, "of voices Kokoro, KittenTTS, Piper and VITS are"],
+  [
+    /TextTo(Waveform|Speech)|Bark|Parler/,
+    "of voices Kokoro, KittenTTS, Supertonic, Piper and VITS are",
+  ],
   [/CLIP|Siglip/i, "of encoders those of texts alone are, with onnx/model.onnx"],
   [
     /Depth|Detection|Segmentation|Vision|ViT|Swin|Image/,

@@ -95,6 +95,29 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
   "speech/kitten-tts": {
     model: { inputs: [["input_ids"], ["style"], ["speed"]], outputs: [["waveform"]] },
   },
+  "speech/supertonic": {
+    "duration-predictor": {
+      inputs: [["text_ids"], ["style_dp"], ["text_mask"]],
+      outputs: [["duration"]],
+    },
+    "text-encoder": {
+      inputs: [["text_ids"], ["style_ttl"], ["text_mask"]],
+      outputs: [["text_emb"]],
+    },
+    "vector-estimator": {
+      inputs: [
+        ["noisy_latent"],
+        ["text_emb"],
+        ["style_ttl"],
+        ["text_mask"],
+        ["latent_mask"],
+        ["current_step"],
+        ["total_step"],
+      ],
+      outputs: [["denoised_latent"]],
+    },
+    vocoder: { inputs: [["latent"]], outputs: [["wav_tts"]] },
+  },
   "speech/vits": {
     model: { inputs: [["input"], ["input_lengths"], ["scales"]], outputs: [["output"]] },
   },

@@ -182,6 +182,8 @@ test("chooses by form, by pattern and by what a layout reads", () => {
     "kitten_tts_nano_v0_8.onnx",
     "voices.npz",
     "samples.bin",
+    "onnx/vector_estimator.onnx",
+    "voice_styles/F1.json",
   ];
   const choose = (options: Parameters<typeof chooseFiles>[1], tags: string[] = []) =>
     chooseFiles({ commit: "", tags, files: paths.map((path) => ({ path })) }, options).map(
@@ -198,6 +200,8 @@ test("chooses by form, by pattern and by what a layout reads", () => {
     "cpu/phi.onnx.data",
     "kitten_tts_nano_v0_8.onnx",
     "voices.npz",
+    "onnx/vector_estimator.onnx",
+    "voice_styles/F1.json",
   ]);
   expect(choose({ include: ["en/*"] })).toEqual(["en/voice.onnx", "en/voice.onnx.json"]);
   expect(choose({ include: ["config.json", "model*"] }, ["model2vec"])).toEqual([

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addModel } from "#framemill/models/add-model.js";
 import { ownFileInput, runFfmpeg } from "#framemill/media/ffmpeg.js";
@@ -196,5 +197,62 @@ describe("a Kokoro voice", () => {
     const { output } = await sayIn("hexgrad", { speed: 1.6 });
     // Stretching works on pieces of some tens of milliseconds.
     expect(Math.abs(output.audioSeconds - 0.8 / 1.6)).toBeLessThan(0.05);
+  });
+});
+
+describe("voices of tiny exports", () => {
+  const published = (row: string) =>
+    fileURLToPath(new URL(`../../fixtures/published/${row}/model`, import.meta.url));
+  let kitten: Voice;
+  let supertonic: Voice;
+  beforeAll(async () => {
+    kitten = await addVoice(published("speech-kitten-tts"), "kitten");
+    supertonic = await addVoice(published("speech-supertonic-3"), "supertonic");
+  });
+  const sayShort = (voice: Voice, changes: Partial<SpeechRequest>) =>
+    voice.say({ input: "The boat is red.", format: "wav", ...changes });
+
+  it("of KittenTTS are called as their config and as their archive call them", async () => {
+    const [bella, same, hugo] = await Promise.all(
+      ["Bella", "expr-voice-2-f", "Hugo"].map((voice) => sayShort(kitten, { voice })),
+    );
+    expect(bella?.bytes.equals(same?.bytes ?? Buffer.alloc(0))).toBe(true);
+    expect(bella?.bytes.equals(hugo?.bytes ?? Buffer.alloc(0))).toBe(false);
+    const nobody = sayShort(kitten, { voice: "Kiki" });
+    await expect(nobody).rejects.toThrow("voice must be one of Bella, Hugo, expr-voice-2-f");
+  });
+
+  it("of Supertonic say the same again, at their rate and at the speed that is asked for", async () => {
+    const [once, again, fast] = await Promise.all(
+      [1, 1, 1.5].map((speed) => sayShort(supertonic, { voice: "M1", speed })),
+    );
+    expect(once?.bytes.readUInt32LE(24)).toBe(44_100);
+    expect(again?.bytes.equals(once?.bytes ?? Buffer.alloc(0))).toBe(true);
+    const ratio = (once?.output.audioSeconds ?? 0) / (fast?.output.audioSeconds ?? 1);
+    expect(ratio).toBeCloseTo(1.5, 2);
+    const slow = await sayShort(supertonic, { voice: "M1", speed: 0.5 });
+    const stretched = slow.output.audioSeconds / (once?.output.audioSeconds ?? 1);
+    expect(Math.abs(stretched - 2)).toBeLessThan(0.3);
+  });
+
+  it("of Supertonic are told the language", async () => {
+    const said = await Promise.all(
+      [null, "en", "ko-KR"].map((language) => sayShort(supertonic, { voice: "M1", language })),
+    );
+    expect(new Set(said.map(({ bytes }) => bytes.toString("base64"))).size).toBe(3);
+  });
+
+  it("refuse languages that they do not speak, and texts without a sound", async () => {
+    const refused = (param: string, message: string) =>
+      expect.objectContaining({ code: "invalid_value", param, message });
+    await expect(sayShort(kitten, { voice: "Bella", language: "de" })).rejects.toEqual(
+      refused("language", "language must be en, all that KittenTTS speaks, got de"),
+    );
+    await expect(sayShort(supertonic, { voice: "M1", language: "zh" })).rejects.toEqual(
+      refused("language", expect.stringMatching(/^language must be one of en, ko, .*, got zh$/)),
+    );
+    await expect(sayShort(supertonic, { voice: "M1", input: "?! 😀" })).rejects.toEqual(
+      refused("input", "input must hold something that can be spoken"),
+    );
   });
 });

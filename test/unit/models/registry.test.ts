@@ -180,6 +180,38 @@ describe("KittenTTS", () => {
   });
 });
 
+describe("Supertonic", () => {
+  const sizes = { ttl: { latent_dim: 24, chunk_compress_factor: 6 } };
+  const files = {
+    "onnx/duration_predictor.onnx": graph(["text_ids", "style_dp", "text_mask"], ["duration"]),
+    "onnx/text_encoder.onnx": graph(["text_ids", "style_ttl", "text_mask"], ["text_emb"]),
+    "onnx/vector_estimator.onnx": graph(["noisy_latent"], ["denoised_latent"]),
+    "onnx/vocoder.onnx": graph(["latent"], ["wav_tts"]),
+    "onnx/tts.json": { ...sizes, ae: { sample_rate: 44_100, base_chunk_size: 512 } },
+    "onnx/unicode_indexer.json": [-1],
+    "voice_styles/F1.json": {},
+    "voice_styles/M1.json": {},
+  };
+
+  test("has one style file a voice, and states its steps", async () => {
+    expect(await recognised(files)).toMatchObject({
+      pipeline: "supertonic",
+      files: { config: "onnx/tts.json", "voice-M1": "voice_styles/M1.json" },
+      shapes: { voices: ["F1", "M1"], sampleRateHz: 44_100 },
+      sampler: { steps: 8 },
+    });
+  });
+
+  test.each([
+    ["onnx/tts.json", "has no onnx/tts.json: it states"],
+    ["onnx/unicode_indexer.json", "has no onnx/unicode_indexer.json: it has the ids"],
+    ["onnx/vocoder.onnx", "has no onnx/vocoder.onnx, in any dtype"],
+  ])("is refused without %s", async (missing, sentence) => {
+    const { [missing]: _, ...others } = files as Record<string, Content>;
+    await expect(recognised(others)).rejects.toThrow(sentence);
+  });
+});
+
 describe("a diffusers folder", () => {
   const text = graph(["input_ids"], ["last_hidden_state"]);
   const xl = {
@@ -481,7 +513,7 @@ describe("a folder of no layout that is read", () => {
     ],
     [{ "uncached_decode.int8.onnx": hidden }, "is Moonshine in four graphs"],
     [{ "model.onnx": hidden, "voices.bin": "x", "tokens.txt": "" }, "as sherpa-onnx packs it"],
-    [{ "onnx/vector_estimator.onnx": hidden, "onnx/vocoder.onnx": hidden }, "is Supertonic"],
+    [{ "onnx/latent_denoiser.onnx": hidden }, "is Supertonic as onnx-community exports it"],
     [
       {
         ...said("Phi3ForCausalLM"),

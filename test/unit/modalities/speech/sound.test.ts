@@ -9,6 +9,8 @@ import {
   kittenStyle,
   utterancesOf as utterancesOfKitten,
 } from "#framemill/models/kitten-tts/open.js";
+import { languagesOf } from "#framemill/models/supertonic/settings.js";
+import { idsOf, supertonicText } from "#framemill/models/supertonic/text.js";
 import { styleRow } from "#framemill/models/kokoro/open.js";
 import { parsePiperConfig, utterancesOf } from "#framemill/models/piper/open.js";
 import type { SpeechOutput, SpeechRequest } from "#framemill/modalities/speech/request.js";
@@ -98,6 +100,32 @@ describe("what KittenTTS reads", () => {
     expect(kittenStyle(table, 27)[0]).toBe(27);
     expect(kittenStyle(table, 4_096)[255]).toBe(399);
     expect(kittenStyle(table.subarray(0, 256), 27)[0]).toBe(0);
+  });
+});
+
+describe("what Supertonic reads", () => {
+  it.each([
+    ["Hello — “you” … there", null, 'Hello - "you"... there.'],
+    ["Mail me @ home , e.g., now 😀!", null, "Mail me at home, for example, now!"],
+    ["  one_two  [three]/four ''five''", null, "one two three four'five'"],
+    ["Ça va ?", "fr", "<fr>C\u0327a va?</fr>"],
+  ])("of %j in %j is %j", (text, language, read) => {
+    expect(supertonicText(text, language)).toBe(read);
+  });
+
+  it("is without characters that it does not know", () => {
+    expect(idsOf("a😀b\u00e9", [...Array<number>(97).fill(-1), 5, 6])).toEqual([5, 6]);
+  });
+
+  it("is told the language by all but the first", () => {
+    const sizes = { latent_dim: 24, chunk_compress_factor: 6 };
+    const config = { ae: { sample_rate: 44_100, base_chunk_size: 512 }, ttl: sizes };
+    const first = languagesOf({ ...config, tts_version: "v1.5.0", split: "opensource-en" });
+    expect(first).toEqual({ codes: ["en"], unnamed: null });
+    const second = languagesOf({ ...config, tts_version: "v1.6.0" });
+    expect(second).toEqual({ codes: ["en", "ko", "es", "pt", "fr"], unnamed: "en" });
+    const third = languagesOf({ ...config, tts_version: "v1.7.3" });
+    expect([third.codes.length, third.unnamed]).toEqual([31, "na"]);
   });
 });
 
