@@ -13,6 +13,7 @@ import common
 import numpy as np
 import onnxruntime
 import torch
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 warnings.filterwarnings("ignore")
 TORCH = f"torch {torch.__version__.split('+')[0]}"
@@ -341,11 +342,165 @@ def make_supertonic(out, name):
     write_cases(out, name, golden, said)
 
 
+class HubReader(torch.nn.Module):
+    """The text encoder and the durations in one, both told by one style."""
+
+    def __init__(self, ids, style):
+        super().__init__()
+        self.timer = Durations(ids, style)
+        self.encoder = TextEncoder(ids, WIDTH, style)
+
+    def forward(self, input_ids, attention_mask, style):
+        mask = attention_mask[:, None].float()
+        states = self.encoder(input_ids, style[:, :-1], mask)
+        return states, self.timer(input_ids, style[:, -1:], mask)
+
+
+class HubDenoiser(Estimator):
+    def forward(
+        self, noisy_latents, latent_mask, style, encoder_outputs, attention_mask, timestep,
+        num_inference_steps,
+    ):
+        return super().forward(
+            noisy_latents,
+            encoder_outputs,
+            style[:, :-1],
+            latent_mask[:, None].float(),
+            attention_mask[:, None].float(),
+            timestep,
+            num_inference_steps,
+        )
+
+
+HUB_STYLE = (1, 6, 8)
+
+
+def hub_tokenizer(folder):
+    characters = " !\"'(),-./:;<>?abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\u1100"
+    vocab = {character: at for at, character in enumerate(characters)}
+    tokenizer = Tokenizer(models.WordLevel(vocab, unk_token=" "))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), behavior="isolated")
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizer
+
+
+def write_hub(folder, tokenizer, seed):
+    ids, channels = tokenizer.get_vocab_size(), LATENT * FACTOR
+    style = {"style": torch.zeros(HUB_STYLE)}
+    mask = {"attention_mask": torch.ones(1, 4, dtype=torch.long)}
+    latents = torch.zeros(1, channels, 3)
+    graphs = {
+        "text_encoder": (
+            HubReader(ids, 8),
+            {"input_ids": torch.ones(1, 4, dtype=torch.long), **mask, **style},
+            ["last_hidden_state", "durations"],
+        ),
+        "latent_denoiser": (
+            HubDenoiser(channels, WIDTH, 8),
+            {
+                "noisy_latents": latents,
+                "latent_mask": torch.ones(1, 3, dtype=torch.long),
+                **style,
+                "encoder_outputs": torch.zeros(1, WIDTH, 4),
+                **mask,
+                "timestep": torch.zeros(1),
+                "num_inference_steps": torch.full((1,), 8.0),
+            },
+            ["denoised_latents"],
+        ),
+        "voice_decoder": (Vocoder(channels, CHUNK * FACTOR), {"latents": latents}, ["waveform"]),
+    }
+    free = {
+        "input_ids": {1: "text_length"},
+        "attention_mask": {1: "text_length"},
+        "last_hidden_state": {2: "text_length"},
+        "encoder_outputs": {2: "text_length"},
+        "noisy_latents": {2: "latent_length"},
+        "latent_mask": {1: "latent_length"},
+        "denoised_latents": {2: "latent_length"},
+        "latents": {2: "latent_length"},
+        "waveform": {1: "samples"},
+    }
+    for at, (name, (module, inputs, outputs)) in enumerate(graphs.items()):
+        common.coarsen(module, seed + at, 0.08)
+        export(module, folder / "onnx" / f"{name}.onnx", inputs, outputs, free)
+    config = {
+        "model_type": "supertonic",
+        "sampling_rate": 44_100,
+        "base_chunk_size": CHUNK,
+        "chunk_compress_factor": FACTOR,
+        "latent_dim": LATENT,
+        "style_dim": HUB_STYLE[2],
+    }
+    common.write_json(folder / "config.json", config)
+    (folder / "voices").mkdir()
+    for at, voice in enumerate(("F1", "M1")):
+        style = np.random.default_rng(seed + at).integers(-7, 8, HUB_STYLE) / 8
+        (folder / "voices" / f"{voice}.bin").write_bytes(style.astype(np.float32).tobytes())
+
+
+def say_hub(folder, tokenizer, read, request):
+    """The steps of transformers.js (modeling_supertonic.js) for one text, from the service's noise."""
+
+    def run(name, **inputs):
+        session = onnxruntime.InferenceSession(folder / "onnx" / f"{name}.onnx")
+        return session.run(None, inputs)
+
+    def whole(value):
+        return np.full(1, value, np.float32)
+
+    style = np.fromfile(folder / "voices" / f"{request['voice']}.bin", np.float32)
+    style = style.reshape(HUB_STYLE)
+    ids = np.array([tokenizer.encode(read).ids])
+    mask = np.ones_like(ids)
+    states, seconds = run("text_encoder", input_ids=ids, attention_mask=mask, style=style)
+    samples = seconds / (1.05 * request.get("speed", 1)) * 44_100
+    length = int(np.ceil(samples[0] / (CHUNK * FACTOR)))
+    latents = common.Noise(0).draw((1, LATENT * FACTOR, length)).numpy()
+    for step in range(8):
+        (latents,) = run(
+            "latent_denoiser",
+            noisy_latents=latents,
+            latent_mask=np.ones((1, length), np.int64),
+            style=style,
+            encoder_outputs=states,
+            attention_mask=mask,
+            timestep=whole(step),
+            num_inference_steps=whole(8),
+        )
+    return run("voice_decoder", latents=latents)[0][0, : int(samples[0])]
+
+
+def make_hub_supertonic(out, name):
+    """As onnx-community exports it for transformers.js: three graphs and a tokenizer of characters."""
+    folder = common.write_row(out, name, {})
+    tokenizer = hub_tokenizer(folder)
+    write_hub(folder, tokenizer, 60)
+    asked = [
+        ({"input": "Hello there, the boat is red", "voice": "M1"}, "<en>{}.</en>"),
+        (
+            {"input": "El barco es rojo, no?", "voice": "F1", "speed": 1.25, "language": "es-ES"},
+            "<es>{}</es>",
+        ),
+    ]
+    said = [
+        (request, say_hub(folder, tokenizer, marked.format(request["input"]), request))
+        for request, marked in asked
+    ]
+    golden = {
+        "model": "Supertonic 2 of onnx-community",
+        "exporter": f"{TORCH}, onnxruntime {onnxruntime.__version__}",
+        "rate": 44_100,
+    }
+    write_cases(out, name, golden, said)
+
+
 ROWS = {
     "speech-kokoro-onnx": make_kokoro,
     "speech-kitten-tts": make_kitten,
     "speech-supertonic": make_supertonic,
     "speech-supertonic-3": make_supertonic,
+    "speech-supertonic-hub": make_hub_supertonic,
 }
 
 if __name__ == "__main__":

@@ -244,10 +244,6 @@ const OTHER_SOUND_MODELS: readonly (readonly [readonly RegExp[], string])[] = [
     "is Moonshine in four graphs: the export with onnx/encoder_model.onnx and onnx/decoder_model_merged.onnx is served",
   ],
   [
-    [/(^|\/)latent_denoiser[\w.-]*\.onnx$/],
-    "is Supertonic as onnx-community exports it: Supertone's own is served, with onnx/vector_estimator.onnx",
-  ],
-  [
     [/^model[\w.-]*\.onnx$/, /^voices\.bin$/, /^tokens\.txt$/],
     "is a voice as sherpa-onnx packs it: Kokoro and KittenTTS are read as their authors publish them",
   ],

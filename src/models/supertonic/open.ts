@@ -1,3 +1,4 @@
+import { Tokenizer } from "@huggingface/tokenizers";
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { PipelineSetup } from "../../core/modality.js";
@@ -18,13 +19,15 @@ import type {
   UtteranceSettings,
 } from "../speech/speech-model.js";
 import {
+  hubConfig,
   type Languages,
+  languagesBy,
   languagesOf,
   SUPERTONIC_STEPS,
-  type SupertonicConfig,
   supertonicConfig,
 } from "./settings.js";
-import { type CharacterIds, idsOf, supertonicText } from "./text.js";
+import { idsOf, supertonicText } from "./text.js";
+import { readStyles, type Styles } from "./voices.js";
 
 /** Characters in one run, as Supertone cuts texts; of Korean, whose syllables are several. */
 const [MAX_CHARACTERS, MAX_KOREAN] = [300, 120];
@@ -32,51 +35,131 @@ const [MAX_CHARACTERS, MAX_KOREAN] = [300, 120];
 const PACE = 1.05;
 /** The speeds that its package takes. */
 const [SLOWEST, FASTEST] = [0.7, 2];
+/** A piece of 300 characters takes about 20 s. */
+const MAX_SECONDS = 120;
 /** Every text begins with the same noise: what was said once is said so again. */
 const SEED = 0;
-const VOICE_ROLE = "voice-";
 
 const sampler = z.object({ steps: z.int().min(1).max(100).default(SUPERTONIC_STEPS) });
-const characterIds = z.array(z.int());
-
-interface OpenVoice {
-  readonly session: Graphs;
-  readonly config: SupertonicConfig;
-  readonly styles: ReadonlyMap<string, Style>;
-  readonly steps: number;
-}
 
 /** Supertonic: characters to a duration, and noise of that length by flow matching to a waveform. */
 export async function openSupertonic(
   model: ModelPackage,
   setup: PipelineSetup,
 ): Promise<SpeechModel> {
-  const config = await readModelJson(model, "config", supertonicConfig);
-  const characters = await readModelJson(model, "characters", characterIds);
+  const isOfHub = model.files["latent-denoiser"] !== undefined;
+  const opened = await (isOfHub ? readHubExport(model) : readSupertoneExport(model));
   const { steps } = parseSettings(
     sampler,
     model.sampler ?? {},
     `${model.path}/model.json: sampler`,
   );
-  const styles = await readStyles(model);
-  const roles = ["duration-predictor", "text-encoder", "vector-estimator", "vocoder"];
+  const { timer, reader, denoiser, decoder } = opened.graphs;
+  const roles = [...new Set([timer, reader, denoiser, decoder])];
   const session = await openModelGraphs(model, roles, setup);
-  const languages = languagesOf(config);
-  const voice = { session, config, styles, steps };
   return {
-    sampleRateHz: config.ae.sample_rate,
-    voices: [...styles.keys()],
+    sampleRateHz: opened.sampleRateHz,
+    voices: [...opened.styles.keys()],
     speeds: { slowest: SLOWEST / PACE, fastest: FASTEST / PACE, isWhole: false },
-    prepare: async (text) => utterancesOf(text, languages, characters),
-    synthesize: (utterance, settings) => synthesize(voice, utterance, settings),
+    prepare: async (text) => utterancesOf(text, opened),
+    synthesize: (utterance, settings) =>
+      synthesize({ ...opened, session, steps }, utterance, settings),
     close: () => session.close(),
+  };
+}
+
+interface OpenExport {
+  readonly sampleRateHz: number;
+  /** Samples of one latent. */
+  readonly latentSamples: number;
+  /** Numbers of one latent. */
+  readonly latentSize: number;
+  readonly styles: Styles;
+  readonly languages: Languages;
+  readonly encode: (text: string) => readonly number[];
+  readonly graphs: GraphNames;
+}
+
+/** Roles of the graphs, and what is read of each. */
+interface GraphNames {
+  readonly timer: string;
+  readonly seconds: string;
+  readonly reader: string;
+  readonly states: string;
+  readonly denoiser: string;
+  readonly denoised: string;
+  readonly decoder: string;
+  readonly sound: string;
+  /** Axes of the mask of latents before its length. */
+  readonly maskAxes: readonly number[];
+}
+
+const SUPERTONE_GRAPHS: GraphNames = {
+  timer: "duration-predictor",
+  seconds: "duration",
+  reader: "text-encoder",
+  states: "text_emb",
+  denoiser: "vector-estimator",
+  denoised: "denoised_latent",
+  decoder: "vocoder",
+  sound: "wav_tts",
+  maskAxes: [1, 1],
+};
+
+const HUB_GRAPHS: GraphNames = {
+  timer: "text-encoder",
+  seconds: "durations",
+  reader: "text-encoder",
+  states: "last_hidden_state",
+  denoiser: "latent-denoiser",
+  denoised: "denoised_latents",
+  decoder: "sound-decoder",
+  sound: "waveform",
+  maskAxes: [1],
+};
+
+const characterIds = z.array(z.int());
+
+async function readSupertoneExport(model: ModelPackage): Promise<OpenExport> {
+  const config = await readModelJson(model, "config", supertonicConfig);
+  const characters = await readModelJson(model, "characters", characterIds);
+  const { ae, ttl } = config;
+  return {
+    sampleRateHz: ae.sample_rate,
+    latentSamples: ae.base_chunk_size * ttl.chunk_compress_factor,
+    latentSize: ttl.latent_dim * ttl.chunk_compress_factor,
+    styles: await readStyles(model),
+    languages: languagesOf(config),
+    encode: (text) => idsOf(text, characters),
+    graphs: SUPERTONE_GRAPHS,
+  };
+}
+
+const tokenizerJson = z.looseObject({
+  model: z.looseObject({ vocab: z.record(z.string(), z.int()) }),
+});
+
+async function readHubExport(model: ModelPackage): Promise<OpenExport> {
+  const config = await readModelJson(model, "config", hubConfig);
+  const json = await readModelJson(model, "tokenizer", tokenizerJson);
+  const { vocab } = json.model;
+  if (vocab["a"] === undefined)
+    throw new Error(`${model.path}: the vocabulary of tokenizer.json is none of characters`);
+  const tokenizer = new Tokenizer(json, {});
+  return {
+    sampleRateHz: config.sampling_rate,
+    latentSamples: config.base_chunk_size * config.chunk_compress_factor,
+    latentSize: config.latent_dim * config.chunk_compress_factor,
+    styles: await readStyles(model, config.style_dim),
+    languages: languagesBy((character) => vocab[character] !== undefined),
+    encode: (text) => tokenizer.encode(text).ids,
+    graphs: HUB_GRAPHS,
   };
 }
 
 function utterancesOf(
   { text, language }: TextToSpeak,
-  { codes, unnamed }: Languages,
-  characters: CharacterIds,
+  { languages: { codes, unnamed }, encode }: OpenExport,
 ): Utterance[] {
   const code = language?.toLowerCase().split(/[-_]/)[0] ?? unnamed ?? "en";
   if (code !== unnamed && !codes.includes(code)) {
@@ -85,57 +168,62 @@ function utterancesOf(
   }
   const pieces = cutPhonemes(text, code === "ko" ? MAX_KOREAN : MAX_CHARACTERS);
   return pieces.flatMap((piece) => {
-    const said = supertonicText(piece, null);
-    const known = Array.from(said).filter((it) => idsOf(it, characters).length > 0);
-    if (!known.some((it) => /[\p{L}\p{N}]/u.test(it))) return [];
-    const ids = idsOf(supertonicText(piece, unnamed === null ? null : code), characters);
+    const letters = supertonicText(piece, null).match(/[\p{L}\p{N}]/gu) ?? [];
+    if (!letters.some((letter) => encode(letter).length > 0)) return [];
+    const ids = encode(supertonicText(piece, unnamed === null ? null : code));
     return [{ ids, tokenCount: ids.length }];
   });
 }
 
+interface OpenVoice extends OpenExport {
+  readonly session: Graphs;
+  readonly steps: number;
+}
+
 async function synthesize(
-  { session, config, styles, steps }: OpenVoice,
+  { session, graphs, steps, styles, ...sizes }: OpenVoice,
   { ids }: Utterance,
   { voice, speed }: UtteranceSettings,
 ): Promise<Float32Array> {
   const style = styles.get(voice);
   if (style === undefined) throw new Error(`the model has no style for the voice ${voice}`);
-  const text = { text_ids: int64Of(ids, [1, ids.length]), text_mask: ones([1, 1, ids.length]) };
-  const { ae, ttl } = config;
-  const timed = await session.run("duration-predictor", { ...text, style_dp: style.duration });
-  const seconds = (floatsOf(timed, "duration")[0] ?? 0) / (PACE * speed);
-  const samples = Math.floor(Math.fround(Math.fround(seconds) * ae.sample_rate));
-  const length = Math.max(1, Math.ceil(samples / (ae.base_chunk_size * ttl.chunk_compress_factor)));
-  if (!(samples > 0 && seconds <= MAX_SECONDS)) throw wrongDuration(seconds);
-  const { text_emb: read } = await session.run("text-encoder", {
-    ...text,
-    style_ttl: style.latent,
-  });
-  if (read === undefined) throw new Error("the text encoder gave no text_emb");
-  const dims = [1, ttl.latent_dim * ttl.chunk_compress_factor, length];
-  const told = {
-    text_emb: read,
-    style_ttl: style.latent,
-    text_mask: text.text_mask,
-    latent_mask: ones([1, 1, length]),
-    total_step: float32(Float32Array.of(steps), [1]),
+  const [text, seen] = [int64Of(ids, [1, ids.length]), ids.map(() => 1)];
+  const said = {
+    ...style,
+    text_ids: text,
+    text_mask: ones([1, 1, ids.length]),
+    input_ids: text,
+    attention_mask: int64Of(seen, [1, ids.length]),
   };
-  let latent = gaussianNoise(SEED, (dims[1] ?? 0) * length);
+  const timed = await session.run(graphs.timer, said);
+  const read = graphs.reader === graphs.timer ? timed : await session.run(graphs.reader, said);
+  const states = read[graphs.states];
+  if (states === undefined) throw new Error(`the graph ${graphs.reader} gave no ${graphs.states}`);
+  const seconds = (floatsOf(timed, graphs.seconds)[0] ?? 0) / (PACE * speed);
+  const samples = Math.floor(Math.fround(Math.fround(seconds) * sizes.sampleRateHz));
+  if (!(samples > 0 && seconds <= MAX_SECONDS)) throw wrongDuration(seconds);
+  const length = Math.ceil(samples / sizes.latentSamples);
+  const dims = [1, sizes.latentSize, length];
+  const count = float32(Float32Array.of(steps), [1]);
+  const told = {
+    ...said,
+    text_emb: states,
+    encoder_outputs: states,
+    latent_mask: ones([...graphs.maskAxes, length]),
+    total_step: count,
+    num_inference_steps: count,
+  };
+  let latent = float32(gaussianNoise(SEED, sizes.latentSize * length), dims);
   for (let step = 0; step < steps; step += 1) {
-    const outputs = await session.run("vector-estimator", {
-      ...told,
-      noisy_latent: float32(latent, dims),
-      current_step: float32(Float32Array.of(step), [1]),
-    });
-    latent = floatsOf(outputs, "denoised_latent");
+    const at = float32(Float32Array.of(step), [1]);
+    const now = { noisy_latent: latent, noisy_latents: latent, current_step: at, timestep: at };
+    const outputs = await session.run(graphs.denoiser, { ...told, ...now });
+    latent = float32(floatsOf(outputs, graphs.denoised), dims);
   }
-  const sound = await session.run("vocoder", { latent: float32(latent, dims) });
+  const sound = await session.run(graphs.decoder, { latent, latents: latent });
   // Latents are whole, the sound ends within the last.
-  return floatsOf(sound, "wav_tts").subarray(0, samples);
+  return floatsOf(sound, graphs.sound).subarray(0, samples);
 }
-
-/** A piece of 300 characters takes about 20 s. */
-const MAX_SECONDS = 120;
 
 function wrongDuration(seconds: number): JobError {
   const message = `the duration must be up to ${MAX_SECONDS} s, the model says ${seconds}`;
@@ -145,39 +233,4 @@ function wrongDuration(seconds: number): JobError {
 function ones(dims: readonly number[]): Tensor {
   const length = dims.reduce((product, size) => product * size, 1);
   return float32(new Float32Array(length).fill(1), dims);
-}
-
-/** A voice, as both parts of the model are told it. */
-interface Style {
-  readonly duration: Tensor;
-  readonly latent: Tensor;
-}
-
-const styleArray = z.object({ dims: z.array(z.int().positive()).length(3), data: z.unknown() });
-const voiceStyle = z.object({ style_ttl: styleArray, style_dp: styleArray });
-
-async function readStyles(model: ModelPackage): Promise<ReadonlyMap<string, Style>> {
-  const roles = Object.keys(model.files).filter((role) => role.startsWith(VOICE_ROLE));
-  if (roles.length === 0) throw new Error(`${model.path} has no voice: add voice_styles/<id>.json`);
-  const styles = roles.map(async (role): Promise<[string, Style]> => {
-    const stated = await readModelJson(model, role, voiceStyle);
-    const tensorOf = ({ dims, data }: z.infer<typeof styleArray>, name: string) => {
-      const values = Float32Array.from(flatten(data));
-      const length = dims.reduce((product, size) => product * size, 1);
-      if (values.length === length && values.every(Number.isFinite)) return float32(values, dims);
-      throw new Error(
-        `${model.path}/${model.files[role]?.path}: ${name} must hold ${dims.join(" × ")} numbers, has ${values.length}`,
-      );
-    };
-    const duration = tensorOf(stated.style_dp, "style_dp");
-    return [
-      role.slice(VOICE_ROLE.length),
-      { duration, latent: tensorOf(stated.style_ttl, "style_ttl") },
-    ];
-  });
-  return new Map(await Promise.all(styles));
-}
-
-function flatten(data: unknown): number[] {
-  return Array.isArray(data) ? data.flatMap(flatten) : [Number(data)];
 }

@@ -101,8 +101,12 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
       outputs: [["duration"]],
     },
     "text-encoder": {
-      inputs: [["text_ids"], ["style_ttl"], ["text_mask"]],
-      outputs: [["text_emb"]],
+      inputs: [
+        ["text_ids", "input_ids"],
+        ["style_ttl", "style"],
+        ["text_mask", "attention_mask"],
+      ],
+      outputs: [["text_emb", "last_hidden_state"]],
     },
     "vector-estimator": {
       inputs: [
@@ -117,6 +121,19 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
       outputs: [["denoised_latent"]],
     },
     vocoder: { inputs: [["latent"]], outputs: [["wav_tts"]] },
+    "latent-denoiser": {
+      inputs: [
+        ["noisy_latents"],
+        ["encoder_outputs"],
+        ["style"],
+        ["attention_mask"],
+        ["latent_mask"],
+        ["timestep"],
+        ["num_inference_steps"],
+      ],
+      outputs: [["denoised_latents"]],
+    },
+    "sound-decoder": { inputs: [["latents"]], outputs: [["waveform"]] },
   },
   "speech/vits": {
     model: { inputs: [["input"], ["input_lengths"], ["scales"]], outputs: [["output"]] },

@@ -152,7 +152,7 @@ export function chooseFiles(
 
 /** Names that layouts give their graphs; the optimised variants beside them are not read. */
 const GRAPH_NAME =
-  /^(model|embed_tokens|kokoro.*|kitten_tts.*|duration_predictor|vector_estimator|vocoder|encoder_model|text_encoder|encodec_decode|decoder_(with_past_)?model(_merged)?)$/;
+  /^(model|embed_tokens|kokoro.*|kitten_tts.*|duration_predictor|vector_estimator|vocoder|latent_denoiser|voice_decoder|encoder_model|text_encoder|encodec_decode|decoder_(with_past_)?model(_merged)?)$/;
 
 /** One form of each graph; where a merged decoder is there, the pair that it is merged from is not. */
 function readGraphs(files: readonly HubFile[], form: GraphForm | undefined): ReadonlySet<string> {

@@ -202,6 +202,25 @@ describe("Supertonic", () => {
     });
   });
 
+  test("is that of onnx-community too", async () => {
+    const reader = graph(["input_ids", "attention_mask", "style"], ["last_hidden_state"]);
+    const sampled = { sampling_rate: 44_100, base_chunk_size: 512, style_dim: 128 };
+    const exported = {
+      "onnx/text_encoder.onnx": reader,
+      "onnx/latent_denoiser.onnx": graph(["noisy_latents"], ["denoised_latents"]),
+      "onnx/voice_decoder.onnx": graph(["latents"], ["waveform"]),
+      "tokenizer.json": {},
+      "voices/F1.bin": new Uint8Array(512),
+    };
+    const config = { model_type: "supertonic", ...sampled, ...sizes.ttl };
+    expect(await recognised({ ...exported, "config.json": config })).toMatchObject({
+      pipeline: "supertonic",
+      files: { "latent-denoiser": "onnx/latent_denoiser.onnx", "voice-F1": "voices/F1.bin" },
+      shapes: { voices: ["F1"], sampleRateHz: 44_100 },
+    });
+    await expect(recognised(exported)).rejects.toThrow("has no config.json: it states");
+  });
+
   test.each([
     ["onnx/tts.json", "has no onnx/tts.json: it states"],
     ["onnx/unicode_indexer.json", "has no onnx/unicode_indexer.json: it has the ids"],
@@ -513,7 +532,6 @@ describe("a folder of no layout that is read", () => {
     ],
     [{ "uncached_decode.int8.onnx": hidden }, "is Moonshine in four graphs"],
     [{ "model.onnx": hidden, "voices.bin": "x", "tokens.txt": "" }, "as sherpa-onnx packs it"],
-    [{ "onnx/latent_denoiser.onnx": hidden }, "is Supertonic as onnx-community exports it"],
     [
       {
         ...said("Phi3ForCausalLM"),

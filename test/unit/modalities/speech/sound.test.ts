@@ -9,7 +9,7 @@ import {
   kittenStyle,
   utterancesOf as utterancesOfKitten,
 } from "#framemill/models/kitten-tts/open.js";
-import { languagesOf } from "#framemill/models/supertonic/settings.js";
+import { languagesBy, languagesOf } from "#framemill/models/supertonic/settings.js";
 import { idsOf, supertonicText } from "#framemill/models/supertonic/text.js";
 import { styleRow } from "#framemill/models/kokoro/open.js";
 import { parsePiperConfig, utterancesOf } from "#framemill/models/piper/open.js";
@@ -126,6 +126,11 @@ describe("what Supertonic reads", () => {
     expect(second).toEqual({ codes: ["en", "ko", "es", "pt", "fr"], unnamed: "en" });
     const third = languagesOf({ ...config, tts_version: "v1.7.3" });
     expect([third.codes.length, third.unnamed]).toEqual([31, "na"]);
+    // Where nothing states the model, by the characters that it knows.
+    const known = ["abc", "abc\u1100", "abc\u1100д"].map((all) =>
+      languagesBy((one) => all.includes(one)),
+    );
+    expect(known).toEqual([first, second, third]);
   });
 });
 
