@@ -179,10 +179,13 @@ async function checkPhonemes({ modelsDir, espeakPath }: Config): Promise<string>
   return `espeak-ng, for ${voices.map(({ id }) => id).join(", ")}`;
 }
 
-/** Kokoro always; a VITS where its own settings say so (Piper's `phoneme_type`, transformers' `phonemize`). */
+/**
+ * Kokoro and KittenTTS always; a VITS where its own settings say so (Piper's `phoneme_type`, transformers'
+ * `phonemize`).
+ */
 async function readsPhonemes(model: ModelPackage): Promise<boolean> {
-  if (model.pipeline === "kokoro") return true;
-  if (model.pipeline !== "vits") return false;
+  if (model.pipeline === "kokoro" || model.pipeline === "kitten-tts") return true;
+  if (model.pipeline !== "vits" && model.pipeline !== "hf-vits") return false;
   const config = await readSettings(model, "config");
   if ("phoneme_id_map" in config) return (config["phoneme_type"] ?? "espeak") === "espeak";
   return (await readSettings(model, "tokenizer-config"))["phonemize"] === true;

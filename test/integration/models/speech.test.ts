@@ -200,6 +200,13 @@ describe("a Kokoro voice", () => {
   });
 });
 
+/** An entry of ONNX's metadata_props, which may stand behind the others in a file of protobuf. */
+function metadataOf(key: string, value: string): Buffer {
+  const field = (number: number, text: Buffer) =>
+    Buffer.concat([Buffer.from([number * 8 + 2, text.length]), text]);
+  return field(14, Buffer.concat([field(1, Buffer.from(key)), field(2, Buffer.from(value))]));
+}
+
 describe("voices of tiny exports", () => {
   const published = (row: string) =>
     fileURLToPath(new URL(`../../fixtures/published/${row}/model`, import.meta.url));
@@ -211,6 +218,21 @@ describe("voices of tiny exports", () => {
   });
   const sayShort = (voice: Voice, changes: Partial<SpeechRequest>) =>
     voice.say({ input: "The boat is red.", format: "wav", ...changes });
+
+  it("of kokoro-onnx read by the vocabulary in their graph, or else by Kokoro's own", async () => {
+    const source = join(folder, "sources", "kokoro-with-vocabulary");
+    await mkdir(source, { recursive: true });
+    const plain = published("speech-kokoro-onnx");
+    await copyFile(join(plain, "voices-v1.0.bin"), join(source, "voices-v1.0.bin"));
+    const graph = await readFile(join(plain, "kokoro-v1.0.onnx"));
+    const written = metadataOf("kokoro_config", JSON.stringify({ vocab: { h: 50, l: 54 } }));
+    await writeFile(join(source, "kokoro-v1.0.onnx"), Buffer.concat([graph, written]));
+    const own = await addVoice(plain, "kokoro-own-vocabulary");
+    const other = await addVoice(source, "kokoro-with-vocabulary");
+    const asked = { input: "Hello", voice: "am_michael" };
+    expect((await own.say(asked)).output.inputTokens).toBe("həlˈoʊ".length);
+    expect((await other.say(asked)).output.inputTokens).toBe("hl".length);
+  });
 
   it("of KittenTTS are called as their config and as their archive call them", async () => {
     const [bella, same, hugo] = await Promise.all(
