@@ -1,5 +1,10 @@
 import type { PipelineSetup } from "../core/modality.js";
-import { type Autoencoder, createAutoencoder, parseLatentScale } from "./diffusion/autoencoder.js";
+import {
+  type Autoencoder,
+  createAutoencoder,
+  type LatentScale,
+  parseLatentScale,
+} from "./diffusion/autoencoder.js";
 import {
   DENOISER_INPUTS,
   type DenoiserRole,
@@ -17,16 +22,19 @@ import type { Graphs } from "../runtime/ort/graphs.js";
 import type { ImageTraits, ImageArchitecture } from "./diffusion/image-architecture.js";
 import {
   ENCODER_ROLES,
+  type WrittenPrompt,
   openHashedPrompts,
   openPromptEncoders,
   type PromptEncoders,
 } from "./diffusion/prompt-encoders.js";
 import { type PackageSettings, readSettings } from "./diffusion/settings.js";
+import { openChatTemplate } from "./decoder/chat-template.js";
 import { flux } from "./flux/architecture.js";
 import { pixArtAlpha, pixArtSigma } from "./pixart/architecture.js";
 import { sana } from "./sana/architecture.js";
 import { stableDiffusion3 } from "./stable-diffusion/stable-diffusion-3.js";
 import { stableDiffusion, stableDiffusionXl } from "./stable-diffusion/unet.js";
+import { loadModelTokenizer } from "./tokenizer/text-tokenizer.js";
 import { vectorScene } from "./vector-scene/architecture.js";
 
 /** An open package of the pipeline `diffusion-image`. */
@@ -77,7 +85,9 @@ export async function openImageModel(
     const sizes = settings.shapes.sizes ?? fixedSizes(ports, architecture, scale.factor);
     const side = traits.latentSide * scale.factor;
     const [height, width] = sizes?.[0] ?? [side, side];
-    const prompts = { model, sessions, promptTokens, contextFeatures };
+    checkLatents(model, traits, scale);
+    const write = architecture.chat && (await openPromptWriter(model, architecture.chat));
+    const prompts = { model, sessions, promptTokens, contextFeatures, write };
     return {
       architecture,
       traits,
@@ -115,6 +125,36 @@ function checkParts(
     );
 }
 
+/** Refuses latents that are normalised by numbers that the package does not have. */
+function checkLatents(
+  { path }: ModelPackage,
+  { latentChannels }: ImageTraits,
+  { isOfSquares, channels }: LatentScale,
+): void {
+  if (!isOfSquares || channels?.mean.length === latentChannels) return;
+  throw new Error(
+    `${path}/vae_decoder/config.json must have latents_mean and latents_std of ${latentChannels} channels: bn.running_mean of the autoencoder, and the root of bn.running_var + batch_norm_eps`,
+  );
+}
+
+/** Writes prompts in the tokenizer's chat template, as a user's only message. */
+async function openPromptWriter(
+  model: ModelPackage,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<(prompt: string) => WrittenPrompt> {
+  const { config, addedTokens } = await loadModelTokenizer(model);
+  if (!model.files["chat-template"] && !config["chat_template"])
+    throw new Error(
+      `${model.path} has no chat template, in which its prompts are read: neither tokenizer/chat_template.jinja nor one in tokenizer/tokenizer_config.json`,
+    );
+  if (config["padding_side"] === "left")
+    throw new Error(
+      `${model.path}/tokenizer/tokenizer_config.json has padding_side left: its prompts are filled on the right`,
+    );
+  const template = await openChatTemplate(model, addedTokens);
+  return (prompt) => template.render([{ role: "user", content: prompt }], [], variables);
+}
+
 /** The one size that a denoiser was exported for, as [height, width] in pixels. */
 function fixedSizes(
   { sample }: Ports<DenoiserRole>,
@@ -141,6 +181,7 @@ function settleTraits({ settings, architecture, scheduler, ports }: PackageTrait
     denoiser,
     ports,
     scheduler: { className: scheduler.className, spacing: scheduler.timestep_spacing },
+    isDistilled: settings.index.isDistilled,
   });
   return {
     ...traits,

@@ -23,7 +23,7 @@ export interface LatentEdit {
   readonly latents: Planes;
   /** Share of the steps that are taken, above 0 to 1. */
   readonly strength: number;
-  /** [rows, columns] of latents: 1 where the picture is made anew, 0 where it stays. */
+  /** [rows, columns] of latents: 1 where the picture is made anew, 0 where it stays, or between. */
   readonly mask?: Float32Array;
 }
 
@@ -103,21 +103,25 @@ async function* takeSteps(
 
 const CLEAN = { signal: 1, noise: 0 };
 
-/** `made` where the mask is 1, `kept` where it is 0, in every channel. */
+/** `made` where the mask is 1, `kept` where it is 0, in every channel; between them in part. */
 function blend(mask: Float32Array, made: Float32Array, kept: Float32Array): Float32Array {
-  return made.map((value, index) => (mask[index % mask.length] === 1 ? value : (kept[index] ?? 0)));
+  return made.map((value, index) => {
+    const share = mask[index % mask.length] ?? 0;
+    return share * value + (1 - share) * (kept[index] ?? 0);
+  });
 }
 
 function planScheduler({ model, steps, grid, edit }: DiffuseInput, begin: number): Scheduler {
   const { architecture, scheduler, traits } = model;
+  // Transformers read latents in squares of two by two.
+  const tokens = (grid.height * grid.width) / traits.latentMultiple ** 2;
   const even = Array.from({ length: steps }, (_, index) => 1 - index / steps);
   return createScheduler(scheduler, {
     steps,
     begin,
     ...(edit && spreadsSteps(model) && { share: edit.strength }),
     ...(architecture.usesEvenSigmas && !scheduler.use_flow_sigmas && { sigmas: even }),
-    // Transformers read latents in squares of two by two.
-    mu: dynamicShift(scheduler, (grid.height * grid.width) / traits.latentMultiple ** 2),
+    mu: architecture.shift?.(tokens, steps) ?? dynamicShift(scheduler, tokens),
   });
 }
 
@@ -135,6 +139,8 @@ interface DenoiserInput {
   readonly grid: Omit<Planes, "values">;
   /** Mask and masked picture as further channels of each sample, for a denoiser that reads them. */
   readonly beside?: Float32Array;
+  /** Latents of a picture whose tokens follow those of the sample. */
+  readonly reference?: Planes;
   /** Pixels. */
   readonly width: number;
   readonly height: number;
@@ -154,11 +160,10 @@ interface Denoiser {
 }
 
 export function createDenoiser(input: DenoiserInput): Denoiser {
-  const { model, grid, guidance, beside } = input;
+  const { model, grid, guidance } = input;
   const { sessions, architecture } = model;
   const output = findOutput(sessions.info["denoiser"] ?? { inputs: [], outputs: [] }, OUTPUTS);
-  const branches = branchesOf(input);
-  const packs = architecture.packing === "squares";
+  const branches = input.conditions.map((condition) => branchOf(input, condition));
   /** Text states and the like: where the graph computes, for all steps. */
   const shared = batches(model, branches).map((batch) => ({
     rows: batch.length,
@@ -176,14 +181,13 @@ export function createDenoiser(input: DenoiserInput): Denoiser {
     return firstChannels(said, rows, grid);
   };
   const denoise: Denoise = async (sample, timestep) => {
-    const latents = packs
-      ? asTokens(sample, grid)
-      : asPlanes(beside ? [sample, beside] : [sample], grid);
-    const scaled = timestep * architecture.timestepScale;
+    const latents = packLatents(input, sample);
+    const told = architecture.timestep?.(timestep) ?? timestep;
     const parts: Float32Array[] = [];
-    for (const batch of shared) parts.push(await runBatch(batch, latents, scaled));
+    for (const batch of shared) parts.push(await runBatch(batch, latents, told));
     const guided = branches.length > 1 ? guide(concatFloats(parts), guidance) : concatFloats(parts);
-    return packs ? unpackSquares(guided, grid) : guided;
+    const said = UNPACK[architecture.packing]?.(guided, grid) ?? guided;
+    return architecture.pointsToData ? said.map((value) => -value) : said;
   };
   return {
     denoise,
@@ -205,9 +209,32 @@ function firstChannels(said: Float32Array, rows: number, grid: Grid): Float32Arr
   return concatFloats(kept);
 }
 
-function asTokens(sample: Float32Array, grid: Grid): Tensor {
+/** A sample as the graph reads it, with what belongs beside it. */
+function packLatents(
+  { model, grid, beside, reference }: DenoiserInput,
+  sample: Float32Array,
+): Tensor {
+  const { packing } = model.architecture;
   const { channels, height, width } = grid;
-  return float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4]);
+  if (packing === "squares")
+    return float32(packSquares(sample, grid), [1, (height * width) / 4, channels * 4]);
+  if (packing !== "tokens") return asPlanes(beside ? [sample, beside] : [sample], grid);
+  const own = transpose(sample, channels);
+  const tokens = reference ? concatFloats([own, transpose(reference.values, channels)]) : own;
+  return float32(tokens, [1, tokens.length / channels, channels]);
+}
+
+/** What a graph says of packed latents as planes again. */
+const UNPACK: Readonly<Partial<Record<string, (said: Float32Array, grid: Grid) => Float32Array>>> =
+  {
+    squares: unpackSquares,
+    tokens: (said, { height, width }) => transpose(said, height * width),
+  };
+
+/** [rows, columns] as [columns, rows]. */
+function transpose(values: Float32Array, rows: number): Float32Array {
+  const columns = values.length / rows;
+  return values.map((_, index) => values[(index % rows) * columns + Math.floor(index / rows)] ?? 0);
 }
 
 function asPlanes(parts: readonly Float32Array[], { height, width }: Grid): Tensor {
@@ -215,31 +242,35 @@ function asPlanes(parts: readonly Float32Array[], { height, width }: Grid): Tens
   return float32(values, [1, values.length / (height * width), height, width]);
 }
 
-function branchesOf({ model, conditions, grid, guidance, width, height }: DenoiserInput): Branch[] {
-  return conditions.map(({ context, pooled, mask }) => {
-    const constants = model.architecture.constants({
-      width,
-      height,
-      rows: grid.height,
-      columns: grid.width,
-      guidance,
-      guidanceFeatures: model.traits.guidanceFeatures,
-      contextTokens: context.dims[1] ?? 0,
-    });
-    return {
-      ...constants,
-      context,
-      ...(pooled && { pooled }),
-      ...(mask && { contextMask: mask }),
-    };
+function branchOf(input: DenoiserInput, { context, pooled, mask }: Condition): Branch {
+  const { model, grid, guidance, reference, width, height } = input;
+  const constants = model.architecture.constants({
+    width,
+    height,
+    rows: grid.height,
+    columns: grid.width,
+    guidance,
+    guidanceFeatures: model.traits.guidanceFeatures,
+    contextTokens: context.dims[1] ?? 0,
+    reference: reference && { rows: reference.height, columns: reference.width },
   });
+  return {
+    ...constants,
+    context,
+    ...(pooled && { pooled }),
+    ...(mask && { contextMask: mask }),
+  };
 }
 
-/** Both branches in one run, or, where the graph is fixed to a batch of one, one after the other. */
+/**
+ * Both branches in one run, or, where the graph is fixed to a batch of one or their prompts are not of one
+ * length, one after the other.
+ */
 function batches({ ports }: ImageModel, branches: readonly Branch[]): (readonly Branch[])[] {
   const declared = ports.sample?.dims[0];
   const isFixed = typeof declared === "number" && declared > 0 && declared < branches.length;
-  return isFixed ? branches.map((branch) => [branch]) : [branches];
+  const lengths = new Set(branches.map(({ context }) => context?.dims[1]));
+  return isFixed || lengths.size > 1 ? branches.map((branch) => [branch]) : [branches];
 }
 
 /** Positions are the same for every sample of a batch. */

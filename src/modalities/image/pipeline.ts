@@ -33,7 +33,7 @@ interface ImageTask {
   readonly context: PipelineContext;
   readonly size: ImageSize;
   readonly source: EditSource | undefined;
-  readonly plan: Omit<DiffuseInput, "noise" | "edit" | "beside">;
+  readonly plan: Omit<DiffuseInput, "noise" | "edit" | "beside" | "reference">;
 }
 
 /** Text encoders → denoising steps → decoder → a file for each picture, one picture at a time. */
@@ -69,7 +69,8 @@ export async function planImages(
   const { edit } = request;
   const size = request.size ?? (edit ? sizeLike(model, edit) : model.native);
   checkSize(model, size);
-  const guidance = request.guidance ?? traits.guidance;
+  const asked = request.guidance ?? traits.guidance;
+  const guidance = model.architecture.guidanceScale?.(asked) ?? asked;
   const share = STEP_SHARES[request.quality];
   const steps = request.steps ?? Math.max(1, Math.round(traits.steps * share));
   const source = await readSource(model, request, size, context);

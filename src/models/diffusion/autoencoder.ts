@@ -13,12 +13,16 @@ const autoencoderConfig = z.object({
   block_out_channels: z.array(z.number()).min(1).nullish(),
   /** Of deep compression autoencoders, which have no common list. */
   encoder_block_out_channels: z.array(z.number()).min(1).nullish(),
+  /** Of FLUX.2's, whose latents are normalised in squares. */
+  patch_size: z.tuple([z.literal(2), z.literal(2)]).nullish(),
 });
 
 /** How latents of a diffusion model and of its autoencoder go together. */
 export interface LatentScale {
   /** Pixels of a picture's side for one latent. */
   readonly factor: number;
+  /** Whether a latent of the diffusion model is a square of four of the autoencoder's. */
+  readonly isOfSquares: boolean;
   readonly scaling: number;
   readonly shift: number;
   /** Mean and standard deviation of each channel, where the model was trained on normal ones. */
@@ -30,9 +34,11 @@ export function parseLatentScale(json: unknown): LatentScale {
   const config = autoencoderConfig.parse(json);
   const { latents_mean: mean, latents_std: std } = config;
   const levels = config.block_out_channels ?? config.encoder_block_out_channels;
+  const isOfSquares = Boolean(config.patch_size);
   return {
-    factor: 2 ** ((levels?.length ?? 4) - 1),
-    scaling: config.scaling_factor ?? 0.18215,
+    factor: 2 ** ((levels?.length ?? 4) - (isOfSquares ? 0 : 1)),
+    isOfSquares,
+    scaling: config.scaling_factor ?? (isOfSquares ? 1 : 0.18215),
     shift: config.shift_factor ?? 0,
     ...(mean && std && { channels: { mean, std } }),
   };
@@ -74,7 +80,12 @@ export function createAutoencoder(sessions: Graphs, scale: LatentScale): Autoenc
   return {
     async decode(latents, size) {
       const raw = { ...latents, values: unscale(latents, scale) };
-      const decoded = await run(sessions, "vae-decoder", raw, size);
+      const decoded = await run(
+        sessions,
+        "vae-decoder",
+        scale.isOfSquares ? fromSquares(raw) : raw,
+        size,
+      );
       if (decoded.values.every(Number.isFinite)) return decoded;
       throw new JobError("invalid_output", "the decoder produced values that are not numbers");
     },
@@ -84,10 +95,43 @@ export function createAutoencoder(sessions: Graphs, scale: LatentScale): Autoenc
       const length = channels * encoded.height * encoded.width;
       const values = encoded.values.slice(0, length);
       if (noise && encoded.isDistribution) spread(values, encoded.values.subarray(length), noise);
-      const latents = { ...encoded, channels, values };
+      const drawn = { ...encoded, channels, values };
+      const latents = scale.isOfSquares ? toSquares(drawn) : drawn;
       return { ...latents, values: rescale(latents, scale) };
     },
   };
+}
+
+/** Planes of squares of four [channels × 4, rows / 2, columns / 2]; within a square row by row. */
+function toSquares(planes: Planes): Planes {
+  const values = new Float32Array(planes.values.length);
+  for (const [whole, square] of squareIndices(planes)) values[square] = planes.values[whole] ?? 0;
+  const { channels, height, width } = planes;
+  return { values, channels: channels * 4, height: height / 2, width: width / 2 };
+}
+
+function fromSquares(squares: Planes): Planes {
+  const { channels, height, width } = squares;
+  const grid = { channels: channels / 4, height: height * 2, width: width * 2 };
+  const values = new Float32Array(squares.values.length);
+  for (const [whole, square] of squareIndices(grid)) values[whole] = squares.values[square] ?? 0;
+  return { ...grid, values };
+}
+
+/** Index of each value in planes and in their planes of squares. */
+function* squareIndices({
+  channels,
+  height,
+  width,
+}: Omit<Planes, "values">): Generator<readonly [number, number]> {
+  let whole = 0;
+  for (let channel = 0; channel < channels; channel += 1)
+    for (let row = 0; row < height; row += 1)
+      for (let column = 0; column < width; column += 1) {
+        const plane = channel * 4 + (row & 1) * 2 + (column & 1);
+        yield [whole, (plane * (height / 2) + (row >> 1)) * (width / 2) + (column >> 1)];
+        whole += 1;
+      }
 }
 
 function findEnds(sessions: Graphs, role: "vae-decoder" | "vae-encoder") {

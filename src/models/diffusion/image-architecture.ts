@@ -18,6 +18,8 @@ export interface TraitsInput {
   readonly denoiser: DenoiserConfig;
   readonly ports: Ports<DenoiserRole>;
   readonly scheduler: { readonly className: string; readonly spacing: string | undefined };
+  /** Whether model_index.json says that it was taught to take few steps without guidance. */
+  readonly isDistilled: boolean;
 }
 
 /** What an architecture of models has in common, settled for one model. */
@@ -38,6 +40,8 @@ export interface ImageTraits {
   readonly promptTokens: number;
   /** Whether the denoiser must be told which tokens are no padding. */
   readonly masksPadding?: boolean;
+  /** Whether a picture that is edited stands beside the one that is made, as tokens of its own. */
+  readonly readsReference?: boolean;
   /** Numbers by which a consistency model is told its guidance. */
   readonly guidanceFeatures?: number;
 }
@@ -52,19 +56,29 @@ interface ConstantsInput {
   readonly guidance: number;
   readonly guidanceFeatures?: number | undefined;
   readonly contextTokens: number;
+  /** Latents of a picture that stands beside the one that is made. */
+  readonly reference?: { readonly rows: number; readonly columns: number } | undefined;
 }
 
 /** One way to condition a denoiser; each architecture has its own. */
 export interface ImageArchitecture {
   /**
-   * Latents as a grid [channels, rows, columns], packed in squares of four [tokens, channels × 4], or as
-   * one vector [channels, 1, 1] whatever the size.
+   * Latents as a grid [channels, rows, columns], packed in squares of four [tokens, channels × 4], each a
+   * token [tokens, channels], or as one vector [channels, 1, 1] whatever the size.
    */
-  readonly packing: "grid" | "squares" | "vector";
-  /** What the scheduler's timestep is multiplied by for the graph. */
-  readonly timestepScale: number;
+  readonly packing: "grid" | "squares" | "tokens" | "vector";
+  /** The scheduler's timestep as the graph reads it; as it is where absent. */
+  timestep?(timestep: number): number;
   /** Noise levels 1, 1 − 1/steps, … 1/steps instead of the scheduler's own. */
   readonly usesEvenSigmas: boolean;
+  /** mu of dynamic shifting; the scheduler's own line where absent. */
+  shift?(tokens: number, steps: number): number;
+  /** Whether the denoiser says the way from noise to the picture, where schedulers have the other. */
+  readonly pointsToData?: boolean;
+  /** A request's guidance as share of the way from what the prompt is not to what it is; the same where absent. */
+  guidanceScale?(guidance: number): number;
+  /** Variables of the chat template that prompts are written in; as they are where absent. */
+  readonly chat?: Readonly<Record<string, unknown>>;
   traits(input: TraitsInput): ImageTraits;
   /** `isNegative` where the text is what the picture is to move away from. */
   encode(encoders: PromptEncoders, text: string, isNegative?: boolean): Promise<Condition>;

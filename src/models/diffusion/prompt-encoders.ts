@@ -13,10 +13,22 @@ export const ENCODER_ROLES = ["text-encoder", "text-encoder-2", "text-encoder-3"
 type EncoderRole = (typeof ENCODER_ROLES)[number];
 
 /**
- * Outputs of a text encoder: `last` and `penultimate` states [1, tokens, features], `pooled` [1, features].
- * Where the `mask` [1, tokens] is asked for, 0 for padding, the encoder does not see the padding.
+ * Outputs of a text encoder: `last` and `penultimate` states [1, tokens, features] or those after a layer,
+ * counted from 1, `pooled` [1, features]. Where the `mask` [1, tokens] is asked for, 0 for padding, the encoder does not see the padding.
  */
-type EncoderOutput = "last" | "penultimate" | "pooled" | "mask";
+type EncoderOutput = "last" | "penultimate" | `hidden_states.${number}` | "pooled" | "mask";
+
+/** Tokens that a text is cut or filled to: so many, or the least multiple that holds it. */
+export type PromptLength = number | { readonly multiple: number; readonly most: number };
+
+/** A prompt within the text around it. */
+export interface WrittenPrompt {
+  readonly text: string;
+  /** Breaks up what the prompt has of the tokenizer's special tokens, and is no part of the text. */
+  readonly mark: string;
+  /** Whether the tokenizer adds its own tokens. */
+  readonly addSpecialTokens: boolean;
+}
 
 /** The text encoders of a package with their tokenizers. */
 export interface PromptEncoders {
@@ -26,11 +38,11 @@ export interface PromptEncoders {
     role: EncoderRole,
     text: string,
     outputs: readonly Output[],
-    tokens?: number,
+    length?: PromptLength,
   ): Promise<Readonly<Record<Output, Tensor>>>;
   /** Tokens of a text as the first tokenizer counts them, without special ones. */
   count(text: string): number;
-  /** Most tokens that T5 reads of a prompt. */
+  /** Most tokens that the longest encoder reads of a prompt. */
   readonly promptTokens: number;
   /** Features of the text states that the denoiser takes; 0 where it does not say. */
   readonly contextFeatures: number;
@@ -41,13 +53,15 @@ interface PromptEncodersSetup {
   readonly sessions: Graphs;
   readonly promptTokens: number;
   readonly contextFeatures: number;
+  /** How prompts are written, where not as they are. */
+  readonly write?: ((prompt: string) => WrittenPrompt) | undefined;
 }
 
 /** CLIP reads this many tokens where its tokenizer does not say. */
 const CLIP_TOKENS = 77;
 
 export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<PromptEncoders> {
-  const { model, sessions } = setup;
+  const { model, sessions, write } = setup;
   const roles = ENCODER_ROLES.filter((role) => sessions.info[role] !== undefined);
   const tokenizers = new Map<EncoderRole, TextTokenizer>();
   for (const role of roles)
@@ -63,12 +77,15 @@ export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<Pr
     has: (role) => tokenizers.has(role),
     count: (text) =>
       tokenizerOf("text-encoder").encode(text, { addSpecialTokens: false }).ids.length,
-    async run(role, text, outputs, tokens) {
+    async run(role, text, outputs, length) {
       const tokenizer = tokenizerOf(role);
-      const length = tokens ?? tokenizer.maxTokens ?? CLIP_TOKENS;
-      const { ids, used } = promptTokens(tokenizer, text, length);
+      const most = length ?? tokenizer.maxTokens ?? CLIP_TOKENS;
+      const { ids, used } = promptTokens(tokenizer, write?.(text) ?? text, most);
       // Most models were trained to see the padding.
-      const seen = outputs.some((output) => output === "mask") ? used : length;
+      const hidesPadding = write !== undefined || outputs.some((output) => output === "mask");
+      if (hidesPadding && !readsMask(sessions, role))
+        throw new Error(`the graph ${role} has no input attention_mask, and would see the padding`);
+      const seen = hidesPadding ? used : ids.length;
       return await runEncoder(sessions, role, { ids, seen, outputs });
     },
   };
@@ -94,8 +111,6 @@ async function runEncoder<Output extends EncoderOutput>(
   const names = computed.map((output) => [output, outputName(sessions, role, output)] as const);
   const dims = [1, ids.length];
   const mask = ids.map((_, index) => (index < seen ? 1 : 0));
-  if (computed.length < outputs.length && !readsMask(sessions, role))
-    throw new Error(`the graph ${role} has no input attention_mask, and would see the padding`);
   const feeds = { input_ids: int64Of(ids, dims), attention_mask: int64Of(mask, dims) };
   const results = await sessions.run(role, feeds, { fetch: names.map(([, name]) => name) });
   const entries = names.map(([output, name]) => {
@@ -116,6 +131,10 @@ function outputName(sessions: Graphs, role: EncoderRole, output: EncoderOutput):
   const graph = sessions.info[role] ?? { inputs: [], outputs: [] };
   if (output === "last") return findOutput(graph, ["last_hidden_state", "text_embeddings"]);
   if (output === "pooled") return findOutput(graph, ["text_embeds", "pooler_output"]);
+  if (output !== "penultimate" && output !== "mask") {
+    if (graph.outputs.some(({ name }) => name === output)) return output;
+    throw new Error(`the graph ${role} has no output ${output}`);
+  }
   const states = graph.outputs
     .flatMap(({ name }) => /^hidden_states\.(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number);
@@ -150,7 +169,12 @@ export function openHashedPrompts({
       if (role !== "text-encoder" || outputs.some((output) => output !== "last"))
         throw new Error(`${model.path}: a text encoder of hashed words has last states only`);
       const last = await run(text);
-      return { last, penultimate: last, pooled: last, mask: last };
+      // One entry for each of `outputs`; fromEntries widens the keys.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return Object.fromEntries(outputs.map((output) => [output, last])) as Record<
+        (typeof outputs)[number],
+        Tensor
+      >;
     },
   };
 }
@@ -163,17 +187,25 @@ function countWords(text: string, settings: HashedNgramSettings): number {
     .length;
 }
 
-/** One prompt as a text encoder of fixed length reads it. */
+/** One prompt as a text encoder reads it. */
 interface PromptTokens {
-  /** `length` ids: cut to fit, special tokens kept, filled up with the padding token. */
+  /** Cut to fit, special tokens kept, filled up with the padding token. */
   readonly ids: readonly number[];
   /** Ids before the padding. */
   readonly used: number;
 }
 
-export function promptTokens(tokenizer: TextTokenizer, text: string, length: number): PromptTokens {
-  const { ids } = tokenizer.encode(text, { maxTokens: length });
+export function promptTokens(
+  tokenizer: TextTokenizer,
+  prompt: string | WrittenPrompt,
+  length: PromptLength,
+): PromptTokens {
+  const { text, ...options } = typeof prompt === "string" ? { text: prompt } : prompt;
+  const { multiple, most } =
+    typeof length === "number" ? { multiple: length, most: length } : length;
+  const { ids } = tokenizer.encode(text, { ...options, maxTokens: most });
   const padding = tokenizer.special.pad ?? tokenizer.special.eos ?? 0;
-  const missing = Math.max(0, length - ids.length);
+  const filled = Math.max(1, Math.ceil(ids.length / multiple)) * multiple;
+  const missing = Math.max(0, filled - ids.length);
   return { ids: [...ids, ...Array.from({ length: missing }, () => padding)], used: ids.length };
 }

@@ -20,10 +20,13 @@ const modelIndex = z
   .object({
     _class_name: z.string(),
     force_zeros_for_empty_prompt: z.boolean().optional(),
+    is_distilled: z.boolean().nullish(),
   })
-  .transform(({ _class_name: className, force_zeros_for_empty_prompt: zeroes }) => ({
-    className,
-    zeroesEmptyPrompt: zeroes ?? false,
+  .transform((index) => ({
+    // oxlint-disable-next-line no-underscore-dangle
+    className: index._class_name,
+    zeroesEmptyPrompt: index.force_zeros_for_empty_prompt ?? false,
+    isDistilled: index.is_distilled ?? false,
   }));
 
 /** What model.json may say of an image model beyond its published files. */

@@ -4,7 +4,7 @@ import { type ImageArchitecture, zeros } from "../diffusion/image-architecture.j
 /** Flux.1 schnell and dev: T5 for the text, CLIP for one vector of it, latents in squares of four. */
 export const flux: ImageArchitecture = {
   packing: "squares",
-  timestepScale: 1 / 1_000,
+  timestep: (timestep) => timestep / 1_000,
   usesEvenSigmas: true,
   traits: ({ denoiser }) => ({
     latentChannels: denoiser.in_channels / 4,

@@ -5,7 +5,6 @@ import type { ImageArchitecture } from "../diffusion/image-architecture.js";
 function pixArt(promptTokens: number): ImageArchitecture {
   return {
     packing: "grid",
-    timestepScale: 1,
     usesEvenSigmas: false,
     traits: ({ denoiser }) => ({
       latentChannels: denoiser.in_channels,

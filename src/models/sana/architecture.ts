@@ -16,7 +16,6 @@ const INSTRUCTION = [
 /** Sana: Gemma 2 for the text, after an instruction of which only the first token is kept. */
 export const sana: ImageArchitecture = {
   packing: "grid",
-  timestepScale: 1,
   usesEvenSigmas: false,
   traits: ({ denoiser }) => ({
     latentChannels: denoiser.in_channels,

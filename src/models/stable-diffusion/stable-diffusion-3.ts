@@ -13,7 +13,6 @@ const T5_FEATURES = 4_096;
 /** Stable Diffusion 3 and 3.5: two CLIP encoders side by side, then T5, which may be left out. */
 export const stableDiffusion3: ImageArchitecture = {
   packing: "grid",
-  timestepScale: 1,
   usesEvenSigmas: false,
   traits: ({ denoiser }) => ({
     latentChannels: denoiser.in_channels,

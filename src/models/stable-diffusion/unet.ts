@@ -16,7 +16,6 @@ const GUIDANCE_FEATURES = 256;
 /** Stable Diffusion 1 and 2, their Turbo and latent consistency forms: one CLIP encoder. */
 export const stableDiffusion: ImageArchitecture = {
   packing: "grid",
-  timestepScale: 1,
   usesEvenSigmas: false,
   traits: (input) => unetTraits(input, { latentSide: 64, steps: 30, guidance: 7.5 }),
   async encode(encoders, text) {
@@ -87,7 +86,6 @@ export function guidanceEmbedding(guidance: number, count = GUIDANCE_FEATURES) {
 /** SDXL and its Turbo and Lightning forms: two CLIP encoders, and the size as a condition. */
 export const stableDiffusionXl: ImageArchitecture = {
   packing: "grid",
-  timestepScale: 1,
   usesEvenSigmas: false,
   traits: (input) => unetTraits(input, { latentSide: 128, steps: 30, guidance: 5 }),
   async encode(encoders, text) {

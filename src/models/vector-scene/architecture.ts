@@ -3,7 +3,7 @@ import { type ImageArchitecture, sizeCondition } from "../diffusion/image-archit
 /** service-image-1: one latent vector a picture, painted at any size; told the size as SDXL is. */
 export const vectorScene: ImageArchitecture = {
   packing: "vector",
-  timestepScale: 1 / 1_000,
+  timestep: (timestep) => timestep / 1_000,
   usesEvenSigmas: true,
   traits: ({ denoiser }) => ({
     latentChannels: denoiser.in_channels,

@@ -31,6 +31,7 @@ function modelThatSays(value: number, runs: string[]): ImageModel {
     denoiser: { in_channels: 4 },
     ports,
     scheduler: { className: scheduler.className, spacing: undefined },
+    isDistilled: false,
   });
   const unused = { encoders: undefined, autoencoder: undefined } as never as Pick<
     ImageModel,

@@ -34,11 +34,13 @@ describe("the conditioning of a denoiser", () => {
       contextFeatures: 6,
       has: (role) => role !== "text-encoder-3",
       count: () => 0,
-      run: async (role) => {
+      run: async (role, _text, outputs) => {
         const [value, width] = role === "text-encoder" ? [1, 2] : [2, 3];
-        const states = filled(value, [1, 2, width]);
-        const pooled = filled(value, [1, width]);
-        return { last: states, penultimate: states, pooled, mask: states };
+        const entries = outputs.map((output) => {
+          const dims = output === "pooled" ? [1, width] : [1, 2, width];
+          return [output, filled(value, dims)] as const;
+        });
+        return Object.fromEntries(entries) as Record<(typeof outputs)[number], Tensor>;
       },
     };
     const { context, pooled } = await stableDiffusion3.encode(encoders, "a boat");
