@@ -501,13 +501,14 @@ def source_mask() -> Image.Image:
 
 def run(pipeline, seed: int, **options) -> Image.Image:
     seed_draws(seed)
+    options = {"prompt": PROMPT, **options}
     if not isinstance(pipeline, diffusers.StableDiffusion3InpaintPipeline):
         with torch.no_grad():
-            return pipeline(prompt=PROMPT, output_type="pil", **options).images[0]
+            return pipeline(output_type="pil", **options).images[0]
     # Of all SD3 pipelines of diffusers 0.39 this one forgets the shift before it decodes.
     vae = pipeline.vae
     with torch.no_grad():
-        latents = pipeline(prompt=PROMPT, output_type="latent", **options).images
+        latents = pipeline(output_type="latent", **options).images
         picture = vae.decode(latents / vae.config.scaling_factor + vae.config.shift_factor).sample
     return pipeline.image_processor.postprocess(picture, output_type="pil")[0]
 
@@ -616,6 +617,35 @@ OWN = {
 }
 
 
+def write_golden(out: Path, row: dict, cases: list[dict]) -> Path:
+    """The row's golden.json and pictures; returns the folder of the model."""
+    files = {}
+    for case in cases:
+        made = case.get("pictures") or [case["picture"]]
+        names = [f"{case['task']}{'' if index == 0 else index + 1}.png" for index in range(len(made))]
+        case["expected"] = {
+            f"picture{'' if index == 0 else index + 1}": {"file": file}
+            for index, file in enumerate(names)
+        }
+        files |= dict(zip(names, made))
+    golden = {
+        "model": row["model"],
+        "exporter": EXPORTER,
+        "modality": "image",
+        "add": {"shapes": json.dumps({"sizes": row["sizes"]})},
+        "tolerance": 0.008,
+        "cases": [{"request": case["request"], "expected": case["expected"]} for case in cases],
+    }
+    folder = common.write_row(out, row["name"], golden)
+    for file, picture in files.items():
+        picture.save(folder.parent / file, optimize=True)
+    source_picture().save(folder.parent / "source.png", optimize=True)
+    transparent = source_picture().convert("RGBA")
+    transparent.putalpha(row["mask"].point(lambda value: 255 - value))
+    transparent.save(folder.parent / "mask.png", optimize=True)
+    return folder
+
+
 def make_row(out: Path, name: str) -> None:
     model, build, make_cases = ROWS[name]
     scratch = out / f".{name}"
@@ -625,24 +655,8 @@ def make_row(out: Path, name: str) -> None:
     if name in ("image-flux-dev", "image-lcm"):
         del options["negative_prompt"], own["negative_prompt"]
     cases = make_cases(pipeline, options, own)
-    golden = {
-        "model": model,
-        "exporter": EXPORTER,
-        "modality": "image",
-        "add": {"shapes": json.dumps({"sizes": [[SIDE, SIDE]]})},
-        "tolerance": 0.008,
-        "cases": [
-            {"request": case["request"], "expected": {"picture": {"file": f"{case['task']}.png"}}}
-            for case in cases
-        ],
-    }
-    folder = common.write_row(out, name, golden)
-    for case in cases:
-        case["picture"].save(folder.parent / f"{case['task']}.png", optimize=True)
-    source_picture().save(folder.parent / "source.png", optimize=True)
-    transparent = source_picture().convert("RGBA")
-    transparent.putalpha(source_mask().point(lambda value: 255 - value))
-    transparent.save(folder.parent / "mask.png", optimize=True)
+    row = {"name": name, "model": model, "sizes": [[SIDE, SIDE]], "mask": source_mask()}
+    folder = write_golden(out, row, cases)
     if name.startswith("image-pixart"):
         export_pixart(pipeline, folder)
     else:
