@@ -41,6 +41,7 @@ const DOORS = {
   "models/decoder/grammar": "index",
   "models/decoder/tools": "index",
   "models/flux": "architecture",
+  "models/flux-2": "architecture",
   "models/image-classifier": "layout|open",
   "models/kitten-tts": "layout|open",
   "models/kokoro": "layout|open",
@@ -55,6 +56,7 @@ const DOORS = {
   "models/vits": "layout|open",
   "models/wan": "layout|open",
   "models/whisper": "layout|open",
+  "models/z-image": "architecture",
 };
 
 /** Rooms of one floor, from the top: a room imports those below it, and none above or beside it. */
@@ -62,7 +64,7 @@ const FLOORS = {
   front: ["operations", "jobs", "http", "ledger"],
   runtime: ["process|batching", "packages", "ort", "onnx", "tensors"],
   models: [
-    "bag-of-words|ctc|decoder|flux|image-classifier|kitten-tts|kokoro|ltx|model2vec|motion|musicgen|piper|score|stable-diffusion|supertonic|vector-scene|vits|wan|whisper",
+    "bag-of-words|ctc|decoder|flux|flux-2|image-classifier|kitten-tts|kokoro|ltx|model2vec|motion|musicgen|piper|score|stable-diffusion|supertonic|vector-scene|vits|wan|whisper|z-image",
     "diffusion|encoder|music|speech|speech-recognition|video",
     "guarding|reranking",
     "sampling|tokenizer",

@@ -30,12 +30,14 @@ import {
 import { type PackageSettings, readSettings } from "./diffusion/settings.js";
 import { openChatTemplate } from "./decoder/chat-template.js";
 import { flux } from "./flux/architecture.js";
+import { flux2Klein } from "./flux-2/architecture.js";
 import { pixArtAlpha, pixArtSigma } from "./pixart/architecture.js";
 import { sana } from "./sana/architecture.js";
 import { stableDiffusion3 } from "./stable-diffusion/stable-diffusion-3.js";
 import { stableDiffusion, stableDiffusionXl } from "./stable-diffusion/unet.js";
 import { loadModelTokenizer } from "./tokenizer/text-tokenizer.js";
 import { vectorScene } from "./vector-scene/architecture.js";
+import { zImage } from "./z-image/architecture.js";
 
 /** An open package of the pipeline `diffusion-image`. */
 export interface ImageModel {
@@ -194,6 +196,7 @@ function settleTraits({ settings, architecture, scheduler, ports }: PackageTrait
 /** By `_class_name` of model_index.json, without what exporters and tasks add to it. */
 const ARCHITECTURES: Readonly<Record<string, ImageArchitecture>> = {
   Flux: flux,
+  Flux2Klein: flux2Klein,
   LatentConsistencyModel: stableDiffusion,
   PixArtAlpha: pixArtAlpha,
   PixArtSigma: pixArtSigma,
@@ -202,6 +205,7 @@ const ARCHITECTURES: Readonly<Record<string, ImageArchitecture>> = {
   StableDiffusion3: stableDiffusion3,
   StableDiffusionXL: stableDiffusionXl,
   VectorScene: vectorScene,
+  ZImage: zImage,
 };
 
 export function findArchitecture(className: string): ImageArchitecture {

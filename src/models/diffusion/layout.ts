@@ -1,22 +1,29 @@
 import { z } from "zod";
-import { type Layout, present, requireFile, requireGraph } from "../../runtime/packages/layout.js";
+import {
+  type Layout,
+  present,
+  type Recognised,
+  requireFile,
+  requireGraph,
+} from "../../runtime/packages/layout.js";
 import type { ModelFolder } from "../../runtime/packages/model-folder.js";
 
 /** Pipelines of diffusers whose text-to-image loop is served; img2img classes share their graphs. */
 const SERVED =
-  /^(ORT|Onnx)?(StableDiffusion(XL|3)?|LatentConsistencyModel|Flux|PixArt(Alpha|Sigma)|Sana)(Img2Img|Inpaint)?Pipeline(Legacy)?$/;
+  /^(ORT|Onnx)?(StableDiffusion(XL|3)?|LatentConsistencyModel|Flux|Flux2Klein|PixArt(Alpha|Sigma)|Sana|ZImage)(Img2Img|Inpaint)?Pipeline(Legacy)?$/;
 const VIDEO = /Mochi|AnimateDiff|Video|Cosmos/;
 const MUSIC = /Audio|Music/;
 
 /** What is served of the same kind. */
 const NEAREST = [
   [
-    /ControlNet|Adapter|InstructPix2Pix|Kontext|Fill|Edit|Redux/,
-    "pictures are edited with image-to-image and inpainting packages of Stable Diffusion, SDXL, SD3 and FLUX.1",
+    /ControlNet|ControlLoRA|Adapter|InstructPix2Pix|Kontext|Fill|Edit|Redux|Omni/,
+    "pictures are edited with image-to-image and inpainting packages of Stable Diffusion, SDXL, SD3, FLUX.1, FLUX.2 klein and Z-Image",
   ],
+  [/Flux2/, "of FLUX.2 the plain Flux2KleinPipeline is, whose text encoder is Qwen3"],
   [
-    /Flux2|ZImage|QwenImage|HiDream|Chroma|Lumina|HunyuanDiT|HunyuanImage|AuraFlow|CogView|Kolors/,
-    "of transformers for pictures SD3, FLUX.1, PixArt and Sana are",
+    /QwenImage|HiDream|Chroma|Lumina|HunyuanDiT|HunyuanImage|AuraFlow|CogView|Kolors/,
+    "of transformers for pictures SD3, FLUX.1, FLUX.2 klein, Z-Image, PixArt and Sana are",
   ],
   [/SanaSprint|SanaPAG|SanaControl/, "of Sana the plain SanaPipeline is"],
 ] as const;
@@ -36,15 +43,25 @@ export const diffusionImage: Layout = {
       "model-index": "model_index.json",
       "scheduler-config": schedulerFile(folder),
       ...textFiles(folder),
+      "chat-template": folder.find("tokenizer/chat_template.jinja"),
       ...component(folder, "denoiser", denoiser),
       ...component(folder, "vae-decoder", "vae_decoder"),
       ...(folder.findGraph("vae_encoder/model") && component(folder, "vae-encoder", "vae_encoder")),
     });
     // Without a list of sizes: a convolution serves every side that the latents divide.
     const reads = files["vae-encoder"] === undefined ? ["text"] : ["text", "image"];
-    return { modality: "image", pipeline: "diffusion-image", files, shapes: { reads } };
+    const found = { modality: "image", pipeline: "diffusion-image", files, shapes: { reads } };
+    return /ZImage/.test(className) ? { ...found, ...zImageSteps(folder) } : found;
   },
 };
+
+/** Nothing but its name tells Z-Image-Turbo from Z-Image. */
+function zImageSteps({ name }: ModelFolder): Pick<Recognised, "sampler" | "notes"> {
+  if (/turbo/i.test(name)) return { sampler: { steps: 9, guidance: 0 } };
+  const text =
+    "taken as Z-Image, with 50 steps and a guidance of 5; Z-Image-Turbo, which its name does not say it is, wants sampler.steps 9 and sampler.guidance 0 in model.json";
+  return { sampler: { steps: 50, guidance: 5 }, notes: [{ text }] };
+}
 
 function refuseOthers(folder: ModelFolder, className: string): void {
   if (SERVED.test(className)) return;
@@ -52,7 +69,8 @@ function refuseOthers(folder: ModelFolder, className: string): void {
   if (VIDEO.test(className)) throw new Error(`${what}: of video models Wan and LTX-2 are`);
   if (MUSIC.test(className)) throw new Error(`${what}: of models for music MusicGen is`);
   const [, nearest] = NEAREST.find(([name]) => name.test(className)) ?? [];
-  const served = "Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM, FLUX.1, PixArt and Sana are";
+  const served =
+    "Stable Diffusion 1.x and 2.x, SDXL, SD3, LCM, FLUX.1, FLUX.2 klein, Z-Image, PixArt and Sana are";
   throw new Error(`${what}: ${nearest ?? served}`);
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type default as OpenAI, toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { coverRgb } from "#framemill/media/image.js";
+import { sharp } from "#framemill/media/image.js";
 import { inParallel } from "#framemill/core/async/in-parallel.js";
 import { finishPiece } from "#framemill/modalities/speech/pieces.js";
 import { distance } from "../../support/embedding-vectors.js";
@@ -120,12 +120,9 @@ function upload(bytes: unknown) {
 
 /** Red, green and blue of every pixel, 0 to 1. */
 async function coloursOf(pictures: readonly Buffer[]): Promise<number[]> {
-  const colours = pictures.map((bytes) => coverRgb(bytes, PICTURE_SIDE, PICTURE_SIDE));
+  const colours = pictures.map((bytes) => sharp(bytes).removeAlpha().raw().toBuffer());
   return (await Promise.all(colours)).flatMap((rgb) => Array.from(rgb, (value) => value / 255));
 }
-
-/** Pixels. */
-const PICTURE_SIDE = 64;
 
 interface SpokenCase {
   /** Float32. */
@@ -138,9 +135,9 @@ interface SpokenCase {
 const EXPECT: Readonly<Record<string, (expected: never) => Answer | Promise<Answer>>> = {
   chat: ({ firstLogprob, ...exact }: { firstLogprob: number }) => ({ exact, near: [firstLogprob] }),
   embeddings: ({ vectors, ...exact }: { vectors: number[][] }) => ({ exact, near: vectors.flat() }),
-  image: async ({ picture }: { picture: Buffer }) => ({
-    exact: { count: 1 },
-    near: await coloursOf([picture]),
+  image: async (pictures: Readonly<Record<string, Buffer>>) => ({
+    exact: { count: Object.keys(pictures).length },
+    near: await coloursOf(Object.values(pictures)),
   }),
   rerank: ({ scores }: { scores: number[] }) => ({ exact: {}, near: scores }),
   /** The model's own samples; their ends are evened and faded as the service does it. */

@@ -263,6 +263,15 @@ describe("a diffusers folder", () => {
     );
   });
 
+  test("of Z-Image is taken for its Turbo form by its name alone, and says so", async () => {
+    const { sampler, notes } = await recognised({
+      ...xl,
+      "model_index.json": { _class_name: "ZImagePipeline" },
+    });
+    expect(sampler).toEqual({ steps: 50, guidance: 5 });
+    expect(notes?.[0]?.text).toContain("Z-Image-Turbo");
+  });
+
   test("says which part is missing, and which pipelines are not served", async () => {
     const { "scheduler/scheduler_config.json": _, ...without } = xl;
     await expect(recognised(without)).rejects.toThrow("has no scheduler/scheduler_config.json");
@@ -270,10 +279,16 @@ describe("a diffusers folder", () => {
     await expect(recognised(video)).rejects.toThrow(
       "is made for CogVideoXPipeline, whose layout is not served yet: of video models Wan and LTX-2 are",
     );
-    const picture = { "model_index.json": { _class_name: "ZImagePipeline" } };
+    const picture = { "model_index.json": { _class_name: "QwenImagePipeline" } };
     await expect(recognised(picture)).rejects.toThrow(
-      "is made for ZImagePipeline, whose layout is not served yet: of transformers for pictures SD3",
+      "is made for QwenImagePipeline, whose layout is not served yet: of transformers for pictures SD3",
     );
+    const dev = { "model_index.json": { _class_name: "Flux2Pipeline" } };
+    await expect(recognised(dev)).rejects.toThrow(
+      "is made for Flux2Pipeline, whose layout is not served yet: of FLUX.2 the plain Flux2KleinPipeline is",
+    );
+    const kontext = { "model_index.json": { _class_name: "FluxKontextPipeline" } };
+    await expect(recognised(kontext)).rejects.toThrow("pictures are edited with");
   });
 });
 

@@ -50,6 +50,13 @@ describe("the conditioning of a denoiser", () => {
     expect(pooled && values(pooled)).toEqual([1, 1, 2, 2, 2]);
   });
 
+  test("FLUX.2 shifts noise by tokens and steps, by tokens alone of a large picture", () => {
+    const klein = findArchitecture("Flux2KleinPipeline");
+    expect(klein.shift?.(4_096, 4)).toBeCloseTo(2.291_179_9, 6);
+    expect(klein.shift?.(256, 28)).toBeCloseTo(1.786_109_9, 6);
+    expect(klein.shift?.(8_192, 50)).toBeCloseTo(1.843_326_5, 6);
+  });
+
   test("Flux's latents go in squares of four, each with its place", () => {
     const grid = { channels: 2, height: 2, width: 4 };
     const planes = Float32Array.from({ length: 16 }, (_, index) => index);
