@@ -3,12 +3,17 @@
     python scripts/export/wan.py --model Wan-AI/Wan2.1-T2V-1.3B-Diffusers --out wan --dtype fp16
     python scripts/export/wan.py --out test/fixtures/published
 
+--parts writes a transformer as three graphs, of which a step may leave out the largest:
+first_block.onnx, remaining_blocks.onnx, and head.onnx for a step that reuses what the remaining
+blocks added at an earlier one.
+
 A tiny one has random weights and lies beside what diffusers makes of it: it proves plumbing and
 numbers, no quality. Needs torch 2.8.0, diffusers 0.39.0, transformers 4.57.6, onnx 1.23.2: see
 requirements.txt. All is computed on the CPU; the largest transformer must fit into memory twice.
 """
 
 import argparse
+import contextlib
 import json
 import logging
 import tempfile
@@ -102,6 +107,77 @@ class Transformer(torch.nn.Module):
         return self.model(sample, timestep, states, image_states, return_dict=False)[0]
 
 
+class FirstBlock(torch.nn.Module):
+    """
+    A transformer until its first block has run, what the rest needs of it, and how far what that block
+    added differs from what it added at an earlier step: mean difference over mean size, one a sample.
+    """
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, sample, timestep, states, previous_residual, image_states=None):
+        model, own = self.model, timestep.dim() == 2
+        rotary = model.rope(sample)
+        tokens = model.patch_embedding(sample).flatten(2).transpose(1, 2)
+        time, projection, states, image_states = model.condition_embedder(
+            timestep.flatten(),
+            states,
+            image_states,
+            timestep_seq_len=timestep.shape[1] if own else None,
+        )
+        projection = projection.unflatten(2 if own else 1, (6, -1))
+        if image_states is not None:
+            states = torch.concat([image_states, states], dim=1)
+        after = model.blocks[0](tokens, states, projection, rotary)
+        residual = after - tokens
+        size, previous = residual.float(), previous_residual.float()
+        change = (size - previous).abs().mean((1, 2)) / previous.abs().mean((1, 2))
+        return after, residual, change, states, time, projection, *rotary
+
+
+class RemainingBlocks(torch.nn.Module):
+    """All blocks but the first, with the head; also what these blocks added."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, sample, tokens, states, time, projection, cosines, sines):
+        after = tokens
+        for block in self.model.blocks[1:]:
+            after = block(after, states, projection, (cosines, sines))
+        return finish(self.model, sample, after, time), after - tokens
+
+
+class Head(torch.nn.Module):
+    """What the remaining blocks added at an earlier step, with the head."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, sample, tokens, remaining_residual, time):
+        return finish(self.model, sample, remaining_residual + tokens, time)
+
+
+def finish(model, sample, tokens, time):
+    """WanTransformer3DModel behind its blocks; of `sample` the sides are read."""
+    batch, _, frames, rows, columns = sample.shape
+    deep, high, wide = model.config.patch_size
+    if time.dim() == 3:
+        parts = (model.scale_shift_table.unsqueeze(0) + time.unsqueeze(2)).chunk(2, dim=2)
+        shift, scale = (part.squeeze(2) for part in parts)
+    else:
+        shift, scale = (model.scale_shift_table + time.unsqueeze(1)).chunk(2, dim=1)
+    tokens = (model.norm_out(tokens.float()) * (1 + scale) + shift).type_as(tokens)
+    patches = model.proj_out(tokens).reshape(
+        batch, frames // deep, rows // high, columns // wide, deep, high, wide, -1
+    )
+    return patches.permute(0, 7, 1, 4, 2, 5, 3, 6).flatten(6, 7).flatten(4, 5).flatten(2, 3)
+
+
 class Decoder(torch.nn.Module):
     def __init__(self, model):
         super().__init__()
@@ -148,11 +224,12 @@ def write_image_encoder(model, folder):
     )
 
 
-def write_transformer(model, folder, expands):
+def write_transformer(model, folder, expands, in_parts):
     """`expands`: a timestep for each token, as Wan 2.2 5B reads them."""
     model.set_attn_processor(Attention())
     config, dtype = model.config, model.patch_embedding.weight.dtype
     sides = {0: "batch_size", 2: "num_frames", 3: "height", 4: "width"}
+    tokens = {0: "batch_size", 1: "tokens"}
     inputs = {
         "hidden_states": torch.zeros(2, config.in_channels, 3, 4, 6, dtype=dtype),
         "timestep": torch.full((2, 18) if expands else (2,), 500.0),
@@ -160,17 +237,48 @@ def write_transformer(model, folder, expands):
     }
     free = {
         "hidden_states": sides,
-        "timestep": {0: "batch_size", 1: "tokens"} if expands else {0: "batch_size"},
+        "timestep": tokens if expands else {0: "batch_size"},
         "encoder_hidden_states": {0: "batch_size", 1: "sequence_length"},
         "sample": sides,
     }
+    further = {}
     if config.image_dim is not None:
         # The reference tells states of picture and text apart by the text's 512 tokens.
         free["encoder_hidden_states"] = {0: "batch_size"}
         name = "encoder_hidden_states_image"
-        inputs[name] = torch.zeros(2, 257, config.image_dim, dtype=dtype)
+        further[name] = torch.zeros(2, 257, config.image_dim, dtype=dtype)
         free[name] = {0: "batch_size", 1: "image_tokens"}
-    write_graph(Transformer(model), folder / "model.onnx", inputs, ["sample"], free)
+    if not in_parts:
+        inputs |= further
+        write_graph(Transformer(model), folder / "model.onnx", inputs, ["sample"], free)
+        return
+    width = config.num_attention_heads * config.attention_head_dim
+    inputs["previous_residual"] = torch.ones(2, 18, width, dtype=dtype)
+    inputs |= further
+    carried = ["context", "time", "time_projection", "rotary_cosines", "rotary_sines"]
+    made = ["tokens", "residual", "change", *carried]
+    free |= {
+        # One number stands for all where there is no earlier step.
+        "previous_residual": {0: "previous_size", 1: "previous_tokens", 2: "previous_width"},
+        "change": {0: "batch_size"},
+        "context": {0: "batch_size", 1: "context_tokens"},
+        **dict.fromkeys(("tokens", "residual", "remaining_residual"), tokens),
+        **dict.fromkeys(("time", "time_projection"), tokens if expands else {0: "batch_size"}),
+        **dict.fromkeys(("rotary_cosines", "rotary_sines"), {1: "tokens"}),
+    }
+
+    def write(module, name, inputs, outputs):
+        used = {it: free[it] for it in (*inputs, *outputs)}
+        write_graph(module, folder / f"{name}.onnx", inputs, outputs, used)
+
+    write(FirstBlock(model), "first_block", inputs, made)
+    with torch.no_grad():
+        examples = dict(zip(made, FirstBlock(model)(*inputs.values()), strict=True))
+    latents = {"hidden_states": inputs["hidden_states"]}
+    rest = latents | {name: examples[name] for name in ("tokens", *carried)}
+    write(RemainingBlocks(model), "remaining_blocks", rest, ["sample", "remaining_residual"])
+    added = {"tokens": examples["tokens"], "remaining_residual": examples["residual"]}
+    write(Head(model), "head", latents | added | {"time": examples["time"]}, ["sample"])
 
 
 def write_autoencoder(vae, folder, frames, encoded_frames):
@@ -203,7 +311,7 @@ def write_autoencoder(vae, folder, frames, encoded_frames):
     )
 
 
-def export(source, folder, dtype, frames, decoded_frames=None):
+def export(source, folder, dtype, frames, decoded_frames=None, in_parts=False):
     """
     Writes what `models add` reads of a pipeline, a path or a name on the hub. The decoder may be made
     for a part of the clip's frames.
@@ -237,7 +345,7 @@ def export(source, folder, dtype, frames, decoded_frames=None):
         if index.get(part, (None,))[0] is None:
             continue
         transformer = load(WanTransformer3DModel, part, dtype)
-        write_transformer(transformer, folder / part, expands)
+        write_transformer(transformer, folder / part, expands, in_parts)
         keep_config(transformer, part)
         del transformer
     # In half precision its pictures have stains: diffusers' own examples keep it, too.
@@ -331,10 +439,17 @@ SCHEDULERS = {
     ),
 }
 PICTURE = "picture.png"
-# Model, class of its pipeline, fields of the pipeline.
+# Model, class of its pipeline, fields of the pipeline; in parts, the threshold of a first-block cache.
 ROWS = {
     "video-wan-2.1-t2v": ("Wan 2.1 T2V", "WanPipeline", {}),
+    "video-wan-2.1-t2v-parts": ("Wan 2.1 T2V in parts", "WanPipeline", {}, 0.1437),
     "video-wan-2.1-i2v": ("Wan 2.1 I2V", "WanImageToVideoPipeline", {}),
+    "video-wan-2.2-t2v-parts": (
+        "Wan 2.2 T2V A14B in parts",
+        "WanPipeline",
+        {"boundary_ratio": 0.9},
+        0.25,
+    ),
     "video-wan-2.2-i2v": (
         "Wan 2.2 I2V A14B",
         "WanImageToVideoPipeline",
@@ -392,8 +507,11 @@ def tiny_image_encoder():
     return model.eval()
 
 
-def golden_of(pipeline, folder):
-    """Latents of one clip from coarse noise, by each scheduler; of its frames each eighth pixel."""
+def golden_of(pipeline, folder, threshold=None):
+    """
+    Latents of one clip from coarse noise, by each scheduler; of its frames each eighth pixel. With a
+    threshold latents by UniPC alone, without a first-block cache and with one.
+    """
     generator = torch.Generator().manual_seed(7)
     vae = pipeline.vae.config
     side = 64 // vae.scale_factor_spatial
@@ -421,6 +539,14 @@ def golden_of(pipeline, folder):
         fields["expand_timesteps"] = pipeline.config.expand_timesteps
         pipeline = diffusers.WanImageToVideoPipeline(**pipeline.components, **fields)
         pipeline.set_progress_bar_config(disable=True)
+    cached = {}
+    if threshold is not None:
+        schedulers = {"unipc": UNIPC}
+        with first_block_caches(pipeline, threshold) as computed:
+            latents = pipeline(**asked, **further, latents=noise.clone(), output_type="latent")
+        common.write_floats(folder / "first-block-cache.f32", latents.frames)
+        assert set(computed) == {"0", "1"}, computed
+        cached["cache"] = {"threshold": threshold, "computed": "".join(computed)}
     for name, scheduler in schedulers.items():
         pipeline.scheduler = scheduler
         latents = pipeline(**asked, **further, latents=noise.clone(), output_type="latent").frames
@@ -429,7 +555,28 @@ def golden_of(pipeline, folder):
     frames = pipeline(**asked, **further, latents=noise.clone(), output_type="pt").frames
     seen = frames[0].permute(1, 0, 2, 3)[:, :, ::8, ::8]
     common.write_floats(folder / "frames.f32", seen * 2 - 1)
-    return asked | {"schedulers": {name: config_of(it) for name, it in schedulers.items()}}
+    return asked | cached | {"schedulers": {name: config_of(it) for name, it in schedulers.items()}}
+
+
+@contextlib.contextmanager
+def first_block_caches(pipeline, threshold):
+    """Yields where each run of a transformer notes whether its remaining blocks were computed."""
+    computed = []
+
+    def begin(*_):
+        computed.append("0")
+
+    def reach(*_):
+        computed[-1] = "1"
+
+    transformers = [it for it in (pipeline.transformer, pipeline.transformer_2) if it is not None]
+    for transformer in transformers:
+        transformer.enable_cache(diffusers.FirstBlockCacheConfig(threshold=threshold))
+        transformer.blocks[0].ffn.register_forward_hook(begin)
+        transformer.blocks[-1].ffn.register_forward_hook(reach)
+    yield computed
+    for transformer in transformers:
+        transformer.disable_cache()
 
 
 def config_of(scheduler):
@@ -437,7 +584,8 @@ def config_of(scheduler):
     return json.loads(scheduler.to_json_string(), parse_constant=lambda _: None)
 
 
-def write_tiny(out, name, model, class_name, fields):
+def write_tiny(out, name, model, class_name, fields, threshold=None):
+    """With a threshold its transformers lie in parts."""
     pipeline = tiny_pipeline(name, class_name, fields)
     pipeline.set_progress_bar_config(disable=True)
     exporter = f"diffusers {diffusers.__version__}, torch {torch.__version__.split('+')[0]}"
@@ -457,8 +605,9 @@ def write_tiny(out, name, model, class_name, fields):
     with tempfile.TemporaryDirectory() as source:
         pipeline.save_pretrained(source)
         folder = common.write_row(out, name, golden)
-        export(source, folder, torch.float32, frames=65, decoded_frames=9)
-    golden["clip"] = golden_of(pipeline, folder.parent)
+        is_cached = threshold is not None
+        export(source, folder, torch.float32, 65, decoded_frames=9, in_parts=is_cached)
+    golden["clip"] = golden_of(pipeline, folder.parent, threshold)
     common.write_json(folder.parent / "golden.json", golden)
     print(name, f"{common.size_of(folder.parent) / 1e3:.0f} kB")
 
@@ -470,9 +619,11 @@ def main():
     parser.add_argument("--only", default="", help="how the names of the tiny ones begin")
     parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="of texts and transformers")
     parser.add_argument("--frames", type=int, default=81, help="of the longest clip")
+    parser.add_argument("--parts", action="store_true", help="for a first-block cache")
     given = parser.parse_args()
     if given.model is not None:
-        export(given.model, given.out, DTYPES[given.dtype], given.frames)
+        dtype = DTYPES[given.dtype]
+        export(given.model, given.out, dtype, given.frames, in_parts=given.parts)
         return
     for name, row in ROWS.items():
         if name.startswith(given.only):
