@@ -106,10 +106,16 @@ async function* denoiseWithProgress(
   const done = start?.step ?? 0;
   if (done < steps) yield { type: "progress", stage: "steps", fraction: share(done) };
   const denoising = clip.denoise(start);
-  let next = await denoising.next();
-  for (; next.done !== true; next = await denoising.next()) {
-    yield { type: "progress", stage: "steps", fraction: share(next.value.step) };
-    if (preempted?.aborted === true) yield* handOver(scratchPath, clip.checkpointKind, next.value);
+  try {
+    let next = await denoising.next();
+    for (; next.done !== true; next = await denoising.next()) {
+      yield { type: "progress", stage: "steps", fraction: share(next.value.step) };
+      if (preempted?.aborted === true)
+        yield* handOver(scratchPath, clip.checkpointKind, next.value);
+    }
+    return { step: steps, sample: next.value };
+  } finally {
+    // Where the job leaves amid the steps, what they hold is freed.
+    await denoising.return(new Float32Array());
   }
-  return { step: steps, sample: next.value };
 }

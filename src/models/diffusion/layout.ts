@@ -106,10 +106,21 @@ export function schedulerFile(folder: ModelFolder): string {
   return requireFile(folder, "scheduler/scheduler_config.json", "it names the sampler");
 }
 
-/** A folder of a graph and its settings: `denoiser` and `denoiser-config`. */
-export function component(folder: ModelFolder, role: string, place: string) {
+/**
+ * A folder of a graph and its settings: `denoiser` and `denoiser-config`; of several graphs, role and name
+ * of each.
+ */
+export function component(
+  folder: ModelFolder,
+  role: string,
+  place: string,
+  graphs: Readonly<Record<string, string>> = { [role]: "model" },
+) {
+  const paths = Object.entries(graphs).map(([name, graph]) => {
+    return [name, requireGraph(folder, `${place}/${graph}`)] as const;
+  });
   return {
-    [role]: requireGraph(folder, `${place}/model`),
+    ...Object.fromEntries(paths),
     [`${role}-config`]: requireFile(
       folder,
       `${place}/config.json`,

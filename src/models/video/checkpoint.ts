@@ -4,6 +4,12 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 
+/** The number of a step, from 0, and the latents before it, float32. */
+export interface ComputedStep {
+  readonly step: number;
+  readonly sample: Float32Array;
+}
+
 /** Where denoising stands: what another worker goes on from to make the same frames. */
 export interface DenoiseState {
   /** Steps done. */
@@ -12,6 +18,8 @@ export interface DenoiseState {
   readonly sample: Float32Array;
   /** What the scheduler remembers of the steps before, arrays of the latents' length; none by default. */
   readonly memory?: readonly Float32Array[];
+  /** Steps whose work later ones may reuse, one for each prompt; none by default. */
+  readonly computed?: readonly ComputedStep[];
 }
 
 /** What a checkpoint must have been made for to be of use. */
@@ -26,13 +34,15 @@ const LINE_FEED = 10;
 /** More than any scheduler remembers. */
 const MAX_ARRAYS = 8;
 
-/** A line of JSON, then the latents and the scheduler's memory as little-endian float32. */
+/** A line of JSON, then the latents, the scheduler's memory and those of computed steps as little-endian float32. */
 export function encodeCheckpoint(
   kind: CheckpointKind,
-  { step, sample, memory = [] }: DenoiseState,
+  { step, sample, memory = [], computed = [] }: DenoiseState,
 ): Uint8Array {
-  const line = Buffer.from(`${JSON.stringify({ ...kind, step, arrays: memory.length })}\n`);
-  const bytes = [sample, ...memory].map(({ buffer, byteOffset, byteLength }) =>
+  const head = { ...kind, step, arrays: memory.length, computed: computed.map((one) => one.step) };
+  const line = Buffer.from(`${JSON.stringify(head)}\n`);
+  const arrays = [sample, ...memory, ...computed.map((one) => one.sample)];
+  const bytes = arrays.map(({ buffer, byteOffset, byteLength }) =>
     Buffer.from(buffer, byteOffset, byteLength),
   );
   return Buffer.concat([line, ...bytes]);
@@ -51,19 +61,29 @@ export function decodeCheckpoint(
     length: z.literal(length),
     step: z.int().min(0).max(steps),
     arrays: z.int().min(0).max(MAX_ARRAYS).default(0),
+    computed: z.array(z.int().min(0).max(steps)).max(MAX_ARRAYS).default([]),
   });
   const head = made.safeParse(parseJson(Buffer.from(bytes.subarray(0, end)).toString()));
   const data = Uint8Array.from(bytes.subarray(end + 1));
   if (!head.success) return undefined;
-  const { step, arrays } = head.data;
-  const floats = (1 + arrays) * length;
+  const { step, arrays, computed } = head.data;
+  const count = 1 + arrays + computed.length;
+  const floats = count * length;
   if (data.byteLength !== floats * Float32Array.BYTES_PER_ELEMENT) return undefined;
   const all = new Float32Array(data.buffer);
   if (!all.every(Number.isFinite)) return undefined;
-  const [sample = all, ...memory] = Array.from({ length: 1 + arrays }, (_, index) =>
+  const [sample = all, ...rest] = Array.from({ length: count }, (_, index) =>
     all.subarray(index * length, (index + 1) * length),
   );
-  return arrays === 0 ? { step, sample } : { step, sample, memory };
+  const samples = rest.splice(arrays);
+  return {
+    step,
+    sample,
+    ...(arrays > 0 && { memory: rest }),
+    ...(samples.length > 0 && {
+      computed: samples.map((one, index) => ({ step: computed[index] ?? step, sample: one })),
+    }),
+  };
 }
 
 function parseJson(text: string): unknown {

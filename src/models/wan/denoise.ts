@@ -4,9 +4,10 @@ import type { SchedulerConfig } from "../diffusion/schedulers/config.js";
 import { createScheduler } from "../diffusion/schedulers/create-scheduler.js";
 import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
 import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
-import type { DenoiseState } from "../video/checkpoint.js";
+import type { ComputedStep, DenoiseState } from "../video/checkpoint.js";
 import type { ClipRequest } from "../video/video-model.js";
 import type { Denoisers, EncodedStates, LatentDims, PictureCondition } from "./denoiser.js";
+import { FirstBlockCache } from "./first-block-cache.js";
 import type { WanSettings } from "./settings.js";
 
 interface DenoiseInput {
@@ -24,19 +25,33 @@ interface DenoiseInput {
 
 /** Latents [channels, frames, rows, columns] from the seed's noise, yielding where it stands after each step. */
 export async function* denoise(input: DenoiseInput): AsyncGenerator<DenoiseState, Float32Array> {
+  const cache = new FirstBlockCache(input.schedule.cacheThreshold);
+  try {
+    return yield* takeSteps(input, cache);
+  } finally {
+    cache.close();
+  }
+}
+
+async function* takeSteps(
+  input: DenoiseInput,
+  cache: FirstBlockCache,
+): AsyncGenerator<DenoiseState, Float32Array> {
   const { schedule, signal, seed } = input;
   const { scheduler } = schedule;
   let state = resume(scheduler, input.start) ?? begin(scheduler, input);
+  await refill(input, state, cache);
   while (state.step < schedule.steps.length) {
     signal.throwIfAborted();
     const { step: index, sample } = state;
-    const output = await ask(input, state);
+    const output = await ask(input, state, cache);
     // The next values of the seed's sequence, whoever takes the step; Box–Muller draws pairs.
     const drawn = sample.length + (sample.length % 2);
     const noise = createNoiseSource(seed, (index + 1) * drawn);
     const next = scheduler.step(output, index, sample, noise).sample;
     checkFinite(next);
-    state = { step: index + 1, sample: next, memory: scheduler.memory?.save() ?? [] };
+    const memory = scheduler.memory?.save() ?? [];
+    state = { step: index + 1, sample: next, memory, computed: cache.computed(input.prompts) };
     yield state;
   }
   return withPicture(state.sample, input);
@@ -57,19 +72,60 @@ function resume(scheduler: Scheduler, start?: DenoiseState): DenoiseState | unde
 }
 
 /** What the step's denoiser says of the latents, guided where the step has guidance. */
-async function ask(input: DenoiseInput, { step, sample }: DenoiseState): Promise<Float32Array> {
-  const { model, schedule, dims, prompts, picture } = input;
-  const { denoiser: which, guidance } = schedule.steps[step] ?? { denoiser: 0, guidance: 1 };
-  const denoiser = model.denoisers[which] ?? model.denoisers[0];
+async function ask(
+  input: DenoiseInput,
+  state: ComputedStep,
+  cache: FirstBlockCache,
+): Promise<Float32Array> {
+  const { guidance } = scheduledStep(input.schedule, state.step);
   const isGuided = guidance > 1;
-  const answers = await denoiser({
+  const prompts = isGuided ? input.prompts : input.prompts.slice(0, 1);
+  const answers = await askFor(prompts, input, { state, cache });
+  return isGuided ? guide(answers, guidance) : answers;
+}
+
+interface Asking {
+  readonly state: ComputedStep;
+  readonly cache: FirstBlockCache;
+}
+
+/** The same for some of the prompts, answer by answer. */
+async function askFor(
+  prompts: readonly EncodedStates[],
+  input: DenoiseInput,
+  { state: { step, sample }, cache }: Asking,
+): Promise<Float32Array> {
+  const { model, schedule, dims, picture } = input;
+  const { denoiser: which } = scheduledStep(schedule, step);
+  const denoiser = model.denoisers[which] ?? model.denoisers[0];
+  cache.enter(which, { step, sample });
+  return await denoiser({
     sample: withPicture(schedule.scheduler.scaleInput(sample, step), input),
     timestep: schedule.scheduler.timesteps[step] ?? 0,
     dims,
-    prompts: isGuided ? prompts : prompts.slice(0, 1),
+    prompts,
     picture,
+    cache,
   });
-  return isGuided ? guide(answers, guidance) : answers;
+}
+
+/** Computes anew what the cache held where an earlier attempt stopped, if the next step may reuse it. */
+async function refill(
+  input: DenoiseInput,
+  { step, computed = [] }: DenoiseState,
+  cache: FirstBlockCache,
+): Promise<void> {
+  const { schedule, prompts, signal } = input;
+  const { denoiser } = scheduledStep(schedule, step);
+  for (const [index, state] of computed.entries()) {
+    if (scheduledStep(schedule, state.step).denoiser !== denoiser) continue;
+    signal.throwIfAborted();
+    await askFor(prompts.slice(index, index + 1), input, { state, cache });
+  }
+}
+
+function scheduledStep({ steps }: Schedule, index: number): ScheduledStep {
+  return steps[index] ?? { denoiser: 0, guidance: 1 };
 }
 
 /** The latents, whose first frame is the picture's where the model holds it. */
@@ -100,6 +156,8 @@ export interface Schedule {
   readonly scheduler: Scheduler;
   /** One for each timestep of the scheduler. */
   readonly steps: readonly ScheduledStep[];
+  /** Of what the steps reuse of each other; 0: nothing. */
+  readonly cacheThreshold: number;
 }
 
 interface ScheduleSetup {
@@ -122,7 +180,7 @@ export function planSchedule({ settings, scheduler: config }: ScheduleSetup): Sc
       ? { denoiser: 0, guidance: guidance[0] }
       : { denoiser: 1, guidance: guidance[1] };
   });
-  return { scheduler, steps: plan };
+  return { scheduler, steps: plan, cacheThreshold: settings.sampler.cacheThreshold };
 }
 
 /** The model's own frames are 1 + temporal stride × (latent frames − 1); a clip takes as many as it needs. */

@@ -6,10 +6,17 @@ import {
   floatsOf,
   int64Of,
   type TensorInfo,
+  type Tensors,
 } from "../../runtime/tensors/tensor.js";
-import { findOutput, findPorts, VIDEO_DENOISER_INPUTS } from "../diffusion/graph-ports.js";
+import {
+  findOutput,
+  findPorts,
+  type Ports,
+  VIDEO_DENOISER_INPUTS,
+} from "../diffusion/graph-ports.js";
 import { promptTokens } from "../diffusion/prompt-encoders.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
+import type { FirstBlockCache } from "./first-block-cache.js";
 
 /** Of latents: channels, frames, rows, columns. */
 export type LatentDims = readonly [number, number, number, number];
@@ -31,12 +38,14 @@ export interface PictureCondition {
 }
 
 /** What the model is asked at a step: the same latents for each of the prompts. */
-interface Question {
+export interface Question {
   readonly sample: Float32Array;
   readonly dims: LatentDims;
   readonly timestep: number;
   readonly prompts: readonly EncodedStates[];
   readonly picture?: PictureCondition | undefined;
+  /** What the clip's earlier steps left for this one. */
+  readonly cache?: FirstBlockCache | undefined;
 }
 
 /** Its answers, prompt by prompt, float32. */
@@ -54,49 +63,21 @@ const OUTPUTS = ["sample", "out_sample", "out_hidden_states", "latent", "noise_p
  * else each row has its own.
  */
 export function createDenoiser(sessions: Pick<Graphs, "info" | "run">, role: string): Denoiser {
-  const graph = sessions.info[role] ?? { inputs: [], outputs: [] };
-  const { sample, timestep, context, picture } = findPorts(graph, VIDEO_DENOISER_INPUTS);
-  if (!sample || !timestep || !context) {
-    const names = graph.inputs.map(({ name }) => name).join(", ");
-    throw new Error(
-      `the graph ${role} must have inputs for latents, timestep and prompt, got ${names}`,
-    );
-  }
-  const output = findOutput(graph, OUTPUTS);
+  const ports = findDenoiserPorts(sessions, role);
+  const { sample, timestep } = ports;
+  const output = findOutput(sessions.info[role] ?? NOTHING, OUTPUTS);
   const sharesRuns = !isFixed(sample) && timestep.dims.length > 0 && !isFixed(timestep);
   const batch = createStepBatch({
     run: (feeds) => sessions.run(role, feeds, { fetch: [output] }),
     maxRows: MAX_ROWS,
   });
-  const feedsOf = (asked: Question): Rows => {
-    const { prompts, dims } = asked;
-    const { channels = new Float32Array(), states } = asked.picture ?? {};
-    const latents = concatFloats(prompts.flatMap(() => [asked.sample, channels]));
-    const [, ...sides] = dims;
-    const depth = (asked.sample.length + channels.length) / (asked.sample.length / dims[0]);
-    const times = timestep.dims.length < 2 ? Float32Array.of(asked.timestep) : tokenTimes(asked);
-    return {
-      [sample.name]: { data: latents, dims: [prompts.length, depth, ...sides] },
-      [timestep.name]: {
-        data: concatFloats(prompts.map(() => times)),
-        dims: timestep.dims.length < 2 ? [prompts.length] : [prompts.length, times.length],
-      },
-      [context.name]: rowsOf(prompts),
-      ...(picture && states && { [picture.name]: rowsOf(prompts.map(() => states)) }),
-    };
-  };
   const runAlone = async (question: Question) => {
-    const { [timestep.name]: time, ...feeds } = feedsOf(question);
-    const named = Object.entries(feeds).map(([name, row]) => [name, float32(row.data, row.dims)]);
-    const at = float32(
-      time?.data ?? new Float32Array(1),
-      timestep.dims.length === 0 ? [] : (time?.dims ?? [1]),
-    );
-    const all = { ...Object.fromEntries(named), [timestep.name]: at };
-    return floatsOf(await sessions.run(role, all, { fetch: [output] }), output);
+    const feeds = tensorsOf(ports, question);
+    return floatsOf(await sessions.run(role, feeds, { fetch: [output] }), output);
   };
   return async (question) => {
-    if (sharesRuns) return (await batch.run(feedsOf(question)))[output]?.data ?? missing(output);
+    if (sharesRuns)
+      return (await batch.run(rowsOf(ports, question)))[output]?.data ?? missing(output);
     const answers: Float32Array[] = [];
     for (const prompt of question.prompts)
       answers.push(await runAlone({ ...question, prompts: [prompt] }));
@@ -104,8 +85,60 @@ export function createDenoiser(sessions: Pick<Graphs, "info" | "run">, role: str
   };
 }
 
+const NOTHING = { inputs: [], outputs: [] };
+
+interface DenoiserPorts extends Ports<keyof typeof VIDEO_DENOISER_INPUTS> {
+  readonly sample: TensorInfo;
+  readonly timestep: TensorInfo;
+  readonly context: TensorInfo;
+}
+
+/** Throws where the graph does not take what every denoiser of clips does. */
+export function findDenoiserPorts({ info }: Pick<Graphs, "info">, role: string): DenoiserPorts {
+  const { inputs } = info[role] ?? NOTHING;
+  const { sample, timestep, context, picture } = findPorts(
+    info[role] ?? NOTHING,
+    VIDEO_DENOISER_INPUTS,
+  );
+  if (sample && timestep && context)
+    return { sample, timestep, context, ...(picture && { picture }) };
+  const names = inputs.map(({ name }) => name).join(", ");
+  throw new Error(
+    `the graph ${role} must have inputs for latents, timestep and prompt, got ${names}`,
+  );
+}
+
+/** One row a prompt. */
+function rowsOf(ports: DenoiserPorts, asked: Question): Rows {
+  const { sample, timestep, context, picture } = ports;
+  const { prompts, dims } = asked;
+  const { channels = new Float32Array(), states } = asked.picture ?? {};
+  const latents = concatFloats(prompts.flatMap(() => [asked.sample, channels]));
+  const [, ...sides] = dims;
+  const depth = (asked.sample.length + channels.length) / (asked.sample.length / dims[0]);
+  const times = timestep.dims.length < 2 ? Float32Array.of(asked.timestep) : tokenTimes(asked);
+  return {
+    [sample.name]: { data: latents, dims: [prompts.length, depth, ...sides] },
+    [timestep.name]: {
+      data: concatFloats(prompts.map(() => times)),
+      dims: timestep.dims.length < 2 ? [prompts.length] : [prompts.length, times.length],
+    },
+    [context.name]: sideBySide(prompts),
+    ...(picture && states && { [picture.name]: sideBySide(prompts.map(() => states)) }),
+  };
+}
+
+/** Of one prompt, in the ranks that the graph declares. */
+export function tensorsOf(ports: DenoiserPorts, question: Question): Tensors {
+  const rows = Object.entries(rowsOf(ports, question)).map(([name, { data, dims }]) => {
+    const isScalar = name === ports.timestep.name && ports.timestep.dims.length === 0;
+    return [name, float32(data, isScalar ? [] : dims)];
+  });
+  return Object.fromEntries(rows);
+}
+
 /** States of one length, side by side: [rows, tokens, features]. */
-function rowsOf(states: readonly EncodedStates[]): Rows[string] {
+function sideBySide(states: readonly EncodedStates[]): Rows[string] {
   const data = concatFloats(states.map(({ values }) => values));
   const tokens = states[0]?.tokens ?? 0;
   return { data, dims: [states.length, tokens, data.length / (states.length * tokens)] };

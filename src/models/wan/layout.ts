@@ -38,6 +38,9 @@ const PROMPT_TOKENS = 512;
 /** A sound of the operator's, which goes below the clips: without one they are silent. */
 const SOUND_BEDS = ["wav", "flac", "ogg", "mp3"].map((ending) => `sound_bed.${ending}`);
 
+/** Roles of a transformer's graphs where they are several, named as their files. */
+export const PARTS = ["first-block", "remaining-blocks", "head"];
+
 const SERVED = /^(ORT)?Wan(ImageToVideo)?Pipeline$/;
 
 /** What the references take, and what models that were taught to jump do. */
@@ -57,7 +60,8 @@ export const wanVideo: Layout = {
       throw new Error(
         `${folder.name} is made for ${className}, whose layout is not served: of Wan's pipelines WanPipeline and WanImageToVideoPipeline are`,
       );
-    const isPair = folder.findGraph("transformer_2/model") !== undefined;
+    const isPair =
+      folder.findGraph("transformer_2/model", "transformer_2/first_block") !== undefined;
     const boundary = index?.boundary_ratio ?? undefined;
     if (isPair !== (boundary !== undefined))
       throw new Error(
@@ -77,8 +81,8 @@ export const wanVideo: Layout = {
         "the words of UMT5 are read of it alone, not of vocab.json, merges.txt or spiece.model",
       ),
       "tokenizer-config": folder.find("tokenizer/tokenizer_config.json"),
-      ...component(folder, "denoiser", "transformer"),
-      ...(isPair && component(folder, "denoiser-2", "transformer_2")),
+      ...transformerFiles(folder, "transformer", ""),
+      ...(isPair && transformerFiles(folder, "transformer_2", "-2")),
       ...component(folder, "vae-decoder", "vae_decoder"),
       ...pictureFiles(folder, conditioning),
       "sound-bed": folder.find(...SOUND_BEDS),
@@ -94,6 +98,13 @@ export const wanVideo: Layout = {
     };
   },
 };
+
+/** One graph, or the parts of which a step may leave out the largest. */
+function transformerFiles(folder: ModelFolder, place: string, suffix: string) {
+  const inParts = folder.findGraph(`${place}/first_block`) !== undefined;
+  const graphs = Object.fromEntries(PARTS.map((part) => [part + suffix, part.replace("-", "_")]));
+  return component(folder, `denoiser${suffix}`, place, inParts ? graphs : undefined);
+}
 
 /** What a clip of the model is made from, and what of the folder reads it. */
 interface Conditioning {

@@ -9,6 +9,8 @@ import {
 import { loadModelTokenizer } from "../tokenizer/text-tokenizer.js";
 import { planSchedule } from "./denoise.js";
 import { createDenoiser, type Denoisers } from "./denoiser.js";
+import { createDenoiserInParts } from "./denoiser-in-parts.js";
+import { PARTS } from "./layout.js";
 import { openDecoder, type WanDecoder } from "./decoder.js";
 import { createPromptEncoder, type EncodePrompt } from "./denoiser.js";
 import { type EncodePicture, openPictureEncoder } from "./picture.js";
@@ -36,13 +38,20 @@ export async function openWanModel(model: ModelPackage, setup: PipelineSetup): P
   planSchedule({ settings, scheduler });
   const tokenizer = await loadModelTokenizer(model);
   const present = (...all: string[]) => all.filter((role) => model.files[role] !== undefined);
-  const roles = present("denoiser", "denoiser-2");
+  const transformers = model.files["denoiser-2-config"] === undefined ? [""] : ["", "-2"];
+  const roles = transformers.flatMap((suffix) =>
+    present(`denoiser${suffix}`, ...PARTS.map((part) => part + suffix)),
+  );
   const readers = present("vae-encoder", "image-encoder");
   // Frames of one clip are decoded while the next one is denoised.
   const [clip, frames] = await Promise.all([
     openModelGraphs(model, ["text-encoder", ...readers, ...roles], setup),
     openModelGraphs(model, ["vae-decoder"], setup),
   ]);
+  const openDenoiser = (suffix: string) =>
+    model.files[`denoiser${suffix}`] === undefined
+      ? createDenoiserInParts(clip, suffix)
+      : createDenoiser(clip, `denoiser${suffix}`);
   const close = async () => void (await Promise.all([clip.close(), frames.close()]));
   try {
     const encodePicture = await openPictureEncoder(model, clip, settings);
@@ -52,10 +61,7 @@ export async function openWanModel(model: ModelPackage, setup: PipelineSetup): P
       scheduler,
       encodePrompt: createPromptEncoder(clip, tokenizer, settings.shapes.promptTokens),
       ...(encodePicture && { encodePicture }),
-      denoisers: [
-        createDenoiser(clip, "denoiser"),
-        ...roles.slice(1).map((role) => createDenoiser(clip, role)),
-      ],
+      denoisers: [openDenoiser(""), ...transformers.slice(1).map(openDenoiser)],
       decoder: await openDecoder(frames, settings),
       decoding: createMutex(),
       close,

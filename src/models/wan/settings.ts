@@ -28,6 +28,8 @@ const packageSettings = z.object({
       guidance: guidance.optional(),
       /** Share of the noise schedule from which on the first denoiser works, where there are two. */
       guidanceBoundary: z.number().min(0).max(1).optional(),
+      /** Relative change of the first block's work up to which a step reuses that of the others; 0: none does. */
+      cacheThreshold: z.number().min(0).max(1).default(0),
     })
     .refine(({ steps, timesteps }) => steps === undefined || timesteps === undefined, {
       message: "must have steps or timesteps, got both",
@@ -73,6 +75,10 @@ const GUIDANCE = 5;
 export async function readSettings(model: ModelPackage): Promise<WanSettings> {
   const manifest = `${model.path}/model.json`;
   const { shapes, sampler } = parseSettings(packageSettings, { sampler: {}, ...model }, manifest);
+  if (sampler.cacheThreshold > 0 && model.files["first-block"] === undefined)
+    throw new Error(
+      `${manifest}: sampler.cacheThreshold must be 0 for a transformer in one graph, got ${sampler.cacheThreshold}: export it with --parts`,
+    );
   const denoiser = await readModelJson(model, "denoiser-config", denoiserConfig);
   const scale = await readModelJson(model, "vae-decoder-config", autoencoderConfig);
   const { expand_timesteps } = await readModelJson(model, "model-index", modelIndex, {});

@@ -31,6 +31,18 @@ const denoiser = {
   ],
   outputs: [DENOISED],
 };
+const firstBlock = {
+  inputs: [...denoiser.inputs, ["previous_residual"]],
+  outputs: [["tokens"], ["residual"], ["change"]],
+};
+const remainingBlocks = {
+  inputs: [["hidden_states"], ["tokens"]],
+  outputs: [["sample"], ["remaining_residual"]],
+};
+const head = {
+  inputs: [["hidden_states"], ["tokens"], ["remaining_residual"]],
+  outputs: [["sample"]],
+};
 const vaeDecoder = {
   inputs: [["latent_sample", "latent", "z"]],
   outputs: [["sample", "images"]],
@@ -151,6 +163,12 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, RequiredTensors>
     "text-encoder": { inputs: [["input_ids"]], outputs: [["last_hidden_state"]] },
     denoiser,
     "denoiser-2": denoiser,
+    "first-block": firstBlock,
+    "first-block-2": firstBlock,
+    "remaining-blocks": remainingBlocks,
+    "remaining-blocks-2": remainingBlocks,
+    head,
+    "head-2": head,
     "vae-decoder": vaeDecoder,
     "vae-encoder": vaeEncoder,
     "image-encoder": {

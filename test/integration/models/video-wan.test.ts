@@ -183,6 +183,8 @@ test.each([
   [{ shapes: { native: [480, 840] } }, "native must be multiples of 16, got 480 × 840"],
   [{ sampler: { timesteps: [1000, 500] } }, "sampler.timesteps is for FlowMatch"],
   [{ sampler: { steps: 2, timesteps: [1000, 500] } }, "steps or timesteps, got both"],
+  [{ sampler: { cacheThreshold: 0.1 } }, "must be 0 for a transformer in one graph, got 0.1"],
+  [{ sampler: { cacheThreshold: -0.1 } }, "sampler.cacheThreshold"],
 ])("does not start with settings that it cannot follow: %j", async (wishes, reason) => {
   await expect(models.open(wishes)).rejects.toThrow(reason);
 });

@@ -21,6 +21,13 @@ describe("a checkpoint of denoising", () => {
     expect(decodeCheckpoint(kept.subarray(0, -24), kind)).toBeUndefined();
   });
 
+  it("carries the latents of steps whose work later ones reuse", () => {
+    const computed = [4, 6].map((step) => ({ step, sample: sample.map((value) => value + step) }));
+    const memory = [sample.map((value) => value * 2)];
+    const kept = encodeCheckpoint(kind, { step: 7, sample, memory, computed });
+    expect(decodeCheckpoint(kept, kind)).toEqual({ step: 7, sample, memory, computed });
+  });
+
   it("is of no use to another model, another number of steps, another length", () => {
     for (const other of [{ modelId: "wan" }, { steps: 25 }, { length: 7 }])
       expect(decodeCheckpoint(bytes, { ...kind, ...other })).toBeUndefined();
