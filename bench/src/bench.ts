@@ -145,7 +145,12 @@ export interface SuiteOptions {
 type Suite = (config: Config, rounds: number, options: SuiteOptions) => Promise<BenchResult>;
 
 /** Suites that `all` leaves out: they need what this repository does not bring. */
-const ON_REQUEST: ReadonlySet<string> = new Set(["mlperf-video", "peers", "runtime"]);
+const ON_REQUEST: ReadonlySet<string> = new Set([
+  "first-block-cache",
+  "mlperf-video",
+  "peers",
+  "runtime",
+]);
 
 /** Name → how it is measured; loaded with what it measures when it runs. */
 const SUITES: Readonly<Record<string, Suite>> = {
@@ -154,6 +159,9 @@ const SUITES: Readonly<Record<string, Suite>> = {
   text: lazy(async () => (await import("./text/index.js")).runText),
   queue: lazy(async () => (await import("./suites/queue.js")).runQueue),
   load: lazy(async () => (await import("./suites/load.js")).runLoad),
+  "first-block-cache": lazy(
+    async () => (await import("./suites/first-block-cache.js")).runFirstBlockCache,
+  ),
   "mlperf-video": lazy(async () => (await import("./suites/mlperf-video.js")).runMlperfVideo),
   cold: lazy(async () => (await import("./suites/cold.js")).runCold),
   image: lazy(async () => (await import("./suites/image.js")).runImage),

@@ -13,7 +13,7 @@ export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, conf
     .command("bench")
     .argument(
       "[suites...]",
-      "all, or some of media, video, image, audio, queue, load, cold, soak, text, peers, runtime, mlperf-video; all when left out",
+      "all, or some of media, video, image, audio, queue, load, cold, soak, text, peers, runtime, first-block-cache, mlperf-video; all when left out",
     )
     .description("measures; prints ratios and verdicts; writes JSON, SVG and summary.md")
     .option("--out <folder>", "where the files go", "bench-results")
@@ -28,7 +28,7 @@ export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, conf
       "what an hour of the machine costs; 0.1, two cores of a cloud",
       parseAmount,
     )
-    .option("--model <id>", "mlperf-video: package of MODELS_DIR that holds its model")
+    .option("--model <id>", "first-block-cache, mlperf-video: package of MODELS_DIR")
     .option("--prompts <file>", "mlperf-video: its prompts, one a line")
     .option(
       "--peer-models <folders...>",

@@ -507,6 +507,22 @@ def tiny_image_encoder():
     return model.eval()
 
 
+def write_random(folder, layers, width, frames):
+    """What a first-block cache is timed with: no clip of a trained model is as cheap."""
+    torch.manual_seed(1)
+    pipeline = tiny_pipeline("random", "WanPipeline", {})
+    pipeline.transformer = WanTransformer3DModel(
+        num_attention_heads=width // 64,
+        attention_head_dim=64,
+        text_dim=16,
+        ffn_dim=4 * width,
+        num_layers=layers,
+    ).eval()
+    with tempfile.TemporaryDirectory() as source:
+        pipeline.save_pretrained(source)
+        export(source, folder, torch.float32, frames, in_parts=True)
+
+
 def golden_of(pipeline, folder, threshold=None):
     """
     Latents of one clip from coarse noise, by each scheduler; of its frames each eighth pixel. With a
@@ -620,10 +636,15 @@ def main():
     parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="of texts and transformers")
     parser.add_argument("--frames", type=int, default=81, help="of the longest clip")
     parser.add_argument("--parts", action="store_true", help="for a first-block cache")
+    sizes = {"nargs": 2, "type": int, "metavar": ("LAYERS", "WIDTH")}
+    parser.add_argument("--random", **sizes, help="in parts, a transformer of random weights")
     given = parser.parse_args()
     if given.model is not None:
         dtype = DTYPES[given.dtype]
         export(given.model, given.out, dtype, given.frames, in_parts=given.parts)
+        return
+    if given.random is not None:
+        write_random(given.out, *given.random, given.frames)
         return
     for name, row in ROWS.items():
         if name.startswith(given.only):

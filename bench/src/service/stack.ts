@@ -58,7 +58,8 @@ export async function setupsOf(config: Config) {
   };
 }
 
-function setupFor(config: Config, modelPath: string): PipelineSetup {
+/** How suites open a package. */
+export function setupFor(config: Config, modelPath: string): PipelineSetup {
   const { threads, providers, ffmpegPath, ffprobePath, espeakPath } = config;
   return { modelPath, threads, providers, ffmpegPath, ffprobePath, espeakPath };
 }
