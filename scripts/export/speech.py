@@ -343,7 +343,7 @@ def make_supertonic(out, name):
 
 
 class HubReader(torch.nn.Module):
-    """The text encoder and the durations in one, both told by one style."""
+    """The text encoder and the durations in one, both shaped by one style."""
 
     def __init__(self, ids, style):
         super().__init__()

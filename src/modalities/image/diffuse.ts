@@ -182,9 +182,9 @@ export function createDenoiser(input: DenoiserInput): Denoiser {
   };
   const denoise: Denoise = async (sample, timestep) => {
     const latents = packLatents(input, sample);
-    const told = architecture.timestep?.(timestep) ?? timestep;
+    const time = architecture.timestep?.(timestep) ?? timestep;
     const parts: Float32Array[] = [];
-    for (const batch of shared) parts.push(await runBatch(batch, latents, told));
+    for (const batch of shared) parts.push(await runBatch(batch, latents, time));
     const guided = branches.length > 1 ? guide(concatFloats(parts), guidance) : concatFloats(parts);
     const said = UNPACK[architecture.packing]?.(guided, grid) ?? guided;
     return architecture.pointsToData ? said.map((value) => -value) : said;

@@ -60,7 +60,7 @@ function noNoise(): never {
   throw new TypeError("the scheduler of LTX-2 draws no noise");
 }
 
-/** Of FlowMatchEulerDiscreteScheduler, which need not be told how many tokens a clip has. */
+/** Of FlowMatchEulerDiscreteScheduler by default; LTX-2 takes it for clips of every size. */
 const MAX_SHIFT = 1.15;
 
 /** The steps of one clip from noise to latents. Throws an error that names a scheduler that is not LTX-2's. */

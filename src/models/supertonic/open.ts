@@ -205,7 +205,7 @@ async function synthesize(
   const length = Math.ceil(samples / sizes.latentSamples);
   const dims = [1, sizes.latentSize, length];
   const count = float32(Float32Array.of(steps), [1]);
-  const told = {
+  const same = {
     ...said,
     text_emb: states,
     encoder_outputs: states,
@@ -217,7 +217,7 @@ async function synthesize(
   for (let step = 0; step < steps; step += 1) {
     const at = float32(Float32Array.of(step), [1]);
     const now = { noisy_latent: latent, noisy_latents: latent, current_step: at, timestep: at };
-    const outputs = await session.run(graphs.denoiser, { ...told, ...now });
+    const outputs = await session.run(graphs.denoiser, { ...same, ...now });
     latent = float32(floatsOf(outputs, graphs.denoised), dims);
   }
   const sound = await session.run(graphs.decoder, { latent, latents: latent });

@@ -29,10 +29,10 @@ export const hubConfig = z.object({
   style_dim: z.int().positive(),
 });
 
-/** Steps of the flow, as Supertone's package takes them unless told otherwise. */
+/** Steps of the flow, as many as Supertone's package takes by default. */
 export const SUPERTONIC_STEPS = 8;
 
-/** What a model reads, and how a text's language is told to it. */
+/** What a model reads, and how a text names its language. */
 export interface Languages {
   readonly codes: readonly string[];
   /** Of a text whose caller names none; null where texts are not marked. */
@@ -50,7 +50,7 @@ const [FIRST_MODEL, SECOND_MODEL, THIRD_MODEL]: readonly [Languages, Languages, 
   { codes: THIRD.split(" "), unnamed: "na" },
 ];
 
-/** The first Supertonic speaks English and takes texts as they are, later ones are told the language. */
+/** The first Supertonic speaks English and takes texts as they are, later ones want the language named. */
 export function languagesOf({ tts_version: version = "", split }: SupertonicConfig): Languages {
   if (split === "opensource-en" || /^v?1\.[0-5](\.|$)/.test(version)) return FIRST_MODEL;
   return /^v?1\.6(\.|$)/.test(version) ? SECOND_MODEL : THIRD_MODEL;

@@ -19,7 +19,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
 
 const ENDED = /[.!?;:,'")\]}…。」』】〉》›»]$/;
 
-/** A text as the model reads it, marked with its language where that is told. */
+/** A text as the model reads it, marked with its language where the model wants that. */
 export function supertonicText(text: string, language: string | null): string {
   const settled = RULES.reduce(
     (said, [pattern, known]) => said.replaceAll(pattern, known),

@@ -121,6 +121,6 @@ test("decodes diffusers' sound", async () => {
   const { samples, channels } = await decodeSound(model.decoders, settings, tokens);
   const length = samples.length / channels;
   expect([channels, length]).toEqual([2, 240 * (4 * DIMS.times - 3)]);
-  const heard = samples.filter((_, at) => (at % length) % EACH === 0);
-  expect(differenceOf("waveform", heard)).toBeLessThan(tolerance);
+  const every = samples.filter((_, at) => (at % length) % EACH === 0);
+  expect(differenceOf("waveform", every)).toBeLessThan(tolerance);
 });

@@ -257,7 +257,7 @@ describe("voices of tiny exports", () => {
     expect(Math.abs(stretched - 2)).toBeLessThan(0.3);
   });
 
-  it("of Supertonic are told the language", async () => {
+  it("of Supertonic name the language", async () => {
     const said = await Promise.all(
       [null, "en", "ko-KR"].map((language) => sayShort(supertonic, { voice: "M1", language })),
     );
