@@ -1,14 +1,19 @@
-import { JobError } from "../../core/errors.js";
 import type { Planes } from "../../models/diffusion/autoencoder.js";
 import { type Condition, stack } from "../../models/diffusion/image-architecture.js";
 import { dynamicShift, guide } from "../../models/diffusion/schedulers/flow-match.js";
 import { type DenoiserRole, findOutput } from "../../models/diffusion/graph-ports.js";
 import { createScheduler } from "../../models/diffusion/schedulers/create-scheduler.js";
-import type { Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
+import { checkFinite, type Scheduler } from "../../models/diffusion/schedulers/scheduler.js";
 import { weightedSum } from "../../models/diffusion/schedulers/prediction.js";
 import type { ImageModel } from "../../models/image-model.js";
 import type { NoiseSource } from "../../models/sampling/noise.js";
-import { concatFloats, float32, floatsOf, type Tensor } from "../../runtime/tensors/tensor.js";
+import {
+  concatFloats,
+  float32,
+  floatsOf,
+  type Tensor,
+  transpose,
+} from "../../runtime/tensors/tensor.js";
 
 export interface DiffuseInput extends DenoiserInput {
   readonly steps: number;
@@ -125,11 +130,6 @@ function planScheduler({ model, steps, grid, edit }: DiffuseInput, begin: number
   });
 }
 
-function checkFinite(sample: Float32Array): void {
-  if (sample.every(Number.isFinite)) return;
-  throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
-}
-
 interface DenoiserInput {
   readonly model: ImageModel;
   /** The prompt, then, where the model is guided by a second run, what it is to move away from. */
@@ -230,12 +230,6 @@ const UNPACK: Readonly<Partial<Record<string, (said: Float32Array, grid: Grid) =
     squares: unpackSquares,
     tokens: (said, { height, width }) => transpose(said, height * width),
   };
-
-/** [rows, columns] as [columns, rows]. */
-function transpose(values: Float32Array, rows: number): Float32Array {
-  const columns = values.length / rows;
-  return values.map((_, index) => values[(index % rows) * columns + Math.floor(index / rows)] ?? 0);
-}
 
 function asPlanes(parts: readonly Float32Array[], { height, width }: Grid): Tensor {
   const values = concatFloats(parts);

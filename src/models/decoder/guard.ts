@@ -1,5 +1,5 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
+import { startEach } from "../../runtime/batching/yield-to-event-loop.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { parseSettings } from "../../runtime/packages/parse-settings.js";
 import { softmax } from "../encoder/settings.js";
@@ -79,17 +79,10 @@ async function judgeAll(
   { signal }: JudgeContext,
   judge: JudgeText,
 ): Promise<Judgement[]> {
-  const pause = yieldToEventLoop(signal);
-  const judged: Promise<Judgement>[] = [];
-  for (const text of texts) {
-    await pause();
+  return await startEach(texts, signal, async (text) => {
     const tokens = tokenizer.encode(text, { addSpecialTokens: false }).ids.length;
-    const found = judge(text).then((parts) => ({ probabilities: greatest(parts), tokens }));
-    // The first failure is told below; those that come before it is awaited are its kind.
-    found.catch(() => {});
-    judged.push(found);
-  }
-  return await Promise.all(judged);
+    return { probabilities: greatest(await judge(text)), tokens };
+  });
 }
 
 function greatest(parts: readonly (readonly number[])[]): number[] {

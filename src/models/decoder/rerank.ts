@@ -1,9 +1,9 @@
 import type { PipelineSetup } from "../../core/modality.js";
-import { yieldToEventLoop } from "../../runtime/batching/yield-to-event-loop.js";
+import { startEach } from "../../runtime/batching/yield-to-event-loop.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { softmax } from "../encoder/settings.js";
 import { createPairPrompts, readPromptShapes } from "../reranking/qwen3-prompt.js";
-import type { Relevance, Reranker } from "../reranking/reranker.js";
+import type { Reranker } from "../reranking/reranker.js";
 import { cacheWords } from "../tokenizer/word-cache.js";
 import { openReadingEngine, tokenOf } from "./open.js";
 
@@ -25,24 +25,12 @@ export async function openDecoderReranker(
   return {
     async judge({ query, documents, maxTokensPerDocument }, { signal, tenant: cacheScope }) {
       const promptOf = promptsOf(query, maxTokensPerDocument);
-      const pause = yieldToEventLoop(signal);
-      const judged: Promise<Relevance>[] = [];
-      for (const document of documents) {
-        await pause();
+      return await startEach(documents, signal, async (document) => {
         const { ids, ...counts } = promptOf(document);
-        const reading = engine.logitsAfter(
-          { promptTokens: [...ids], tokenIds, cacheScope },
-          signal,
-        );
-        const found = reading.then((logits) => {
-          const score = softmax(logits)[1] ?? Number.NaN;
-          return { ...counts, totalTokens: ids.length, score };
-        });
-        // The first failure is told below; those that come before it is awaited are its kind.
-        found.catch(() => {});
-        judged.push(found);
-      }
-      return await Promise.all(judged);
+        const reading = { promptTokens: [...ids], tokenIds, cacheScope };
+        const score = softmax(await engine.logitsAfter(reading, signal))[1] ?? Number.NaN;
+        return { ...counts, totalTokens: ids.length, score };
+      });
     },
     close: () => engine.close(),
   };

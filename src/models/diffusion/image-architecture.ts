@@ -38,11 +38,11 @@ export interface ImageTraits {
   readonly usesNegativePrompt: boolean;
   /** Tokens of the longest text encoder. */
   readonly promptTokens: number;
-  /** Whether the denoiser must be told which tokens are no padding. */
+  /** Whether the denoiser reads a mask of the tokens that are no padding. */
   readonly masksPadding?: boolean;
   /** Whether a picture that is edited stands beside the one that is made, as tokens of its own. */
   readonly readsReference?: boolean;
-  /** Numbers by which a consistency model is told its guidance. */
+  /** Numbers in which a consistency model reads its guidance. */
   readonly guidanceFeatures?: number;
 }
 

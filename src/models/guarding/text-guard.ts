@@ -1,3 +1,5 @@
+import type { PipelineContext } from "../../core/modality.js";
+
 /** Says of texts what speaks against them. */
 export interface TextGuard {
   /** What it looks for, by its own names. */
@@ -7,11 +9,7 @@ export interface TextGuard {
   close(): Promise<void>;
 }
 
-export interface JudgeContext {
-  readonly signal: AbortSignal;
-  /** Whose earlier texts may serve. */
-  readonly tenant?: string | undefined;
-}
+export type JudgeContext = Pick<PipelineContext, "signal" | "tenant">;
 
 export interface Judgement {
   /** Of each label, 0 to 1. */

@@ -1,6 +1,7 @@
 import type { RgbFrames } from "../../media/i420.js";
+import { planesOfRgb } from "../../media/image.js";
 import type { Graphs } from "../../runtime/ort/graphs.js";
-import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
+import { float32, floatsOf, transpose } from "../../runtime/tensors/tensor.js";
 import type { LatentDims } from "./denoiser.js";
 import type { LatentScale, LtxSettings } from "./settings.js";
 
@@ -8,16 +9,6 @@ import type { LatentScale, LtxSettings } from "./settings.js";
 function rescale(tokens: Float32Array, { mean, std }: LatentScale): Float32Array {
   const features = mean.length;
   return tokens.map((value, at) => value * (std[at % features] ?? 1) + (mean[at % features] ?? 0));
-}
-
-/** [rows, columns] as [columns, rows]. */
-function transpose(values: Float32Array, columns: number): Float32Array {
-  const rows = values.length / columns;
-  const turned = new Float32Array(values.length);
-  for (let row = 0; row < rows; row += 1)
-    for (let column = 0; column < columns; column += 1)
-      turned[column * rows + row] = values[row * columns + column] ?? 0;
-  return turned;
 }
 
 /** Frames of the picture's tokens, all in one run: the decoder looks ahead as well as back. */
@@ -28,7 +19,7 @@ export async function decodeFrames(
   { frames, rows, columns }: LatentDims,
 ): Promise<RgbFrames> {
   const channels = picture.mean.length;
-  const latents = transpose(rescale(tokens, picture), channels);
+  const latents = transpose(rescale(tokens, picture), tokens.length / channels);
   const feeds = { latent_sample: float32(latents, [1, channels, frames, rows, columns]) };
   const outputs = await sessions.run("vae-decoder", feeds, { fetch: ["sample"] });
   const [, , frameCount = 0, height = 0, width = 0] = outputs["sample"]?.dims ?? [];
@@ -41,15 +32,11 @@ export async function encodePicture(
   { picture: { mean, std }, shapes: { native } }: LtxSettings,
   rgb: Uint8Array,
 ): Promise<Float32Array> {
-  const pixels = transpose(
-    Float32Array.from(rgb, (value) => value / 127.5 - 1),
-    3,
-  );
-  const feeds = { sample: float32(pixels, [1, 3, 1, ...native]) };
+  const feeds = { sample: float32(planesOfRgb(rgb), [1, 3, 1, ...native]) };
   const outputs = await sessions.run("vae-encoder", feeds, { fetch: ["latent_sample"] });
   const latents = floatsOf(outputs, "latent_sample");
   const features = mean.length;
-  const tokens = transpose(latents, latents.length / features);
+  const tokens = transpose(latents, features);
   return tokens.map(
     (value, at) => (value - (mean[at % features] ?? 0)) / (std[at % features] ?? 1),
   );

@@ -1,8 +1,7 @@
-import { JobError } from "../../core/errors.js";
 import type { SchedulerConfig } from "../diffusion/schedulers/config.js";
 import { createScheduler } from "../diffusion/schedulers/create-scheduler.js";
 import { roundToEven } from "../diffusion/schedulers/levels.js";
-import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
+import { checkFinite, type Scheduler } from "../diffusion/schedulers/scheduler.js";
 import { gaussianNoise } from "../sampling/noise.js";
 import type { DenoiseState } from "../video/checkpoint.js";
 import type { ClipRequest } from "../video/video-model.js";
@@ -40,8 +39,7 @@ export async function* denoise(input: DenoiseInput): AsyncGenerator<DenoiseState
     const timestep = scheduler.timesteps[step] ?? 0;
     const output = await denoiser({ sample, timestep, prompts, isFirstFrameGiven });
     sample = withPicture(scheduler.step(output, step, sample, noNoise).sample, picture);
-    if (!sample.every(Number.isFinite))
-      throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
+    checkFinite(sample);
     step += 1;
     yield { step, sample };
   }

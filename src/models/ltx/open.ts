@@ -3,7 +3,6 @@ import { createMutex } from "../../core/async/mutex.js";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { ClipFormat } from "../../media/encoder.js";
 import { evenCover, type RgbFrames } from "../../media/i420.js";
-import { containRgb, coverRgb } from "../../media/image.js";
 import { writeWav } from "../../media/pcm.js";
 import type { Graphs } from "../../runtime/ort/graphs.js";
 import {
@@ -14,11 +13,17 @@ import {
 import { readSchedulerConfig, type SchedulerConfig } from "../diffusion/schedulers/config.js";
 import { loadModelTokenizer } from "../tokenizer/text-tokenizer.js";
 import { piecesOf } from "../video/frame-pieces.js";
+import { readFirstFrame } from "../video/first-frame.js";
 import type { Clip, ClipRequest, FrameWindow, VideoModel } from "../video/video-model.js";
 import { decodeFrames, decodeSound, encodePicture } from "./decoders.js";
 import { denoise, latentDims, latentLengths, planSchedule } from "./denoise.js";
-import { checkDenoiser, createDenoiser, type PromptStates } from "./denoiser.js";
-import { createPromptEncoder, type EncodePrompt } from "./prompt.js";
+import {
+  checkDenoiser,
+  createDenoiser,
+  createPromptEncoder,
+  type EncodePrompt,
+  type PromptStates,
+} from "./denoiser.js";
 import { type LtxSettings, readSettings } from "./settings.js";
 
 /** Not measured: of models of published size, nearly all of the time goes into their steps. */
@@ -131,15 +136,9 @@ async function encodePrompts(
 
 async function readPicture(
   { clip, settings }: LtxModel,
-  { image, fit }: ClipRequest,
+  request: ClipRequest,
   context: PipelineContext,
 ): Promise<Float32Array | undefined> {
-  if (image === null) return undefined;
-  const [height, width] = settings.shapes.native;
-  const toFrame = fit === "cover" ? coverRgb : containRgb;
-  return encodePicture(
-    clip,
-    settings,
-    await toFrame(await context.readInput(image), width, height),
-  );
+  const frameOf = await readFirstFrame(request, context);
+  return frameOf && encodePicture(clip, settings, await frameOf(...settings.shapes.native));
 }

@@ -1,7 +1,7 @@
-import { JobError } from "../../core/errors.js";
 import type { StepBatch } from "../../runtime/batching/step-batch.js";
 import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
 import { eulerStep, flowSigmas, guide } from "../diffusion/schedulers/flow-match.js";
+import { checkFinite } from "../diffusion/schedulers/scheduler.js";
 import { gaussianNoise } from "../sampling/noise.js";
 import { hashNgrams } from "../tokenizer/hashed-ngrams.js";
 import type { DenoiseState } from "../video/checkpoint.js";
@@ -44,9 +44,7 @@ export async function* denoise({
     state = await takeStep(denoising, schedule, state);
     yield state;
   }
-  if (!state.sample.every(Number.isFinite)) {
-    throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
-  }
+  checkFinite(state.sample);
   return state.sample;
 }
 

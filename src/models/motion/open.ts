@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { readFirstFrame } from "../video/first-frame.js";
 import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/video-model.js";
 import { decodeCanvas, type Picture, planesOf } from "./canvas.js";
 import { decodeScene, decodeWindows } from "./decode-frames.js";
 import { denoise, encodePrompts, latentLength } from "./denoise.js";
 import { type MotionModel, openMotionModel } from "./model.js";
 import { float32, floatsOf, uint8 } from "../../runtime/tensors/tensor.js";
-import { containRgb, coverRgb } from "../../media/image.js";
+import { planesOfRgb } from "../../media/image.js";
 import { gaussianNoise } from "../sampling/noise.js";
 import { writeWav } from "../../media/pcm.js";
 
@@ -67,18 +68,16 @@ async function readPicture(
   request: ClipRequest,
   context: PipelineContext,
 ): Promise<ConditioningPicture | null> {
-  if (request.image === null) return null;
-  const bytes = await context.readInput(request.image);
-  const toFrame = request.fit === "cover" ? coverRgb : containRgb;
-  const small = toPlanes(await toFrame(bytes, SEEN.columns, SEEN.rows), SEEN.columns, SEEN.rows);
-  const pixels = Float32Array.from(small, (value) => value / 127.5 - 1);
+  const frameOf = await readFirstFrame(request, context);
+  if (frameOf === undefined) return null;
+  const pixels = planesOfRgb(await frameOf(SEEN.rows, SEEN.columns));
   const outputs = await model.clip.run("image-encoder", {
     pixels: float32(pixels, [1, 3, SEEN.rows, SEEN.columns]),
   });
   return {
     tokens: floatsOf(outputs, "latents"),
     async paint(rows, columns) {
-      const planes = toPlanes(await toFrame(bytes, columns, rows), columns, rows);
+      const planes = toPlanes(await frameOf(rows, columns));
       const picture = uint8(planes, [1, 3, rows, columns]);
       return planesOf(await model.clip.run("picture-canvas", { picture }));
     },
@@ -86,9 +85,9 @@ async function readPicture(
 }
 
 /** RGB uint8 [height, width, 3] to [3, height, width]. */
-function toPlanes(rgb: Uint8Array, width: number, height: number): Uint8Array {
-  const size = width * height;
-  const planes = new Uint8Array(3 * size);
+function toPlanes(rgb: Uint8Array): Uint8Array {
+  const size = rgb.length / 3;
+  const planes = new Uint8Array(rgb.length);
   for (let at = 0; at < size; at++) {
     planes[at] = rgb[3 * at] ?? 0;
     planes[size + at] = rgb[3 * at + 1] ?? 0;

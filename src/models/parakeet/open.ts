@@ -5,7 +5,7 @@ import type { Graphs } from "../../runtime/ort/graphs.js";
 import type { Feeds } from "../../runtime/ort/session.js";
 import { type ModelPackage, openModelGraphs } from "../../runtime/packages/model-package.js";
 import { parseSettings } from "../../runtime/packages/parse-settings.js";
-import { float32, floatsOf, int64Of } from "../../runtime/tensors/tensor.js";
+import { float32, floatsOf, int64Of, transpose } from "../../runtime/tensors/tensor.js";
 import { type CtcToken, readCtcTokens } from "../speech-recognition/ctc-tokens.js";
 import { createStretchRecogniser } from "../speech-recognition/transcribe-stretches.js";
 import type { TranscriptionModel } from "../speech-recognition/transcription-model.js";
@@ -80,17 +80,7 @@ function feedsOf({ features: { values, frames, length }, melBins }: Sound): Feed
   return {
     input_features: float32(values, [1, frames, melBins]),
     attention_mask: int64Of(mask, [1, frames]),
-    audio_signal: float32(transpose(values, melBins), [1, melBins, frames]),
+    audio_signal: float32(transpose(values, frames), [1, melBins, frames]),
     length: int64Of([length], [1]),
   };
-}
-
-/** [frames, bins] to [bins, frames]. */
-function transpose(values: Float32Array, bins: number): Float32Array {
-  const frames = values.length / bins;
-  const turned = new Float32Array(values.length);
-  for (let frame = 0; frame < frames; frame++)
-    for (let bin = 0; bin < bins; bin++)
-      turned[bin * frames + frame] = values[frame * bins + bin] ?? 0;
-  return turned;
 }

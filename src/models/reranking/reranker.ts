@@ -1,3 +1,5 @@
+import type { PipelineContext } from "../../core/modality.js";
+
 /** Judges how well documents answer a query. */
 export interface Reranker {
   /** One judgement a document, in their order; requests that run side by side share batches. */
@@ -12,11 +14,7 @@ export interface RankedTexts {
   readonly maxTokensPerDocument: number;
 }
 
-export interface JudgeContext {
-  readonly signal: AbortSignal;
-  /** Whose earlier texts may serve. */
-  readonly tenant?: string | undefined;
-}
+export type JudgeContext = Pick<PipelineContext, "signal" | "tenant">;
 
 export interface Relevance {
   /** 0 to 1. */

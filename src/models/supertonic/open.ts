@@ -9,7 +9,13 @@ import {
   readModelJson,
 } from "../../runtime/packages/model-package.js";
 import { parseSettings } from "../../runtime/packages/parse-settings.js";
-import { float32, floatsOf, int64Of, type Tensor } from "../../runtime/tensors/tensor.js";
+import {
+  elementCount,
+  float32,
+  floatsOf,
+  int64Of,
+  type Tensor,
+} from "../../runtime/tensors/tensor.js";
 import { gaussianNoise } from "../sampling/noise.js";
 import { cutPhonemes } from "../speech/phonemes.js";
 import type {
@@ -231,6 +237,5 @@ function wrongDuration(seconds: number): JobError {
 }
 
 function ones(dims: readonly number[]): Tensor {
-  const length = dims.reduce((product, size) => product * size, 1);
-  return float32(new Float32Array(length).fill(1), dims);
+  return float32(new Float32Array(elementCount(dims)).fill(1), dims);
 }

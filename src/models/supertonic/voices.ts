@@ -5,7 +5,7 @@ import {
   type ModelPackage,
   readModelJson,
 } from "../../runtime/packages/model-package.js";
-import { float32, type Tensors } from "../../runtime/tensors/tensor.js";
+import { elementCount, float32, type Tensors } from "../../runtime/tensors/tensor.js";
 
 const VOICE_ROLE = "voice-";
 
@@ -34,8 +34,7 @@ async function readStyleFile(model: ModelPackage, role: string): Promise<Tensors
   const stated = await readModelJson(model, role, styleFile);
   const tensors = Object.entries(stated).map(([name, { dims, data }]) => {
     const values = Float32Array.from(flatten(data));
-    const length = dims.reduce((product, size) => product * size, 1);
-    if (values.length === length && values.every(Number.isFinite))
+    if (values.length === elementCount(dims) && values.every(Number.isFinite))
       return [name, float32(values, dims)] as const;
     const file = `${model.path}/${model.files[role]?.path}`;
     throw new Error(`${file}: ${name} must hold ${dims.join(" × ")} numbers, has ${values.length}`);

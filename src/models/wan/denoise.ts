@@ -1,8 +1,7 @@
-import { JobError } from "../../core/errors.js";
 import { fewStepSigmas, guide } from "../diffusion/schedulers/flow-match.js";
 import type { SchedulerConfig } from "../diffusion/schedulers/config.js";
 import { createScheduler } from "../diffusion/schedulers/create-scheduler.js";
-import type { Scheduler } from "../diffusion/schedulers/scheduler.js";
+import { checkFinite, type Scheduler } from "../diffusion/schedulers/scheduler.js";
 import { createNoiseSource, gaussianNoise } from "../sampling/noise.js";
 import type { ComputedStep, DenoiseState } from "../video/checkpoint.js";
 import type { ClipRequest } from "../video/video-model.js";
@@ -138,11 +137,6 @@ function withPicture(sample: Float32Array, { dims, picture }: DenoiseInput): Flo
   for (let channel = 0; channel < channels; channel += 1)
     held.set(firstFrame.subarray(channel * size, (channel + 1) * size), channel * frames * size);
   return held;
-}
-
-function checkFinite(sample: Float32Array): void {
-  if (sample.every(Number.isFinite)) return;
-  throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
 }
 
 /** Of which denoiser a step asks, and how strongly the prompt pulls there. */

@@ -1,7 +1,7 @@
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
-import { containRgb, coverRgb } from "../../media/image.js";
 import { evenCover } from "../../media/i420.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { readFirstFrame } from "../video/first-frame.js";
 import type { Clip, ClipRequest, VideoModel } from "../video/video-model.js";
 import { latentDims, planSchedule } from "./denoise.js";
 import { decodeWindows } from "./decoder.js";
@@ -59,14 +59,13 @@ interface PictureInput {
 
 async function readPicture(
   { encodePicture, settings }: WanModel,
-  { image, fit }: ClipRequest,
+  request: ClipRequest,
   { context, dims }: PictureInput,
 ): Promise<PictureCondition | undefined> {
-  if (image === null || encodePicture === undefined) return undefined;
+  if (encodePicture === undefined) return undefined;
   const [height, width] = settings.shapes.native;
-  const toFrame = fit === "cover" ? coverRgb : containRgb;
-  const rgb = await toFrame(await context.readInput(image), width, height);
-  return encodePicture({ rgb, height, width }, dims);
+  const frameOf = await readFirstFrame(request, context);
+  return frameOf && encodePicture({ rgb: await frameOf(height, width), height, width }, dims);
 }
 
 async function encodePrompts(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
-import { sharp } from "../../media/image.js";
+import { planesOfRgb, sharp } from "../../media/image.js";
 import type { Graphs } from "../../runtime/ort/graphs.js";
 import { type ModelPackage, readModelJson } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf } from "../../runtime/tensors/tensor.js";
@@ -74,10 +74,12 @@ function createLatentEncoder(sessions: Graphs, { channels, mean, std }: WanSetti
   return async ({ rgb, height, width }: FirstFrame): Promise<PictureLatents> => {
     const size = height * width;
     const pixels = new Float32Array(3 * frameCount * size);
-    for (let at = 0; at < 3 * size; at += 1) {
-      const [channel, pixel] = [at % 3, Math.floor(at / 3)];
-      pixels[channel * frameCount * size + pixel] = (rgb[at] ?? 0) / 127.5 - 1;
-    }
+    const planes = planesOfRgb(rgb);
+    for (let channel = 0; channel < 3; channel += 1)
+      pixels.set(
+        planes.subarray(channel * size, (channel + 1) * size),
+        channel * frameCount * size,
+      );
     const feeds = { [port.name]: float32(pixels, [1, 3, frameCount, height, width]) };
     const outputs = await sessions.run("vae-encoder", feeds, { fetch: [output] });
     const [, , frames = 0, rows = 0, columns = 0] = outputs[output]?.dims ?? [];

@@ -15,5 +15,23 @@ export function yieldToEventLoop(signal: AbortSignal): () => Promise<void> {
   };
 }
 
+/** Starts a task for each item, with such pauses between them; their results in the items' order. */
+export async function startEach<Item, Result>(
+  items: readonly Item[],
+  signal: AbortSignal,
+  start: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const pause = yieldToEventLoop(signal);
+  const started: Promise<Result>[] = [];
+  for (const item of items) {
+    await pause();
+    const task = start(item);
+    // The first failure is thrown below; those that come before it is awaited are its kind.
+    task.catch(() => {});
+    started.push(task);
+  }
+  return await Promise.all(started);
+}
+
 /** More characters than any text of one token has; it bounds the time of tokenising what is cut anyway. */
 export const MOST_CHARACTERS_PER_TOKEN = 100;

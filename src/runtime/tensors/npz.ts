@@ -1,5 +1,6 @@
 import { unzipSync } from "fflate";
 import { messageOf } from "../../core/errors.js";
+import { elementCount } from "./tensor.js";
 
 /** An array of NumPy, in C order. */
 export interface NpyArray {
@@ -50,7 +51,7 @@ function readNpy(bytes: Uint8Array, what: string): NpyArray {
   const start = isLong ? 12 : 10;
   const end = start + (isLong ? view.getUint32(8, true) : view.getUint16(8, true));
   const { shape } = parseHeader(new TextDecoder().decode(bytes.subarray(start, end)), what);
-  const length = shape.reduce((product, size) => product * size, 1);
+  const length = elementCount(shape);
   const values = bytes.slice(end);
   if (values.byteLength !== 4 * length)
     throw new Error(

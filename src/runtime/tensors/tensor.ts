@@ -55,6 +55,16 @@ export function elementCount(dims: readonly number[]): number {
   return dims.reduce((product, dim) => product * dim, 1);
 }
 
+/** [rows, columns] as [columns, rows]. */
+export function transpose(values: Float32Array, rows: number): Float32Array {
+  const columns = values.length / rows;
+  const turned = new Float32Array(values.length);
+  for (let row = 0; row < rows; row += 1)
+    for (let column = 0; column < columns; column += 1)
+      turned[column * rows + row] = values[row * columns + column] ?? 0;
+  return turned;
+}
+
 export type Tensors = Readonly<Record<string, Tensor>>;
 
 /** What a graph declares of one input or output; a dimension is a number or the name of a free one. */

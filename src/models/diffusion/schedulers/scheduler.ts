@@ -1,3 +1,4 @@
+import { JobError } from "../../../core/errors.js";
 import type { NoiseSource } from "../../sampling/noise.js";
 import type { Level } from "./prediction.js";
 
@@ -32,6 +33,12 @@ export interface Scheduler {
   step(output: Float32Array, index: number, sample: Float32Array, noise: NoiseSource): StepResult;
   /** Absent where a step depends on nothing but its sample and its output. */
   readonly memory?: SchedulerMemory;
+}
+
+/** Throws `invalid_output` where a denoiser has lost its way. */
+export function checkFinite(sample: Float32Array): void {
+  if (sample.every(Number.isFinite)) return;
+  throw new JobError("invalid_output", "the denoiser produced values that are not numbers");
 }
 
 /** Samples of unit variance, which the model reads as they are. */
