@@ -101,7 +101,7 @@ const genaiConfig = z.object({
     eos_token_id: tokenIds,
     decoder: z.object({
       head_size: z.int().positive().optional(),
-      sliding_window: z.object({ window_size: z.int().optional() }).optional(),
+      sliding_window: z.object({ window_size: z.int().nullish() }).nullish(),
       inputs: z.record(z.string(), z.string()).default({}),
       outputs: z.record(z.string(), z.string()).default({}),
     }),
@@ -154,7 +154,7 @@ function fromGenai({ model, search }: z.infer<typeof genaiConfig>) {
     repetitionPenalty: search.repetition_penalty,
     names: model.decoder,
     headSize: model.decoder.head_size,
-    slidingWindow: model.decoder.sliding_window?.window_size,
+    slidingWindow: model.decoder.sliding_window?.window_size ?? undefined,
   };
 }
 
