@@ -120,6 +120,8 @@ const settings = z.object({
   requestsPerMinute: count.default(600),
   /** Tokens a minute per project. */
   tokensPerMinute: count.default(200_000),
+  /** Most that all workers together may cost an hour, in dollars: the scaler asks for no more of them; unset = no limit. Needs GPU_DOLLARS_PER_HOUR of the workers. */
+  maxGpuDollarsPerHour: z.coerce.number().positive().max(1e9).optional(),
   /** Days after which ended videos, music and stored responses are forgotten, with their prompts and answers. Change: to what you promise your callers. */
   retentionDays: count.default(30),
   /** Jobs that a worker runs at once, over all models that take one at a time: so many polled ones, and so many of callers, for whom polled ones rest between two steps. */
@@ -145,6 +147,8 @@ const settings = z.object({
   models: list.optional(),
   /** Name of this worker in leases and logs. */
   workerId: z.string().default(`${hostname()}-${process.pid}`),
+  /** What this worker's machine costs an hour, in dollars: the ledger sums what its time was used for, and fronts keep MAX_GPU_DOLLARS_PER_HOUR by it; 0 = not said. */
+  gpuDollarsPerHour: z.coerce.number().min(0).max(1e6).default(0),
   /** Folder for unfinished files. Change: to a fast local disk with 1 GiB free. */
   scratchDir: z.string().default(join(tmpdir(), "framemill")),
   /** Health and metrics port of the worker; 0 = any free one. */

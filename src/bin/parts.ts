@@ -126,6 +126,7 @@ export async function runWorker(
     broker: traceBroker(parts.broker, tracer),
     workerId,
     slots: config.slots * deviceCount,
+    nanoUsdPerHour: Math.round(config.gpuDollarsPerHour * 1e9),
     scratchDir,
     spoolDir: join(config.dataDir, "spool"),
     jobTimeoutMs: longestJobMs(config),

@@ -113,6 +113,14 @@ export interface WorkerStatus {
   readonly device: string;
   /** Held by the worker and its inference process. */
   readonly memoryBytes: number;
+  /** What its machine costs an hour, in nano-dollars; 0 where nobody has said. */
+  readonly nanoUsdPerHour: number;
+  /** Since the start of its process; 0 of a worker that does not count it. */
+  readonly uptimeMs: number;
+  /** Of these, until it was first ready. */
+  readonly startingMs: number;
+  /** Of these, with at least one job in hand. */
+  readonly busyMs: number;
 }
 
 /** `drain`: finish what is held and take no more, until an answer says otherwise. */

@@ -215,15 +215,26 @@ export const decodeReleaseRequest = requestOf<ReleaseReport>(
 );
 
 export const decodeAnnounceRequest = requestOf<WorkerStatus>(
-  z.object({
-    workerId: name,
-    state: outcome(STATES),
-    models: z.array(name).max(1_000),
-    slots: z.number().int().nonnegative(),
-    running: z.number().int().nonnegative(),
-    device: z.string().max(256),
-    memoryBytes: integer,
-  }),
+  z
+    .object({
+      workerId: name,
+      state: outcome(STATES),
+      models: z.array(name).max(1_000),
+      slots: z.number().int().nonnegative(),
+      running: z.number().int().nonnegative(),
+      device: z.string().max(256),
+      memoryBytes: integer,
+      nanoUsdPerHour: integer,
+      uptimeMilliseconds: integer,
+      startingMilliseconds: integer,
+      busyMilliseconds: integer,
+    })
+    .transform(({ uptimeMilliseconds, startingMilliseconds, busyMilliseconds, ...status }) => ({
+      ...status,
+      uptimeMs: uptimeMilliseconds,
+      startingMs: startingMilliseconds,
+      busyMs: busyMilliseconds,
+    })),
 );
 
 // Requests, written by the worker. Of a report that stands for its lease, only that is sent.
@@ -254,8 +265,16 @@ export function encodeReleaseRequest(report: ReleaseReport): ReleaseRequest {
   return { lease: report, checkpoint: report.checkpoint, gpuMilliseconds };
 }
 
-export function encodeAnnounceRequest({ state, models, ...status }: WorkerStatus): AnnounceRequest {
-  return { ...status, models: [...models], state: STATES[state] };
+export function encodeAnnounceRequest(worker: WorkerStatus): AnnounceRequest {
+  const { state, models, uptimeMs, startingMs, busyMs, ...status } = worker;
+  return {
+    ...status,
+    models: [...models],
+    state: STATES[state],
+    uptimeMilliseconds: Math.round(uptimeMs),
+    startingMilliseconds: Math.round(startingMs),
+    busyMilliseconds: Math.round(busyMs),
+  };
 }
 
 function encodeChunk({ units, ...piece }: Chunk): WireChunk {

@@ -21,6 +21,8 @@ export interface WorkerOptions extends Omit<WorkerDeps, OwnDeps> {
   readonly models: readonly ModelInfo[];
   readonly modalities: readonly Modality[];
   readonly slots: number;
+  /** What its machine costs an hour, in nano-dollars; 0 where nobody has said. */
+  readonly nanoUsdPerHour: number;
   readonly scratchDir: string;
   /** Folder of completions that no front has taken yet. */
   readonly spoolDir: string;
@@ -100,9 +102,14 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   const onDrain = () => follow({ drain: true });
   const { signal: preempted } = preempt;
   const deps = { ...options, scratch, spool, fitness, metrics, onDrain, preempted };
+  const busy = createBusyClock();
   const execute = async (delivery: Delivery) => {
     running += 1;
-    return await executeJob(delivery, deps).finally(() => (running -= 1));
+    const rest = busy.work();
+    return await executeJob(delivery, deps).finally(() => {
+      running -= 1;
+      rest();
+    });
   };
   const intake = createIntake(() =>
     Promise.all(plans.map((plan) => broker.consume(plan, execute))),
@@ -114,13 +121,18 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
     const turn = drain ? intake.close() : intake.open();
     turn.catch((error: unknown) => log.error({ reason: String(error) }, "queue not consumed"));
   };
-  const announce = async () =>
-    await options.announce({ ...(await describe(options)), state: state(), running });
+  let startingMs = 0;
+  const announce = async () => {
+    const described = await describe(options);
+    const times = { uptimeMs: performance.now(), startingMs, busyMs: busy.readMs() };
+    return await options.announce({ ...described, ...times, state: state(), running });
+  };
   // Files and the health port outlive what writes and is watched.
   closers.add(() => closeHanded(options));
   await unlessGivenUp(options, async () => {
     await options.inference.ready();
     await spool.sendAll();
+    startingMs = performance.now();
     phase = "ready";
     const onRefused = (reason: string) => log.error({ reason }, "worker not announced");
     const endPresence = await keepPresence({ announce, onOrders: follow, onRefused });
@@ -164,12 +176,33 @@ async function unlessGivenUp(options: WorkerOptions, work: () => Promise<void>):
   signal?.throwIfAborted();
 }
 
-async function describe({ workerId, models, slots, inference }: WorkerOptions) {
+/** How long there was at least one job in hand. */
+function createBusyClock() {
+  let jobs = 0;
+  let sinceMs = 0;
+  let sumMs = 0;
+  const readMs = () => sumMs + (jobs > 0 ? performance.now() - sinceMs : 0);
+  return {
+    readMs,
+    /** Until the returned function is called. */
+    work() {
+      if (jobs === 0) sinceMs = performance.now();
+      jobs += 1;
+      return () => {
+        if (jobs === 1) sumMs = readMs();
+        jobs -= 1;
+      };
+    },
+  };
+}
+
+async function describe({ workerId, models, slots, nanoUsdPerHour, inference }: WorkerOptions) {
   const memoryBytes = process.memoryUsage.rss() + (await inference.memoryBytes());
   return {
     workerId,
     models: models.map(({ id }) => id),
     slots,
+    nanoUsdPerHour,
     device: inference.device,
     memoryBytes,
   };

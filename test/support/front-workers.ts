@@ -46,6 +46,7 @@ export async function startScriptedWorker(
     workerId,
     models: models.filter(serves),
     slots: 1,
+    nanoUsdPerHour: 0,
     scratchDir: join(tmpdir(), folder, "scratch"),
     spoolDir: join(tmpdir(), folder, "spool"),
     jobTimeoutMs: 60_000,

@@ -64,6 +64,10 @@ it("is ready only while its own worker is, where it has one", async () => {
     slots: 1,
     device: "CPU",
     memoryBytes: 1,
+    nanoUsdPerHour: 0,
+    uptimeMs: 0,
+    startingMs: 0,
+    busyMs: 0,
     running: 0,
   };
   await front.handlers.announce({ ...worker, state: "ready" });

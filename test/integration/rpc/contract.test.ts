@@ -101,6 +101,10 @@ describe("unary calls", () => {
       running: 1,
       device: "NVIDIA H200",
       memoryBytes: 2 ** 40,
+      nanoUsdPerHour: 2_490_000_000,
+      uptimeMs: 90_061_001,
+      startingMs: 42_000,
+      busyMs: 80_000_000,
     };
     expect(await report(address).announce(sent)).toEqual({ drain: true });
     expect(front.calls).toEqual([["announce", sent]]);
