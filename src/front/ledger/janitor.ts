@@ -10,6 +10,7 @@ import type { Outbox } from "./outbox.js";
 import { messageOf } from "../../core/errors.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
 import { eraseProjects } from "./erasure.js";
+import { closeLostAttempts } from "./gpu-cost.js";
 import { readStatement } from "./statements.js";
 import { rollUpUsage } from "./usage-rollup.js";
 import { rollUpTotals } from "./totals.js";
@@ -82,6 +83,7 @@ async function tidy(options: JanitorOptions): Promise<void> {
   await deleteOldRows(db);
   await forgetKept(options);
   await forgetWorkers(db);
+  await closeLostAttempts(db);
   await rollUpTotals(db);
   await forgetFronts(db);
   await rollUpUsage(db);

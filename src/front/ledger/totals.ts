@@ -1,4 +1,5 @@
 import { type Db, type Sql, sql } from "./database/sql.js";
+import { addWork } from "./gpu-cost.js";
 import { endedJobs } from "./job-records.js";
 
 /** Jobs of one kind that ended, ever: those whose rows are gone as well. */
@@ -54,6 +55,7 @@ async function rollUpStep(trx: Db): Promise<boolean> {
   await sql`INSERT INTO attempt_totals ${countAttempts(since, until)}
     ON CONFLICT (outcome) DO UPDATE SET attempts = attempt_totals.attempts + excluded.attempts,
       gpu_ms = attempt_totals.gpu_ms + excluded.gpu_ms`.execute(trx);
+  await addWork(trx, { since, until });
   await sql`UPDATE totals_rollup SET rolled_until = ${until}`.execute(trx);
   return step.has_more;
 }

@@ -1,6 +1,7 @@
 import { isoTime } from "./usage-rollup.js";
 import { type Db, type Sql, sql } from "./database/sql.js";
 import type { WorkerOrders, WorkerStatus } from "../../core/reports.js";
+import { recordPaidTime } from "./gpu-cost.js";
 
 /** A worker and what it holds. */
 export interface WorkerSummary extends WorkerStatus {
@@ -20,7 +21,7 @@ export interface WorkerJob {
 }
 
 /** Three announcements missed. */
-const ABSENT_MS = 15_000;
+export const ABSENT_MS = 15_000;
 
 /** Whether an operator wants the worker of this name drained, as SQL. */
 function isDraining(workerId: Sql): Sql<boolean> {
@@ -30,6 +31,17 @@ function isDraining(workerId: Sql): Sql<boolean> {
 /** Notes that a worker is there, or that it has left, and says what it is to do. */
 export async function noteWorker(db: Db, status: WorkerStatus): Promise<WorkerOrders> {
   const { workerId, ...facts } = status;
+  return await db.transaction(async (trx) => {
+    await recordPaidTime(trx, status);
+    return await noteStatus(trx, workerId, facts);
+  });
+}
+
+async function noteStatus(
+  db: Db,
+  workerId: string,
+  facts: Omit<WorkerStatus, "workerId">,
+): Promise<WorkerOrders> {
   const query =
     facts.state === "stopped"
       ? sql<WorkerOrders>`DELETE FROM workers WHERE id = ${workerId}
