@@ -65,6 +65,8 @@ export interface ScalerTrigger {
   readonly models: readonly string[];
   readonly jobsPerWorker: number | undefined;
   readonly secondsPerWorker: number | undefined;
+  /** What one of its workers costs; as those that run announce it where it is not said. */
+  readonly gpuDollarsPerHour: number | undefined;
 }
 
 /** A number that the autoscaler divides by its target to have the workers that are wanted. */
@@ -77,18 +79,19 @@ export interface ScalerMetric {
 const JOBS = "outstanding-jobs";
 const SECONDS = "outstanding-seconds";
 
-/** Metadata of the trigger: `models`, `jobsPerWorker`, `secondsPerWorker`. Throws `invalid_value`. */
+/** Metadata of the trigger: `models`, `jobsPerWorker`, `secondsPerWorker`, `gpuDollarsPerHour`. Throws `invalid_value`. */
 export function parseTrigger(metadata: Readonly<Record<string, string>>): ScalerTrigger {
-  const { models = "", jobsPerWorker, secondsPerWorker } = metadata;
-  const seconds = parseTarget("secondsPerWorker", secondsPerWorker);
+  const { models = "", jobsPerWorker, secondsPerWorker, gpuDollarsPerHour } = metadata;
+  const seconds = parsePositive("secondsPerWorker", secondsPerWorker);
   return {
     models: models
       .split(",")
       .map((id) => id.trim())
       .filter(Boolean),
     jobsPerWorker:
-      parseTarget("jobsPerWorker", jobsPerWorker) ?? (seconds === undefined ? 1 : undefined),
+      parsePositive("jobsPerWorker", jobsPerWorker) ?? (seconds === undefined ? 1 : undefined),
     secondsPerWorker: seconds,
+    gpuDollarsPerHour: parsePositive("gpuDollarsPerHour", gpuDollarsPerHour),
   };
 }
 
@@ -111,7 +114,7 @@ export function isActive({ jobs }: Outstanding): boolean {
   return jobs > 0;
 }
 
-function parseTarget(name: string, text: string | undefined): number | undefined {
+function parsePositive(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (value > 0 && Number.isFinite(value)) return value;

@@ -33,6 +33,7 @@ import {
   type Database,
   FENCING_SECRET,
   findOwnLease,
+  grantWorkers,
   keepFrontPresence,
   type Keys,
   openDatabase,
@@ -210,11 +211,11 @@ async function startParts(
   closers.add(webhooks.stop);
   closers.add(janitor.stop);
   const estimates = createEstimates({ db: database, concurrencyOf });
-  const scaler = await openScaler(config, estimates);
+  const scaler = await openScaler(options, estimates, database);
   if (scaler !== undefined) closers.add(() => scaler.close());
   const watch = watchParts(shared);
   closers.add(watch.stop);
-  const metrics = createMetrics(database, estimates, watch.states);
+  const metrics = createMetrics(database, estimates, watch.states, config);
   const metricsServer = await openMetrics(config, metrics, log);
   if (metricsServer !== undefined) closers.add(() => metricsServer.close());
 
@@ -400,16 +401,28 @@ async function openReportServer(
 }
 
 async function openScaler(
-  config: Config,
+  { config, log }: FrontOptions,
   { outstanding: readOutstanding }: Estimates,
+  database: Database,
 ): Promise<ScalerServer | undefined> {
-  const { host, scalerPort: port } = config;
+  const { host, scalerPort: port, maxGpuDollarsPerHour } = config;
   if (port === undefined) return undefined;
   return await startScalerServer({
     host,
     port,
     tls: await readTlsFiles(serverFiles(config)),
     readOutstanding,
+    async allowWorkers(trigger, wanted) {
+      if (maxGpuDollarsPerHour === undefined) return wanted.workers;
+      const ceiling = maxGpuDollarsPerHour * 1e9;
+      const workers = await grantWorkers(database, trigger, wanted, ceiling);
+      if (workers < wanted.workers)
+        log.warn(
+          { models: trigger.models, wanted: wanted.workers, workers, maxGpuDollarsPerHour },
+          "the scaler asks for fewer workers than the queue needs: MAX_GPU_DOLLARS_PER_HOUR",
+        );
+      return workers;
+    },
   });
 }
 

@@ -16,6 +16,13 @@ import { type Address, bind, shutDown, unary } from "./server.js";
 export interface ScalerServerOptions extends Address {
   /** Of these models; of all where the list is empty. */
   readonly readOutstanding: (models: readonly string[]) => Promise<Outstanding>;
+  /** Workers of a trigger that may be paid for, of those that one of its metrics asks for. */
+  readonly allowWorkers: (trigger: ScalerTrigger, wanted: WantedWorkers) => Promise<number>;
+}
+
+export interface WantedWorkers {
+  readonly metric: string;
+  readonly workers: number;
 }
 
 export interface ScalerServer {
@@ -48,11 +55,14 @@ export async function startScalerServer(options: ScalerServerOptions): Promise<S
 }
 
 function createService(
-  { readOutstanding }: ScalerServerOptions,
+  { readOutstanding, allowWorkers }: ScalerServerOptions,
   streams: Map<ActiveCall, NodeJS.Timeout>,
 ): ExternalScalerHandlers {
-  const look = async (ref: ScaledObjectRef__Output | null) =>
-    isActive(await readOutstanding(readTrigger(ref).models));
+  const look = async (ref: ScaledObjectRef__Output | null) => {
+    const trigger = readTrigger(ref);
+    const workers = isActive(await readOutstanding(trigger.models)) ? 1 : 0;
+    return (await allowWorkers(trigger, { metric: "active", workers })) > 0;
+  };
   return {
     IsActive: unary(async (ref) => ({ result: await look(ref) })),
     StreamIsActive(call) {
@@ -82,8 +92,11 @@ function createService(
       })),
     })),
     GetMetrics: unary(async ({ metricName, scaledObjectRef }) => {
-      const outstanding = await readOutstanding(readTrigger(scaledObjectRef).models);
-      const value = metricValue(metricName, outstanding);
+      const trigger = readTrigger(scaledObjectRef);
+      const needed = metricValue(metricName, await readOutstanding(trigger.models));
+      const target = metricsOf(trigger).find((one) => one.metricName === metricName)?.target ?? 1;
+      const wanted = { metric: metricName, workers: Math.ceil(needed / target) };
+      const value = Math.min(needed, (await allowWorkers(trigger, wanted)) * target);
       const rounded = Math.ceil(value);
       return {
         metricValues: [{ metricName, metricValue: rounded, metricValueFloat: value }],

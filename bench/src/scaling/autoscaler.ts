@@ -181,8 +181,9 @@ export function triggersOf(
   name: PolicyName,
   { jobsPerWorker, secondsPerWorker }: Targets,
 ): readonly ScalerTrigger[] {
-  const jobs = { models: [], jobsPerWorker, secondsPerWorker: undefined };
-  const seconds = { models: [], jobsPerWorker: undefined, secondsPerWorker };
+  const any = { models: [], gpuDollarsPerHour: undefined };
+  const jobs = { ...any, jobsPerWorker, secondsPerWorker: undefined };
+  const seconds = { ...any, jobsPerWorker: undefined, secondsPerWorker };
   if (name === "both") return [jobs, seconds];
   return [name === "jobs" ? jobs : seconds];
 }

@@ -46,6 +46,8 @@ export { type Db, type Sql, sql } from "./database/sql.js";
 export { askErasure, type Erasure, findErasure } from "./erasure.js";
 export { createFencing, type Fencing, FENCING_SECRET } from "./fencing.js";
 export { type FrontSummary, keepFrontPresence, listFronts } from "./fronts.js";
+export { COST_GROUPS, type CostGroup, type GpuCost, readGpuCost } from "./gpu-cost.js";
+export { grantWorkers, readGpuRate } from "./gpu-ceiling.js";
 export { type InsertedJob, insertJobs, insertRetry, type NewJob } from "./insert-jobs.js";
 export { startJanitor } from "./janitor.js";
 export {

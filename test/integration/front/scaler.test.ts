@@ -119,6 +119,26 @@ describe("KEDA, asking a front", () => {
     await Promise.all([second, third]);
   });
 
+  it("asks for no more workers than MAX_GPU_DOLLARS_PER_HOUR pays for", async () => {
+    const capped = await startHarness(ENGINE, { scalerPort: 0, maxGpuDollarsPerHour: 5 });
+    const others = client;
+    client = connect(capped.front);
+    try {
+      const { key } = capped.account;
+      await Promise.all(Array.from({ length: 20 }, () => createJob(capped.front, key)));
+      const trigger = { models: MODEL, jobsPerWorker: "4" };
+      await expect(valueOf("outstanding-jobs", trigger)).rejects.toThrow("gpuDollarsPerHour");
+      // Two workers of two dollars, four jobs each; none of six dollars.
+      expect(await valueOf("outstanding-jobs", { ...trigger, gpuDollarsPerHour: "2" })).toBe(8);
+      expect(await isActive({ ...trigger, gpuDollarsPerHour: "2" })).toBe(true);
+      expect(await isActive({ ...trigger, gpuDollarsPerHour: "6" })).toBe(false);
+    } finally {
+      client.close();
+      client = others;
+      await capped.close();
+    }
+  });
+
   it("answers the target that it is asked for, and refuses one that is no number", async () => {
     expect(await specOf({})).toEqual([
       { metricName: "outstanding-jobs", targetSize: "1", targetSizeFloat: 1 },
