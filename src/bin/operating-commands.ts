@@ -34,6 +34,12 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
       parseGroups,
     )
     .addOption(
+      new Option(
+        "--cost",
+        "what was charged beside what the workers' time cost, of whole days; not by key",
+      ).conflicts("month"),
+    )
+    .addOption(
       new Option("--month <month>", "what each project owes for e.g. 2026-11, rounded to the cent")
         .argParser(parseMonth)
         .conflicts(["since", "until", "by"]),

@@ -1,8 +1,9 @@
 /** `$0.72`; small amounts keep the digits that tell them from nothing. */
 export function formatUsd(usd: number): string {
   if (usd === 0) return "$0.00";
-  if (Math.abs(usd) >= 0.01) return `$${usd.toFixed(2)}`;
-  if (Math.abs(usd) < 1e-6) return "<$0.000001";
+  if (usd < 0) return `−${formatUsd(-usd)}`;
+  if (usd >= 0.01) return `$${usd.toFixed(2)}`;
+  if (usd < 1e-6) return "<$0.000001";
   return `$${usd.toFixed(6).replace(/0+$/, "")}`;
 }
 

@@ -7,6 +7,7 @@ import { useStoredKey } from "../lib/stored-key.js";
 import { Unreachable } from "../lib/unreachable.js";
 import { Failures } from "./failures.js";
 import { Jobs } from "./jobs.js";
+import { Margins } from "./margins.js";
 import { NewKey } from "./new-key.js";
 import { Projects } from "./projects.js";
 import { Queues } from "./queues.js";
@@ -71,6 +72,7 @@ function Dashboard({ service, adminKey, refresh, filter, onFilter }: DashboardPr
       <Workers workers={workers} adminKey={adminKey} onChange={refresh} />
       <Queues queues={overview.queues} paces={overview.paces} />
       <Projects spending={overview.spending} />
+      <Margins margins={overview.margins} gpuNanoUsdPerHour={overview.gpuNanoUsdPerHour} />
       <NewKey adminKey={adminKey} onMade={refresh} />
       <Jobs
         jobs={jobs}

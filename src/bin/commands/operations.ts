@@ -104,6 +104,7 @@ async function remoteOperations(baseUrl: string, config: Config): Promise<Operat
     retryJob: (id) => call("POST", `/jobs/${at(id)}/retry`, {}),
     listQueues: () => call("GET", "/queues"),
     summariseUsage: (query) => call("GET", `/usage?${toSearch(query)}`),
+    readMargins: (query) => call("GET", `/margins?${toSearch(query)}`),
     readInvoices: (query) => call("GET", `/invoices?${toSearch(query)}`),
     deadLetters: {
       list: (limit) => call("GET", `/dead-letters?limit=${limit}`),

@@ -1,6 +1,8 @@
 import type { Config } from "../../config.js";
 import {
   invoicesCsv,
+  type Margin,
+  marginsCsv,
   type MonthlyInvoices,
   usageCsv,
   type UsageQuery,
@@ -13,12 +15,14 @@ import { withOperations } from "./operations.js";
 interface UsageOptions extends UsageQuery {
   /** Invoices of a month, in the place of usage. */
   readonly month?: string;
+  /** Margins, in the place of usage. */
+  readonly cost?: boolean;
   readonly json?: boolean;
   readonly csv?: boolean;
 }
 
 export async function listUsage(
-  { json = false, csv = false, month, ...query }: UsageOptions,
+  { json = false, csv = false, cost = false, month, ...query }: UsageOptions,
   config: Config,
 ): Promise<void> {
   await withOperations(config, async (operations) => {
@@ -29,6 +33,13 @@ export async function listUsage(
       if (csv) process.stdout.write(invoicesCsv(invoices));
       else if (json) printJson(invoices);
       else printInvoices(invoices);
+      return;
+    }
+    if (cost) {
+      const margins = await operations.readMargins(query);
+      if (csv) process.stdout.write(marginsCsv(margins));
+      else if (json) printJson(margins);
+      else printMargins(margins);
       return;
     }
     const usage = await operations.summariseUsage(query);
@@ -42,6 +53,33 @@ function printUsage(usage: readonly UsageSummary[]): void {
   const total = usage.reduce((sum, { chargedNanoUsd }) => sum + chargedNanoUsd, 0);
   printTable(usage.map(usageRow), "nothing was charged");
   if (usage.length > 1) process.stdout.write(`\ntogether ${formatNanoUsd(total)}\n`);
+}
+
+function printMargins(margins: readonly Margin[]): void {
+  printTable(margins.map(marginRow), "nothing was charged, and no worker's time was counted");
+  if (margins.length < 2) return;
+  const sum = (name: "chargedNanoUsd" | "gpuNanoUsd" | "marginNanoUsd") =>
+    formatNanoUsd(margins.reduce((total, margin) => total + margin[name], 0));
+  process.stdout.write(
+    `\ntogether charged ${sum("chargedNanoUsd")}, cost ${sum("gpuNanoUsd")}, margin ${sum("marginNanoUsd")}\n`,
+  );
+}
+
+function marginRow(margin: Margin): Record<string, string | number> {
+  const { day, project, projectId, model, tier } = margin;
+  return {
+    ...(day !== undefined && { day }),
+    ...(projectId !== undefined && { project: project ?? projectId ?? "(unused)" }),
+    ...(model !== undefined && { model: model ?? "(unused)" }),
+    ...(tier !== undefined && { tier: tier ?? "" }),
+    charged: formatNanoUsd(margin.chargedNanoUsd),
+    worked: formatNanoUsd(margin.workedNanoUsd),
+    lost: formatNanoUsd(margin.lostNanoUsd),
+    starting: formatNanoUsd(margin.startingNanoUsd),
+    idle: formatNanoUsd(margin.idleNanoUsd),
+    cost: formatNanoUsd(margin.gpuNanoUsd),
+    margin: formatNanoUsd(margin.marginNanoUsd),
+  };
 }
 
 function usageRow(usage: UsageSummary): Record<string, string | number> {

@@ -51,5 +51,5 @@ export function formatUsd(microUsd: number): string {
 
 /** Dollars of nano-dollars: six decimals, and more where there are any. */
 export function formatNanoUsd(nanoUsd: number): string {
-  return `$${(nanoUsd / 1_000_000_000).toFixed(9).replace(/0{1,3}$/, "")}`;
+  return `${nanoUsd < 0 ? "-" : ""}$${(Math.abs(nanoUsd) / 1e9).toFixed(9).replace(/0{1,3}$/, "")}`;
 }

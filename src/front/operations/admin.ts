@@ -4,6 +4,7 @@ import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import { readMoment } from "../../core/time.js";
 import type { LocalOperations, Operations } from "./operations.js";
+import { marginsCsv } from "./margins.js";
 import { invoicesCsv, usageCsv } from "./usage.js";
 import { readGroups, USAGE_GROUPS, type UsageGroup } from "../../core/usage.js";
 
@@ -157,6 +158,11 @@ function addReadingRoutes(admin: FastifyInstance, operations: Operations): void 
     const { format: form, ...asked } = parse(usageQuery, query);
     const usage = await operations.summariseUsage(asked);
     return form === "csv" ? reply.type(CSV).send(usageCsv(usage)) : usage;
+  });
+  admin.get("/margins", async ({ query }, reply) => {
+    const { format: form, ...asked } = parse(usageQuery, query);
+    const margins = await operations.readMargins(asked);
+    return form === "csv" ? reply.type(CSV).send(marginsCsv(margins)) : margins;
   });
   admin.get("/invoices", async ({ query }, reply) => {
     const { format: form, ...asked } = parse(invoicesQuery, query);

@@ -7,6 +7,7 @@ export {
   type UsageQuery,
   type UsageSummary,
 } from "./usage.js";
+export { type Margin, marginsCsv } from "./margins.js";
 export type { JobDetail, JobsQuery, JobSummary } from "./jobs.js";
 export { createMetrics, type Metrics } from "./metrics.js";
 export { createOperations, type Operations } from "./operations.js";

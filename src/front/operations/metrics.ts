@@ -7,10 +7,13 @@ import {
   type Database,
   type Db,
   type FrontSummary,
+  type GpuCost,
   listFronts,
   OLDEST_SECONDS,
   OPEN,
   readChargeTotals,
+  readGpuCost,
+  readGpuRate,
   readTotals,
   sql,
   type Totals,
@@ -25,10 +28,11 @@ export function createMetrics(
   db: Database,
   estimates: Estimates,
   partStates: () => PartStates,
+  { maxGpuDollarsPerHour }: { readonly maxGpuDollarsPerHour?: number | undefined } = {},
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const renderLedger = createLedgerMetrics(db, estimates);
+  const renderLedger = createLedgerMetrics(db, estimates, maxGpuDollarsPerHour);
   addProcessMetrics(registry);
   const requests = new Counter({
     name: "framemill_http_requests_total",
@@ -81,12 +85,15 @@ interface Present {
   readonly jobs: readonly OpenJobs[];
   readonly outstandingSeconds: number;
   readonly fronts: readonly FrontSummary[];
+  readonly gpuNanoUsdPerHour: number;
 }
 
 interface History extends Totals {
   readonly charges: Awaited<ReturnType<typeof readChargeTotals>>;
   /** Attempts without an end, lost ones among them. */
   readonly unended: number;
+  /** Of today (UTC), by model and tier. */
+  readonly costs: readonly GpuCost[];
 }
 
 interface Readings {
@@ -96,6 +103,7 @@ interface Readings {
   readonly history: History | undefined;
 }
 
+const DAY_MS = 86_400_000;
 /** Scrapes that come together, and those of several Prometheus servers, share one reading. */
 const FRESH_MS = 2_000;
 
@@ -103,6 +111,7 @@ const FRESH_MS = 2_000;
 function createLedgerMetrics(
   db: Db,
   estimates: Pick<Estimates, "outstanding">,
+  ceiling: number | undefined,
 ): () => Promise<string> {
   const read = cached(FRESH_MS, async (): Promise<Readings> => {
     const [present, history] = await Promise.all([
@@ -111,10 +120,13 @@ function createLedgerMetrics(
     ]);
     return { present, history };
   });
-  return async () => await render(await read());
+  return async () => await render(await read(), ceiling);
 }
 
-async function render({ present, history }: Readings): Promise<string> {
+async function render(
+  { present, history }: Readings,
+  ceiling: number | undefined,
+): Promise<string> {
   const registry = new Registry();
   addGauge(registry, "framemill_ledger_up", "1 while the database answers, 0 otherwise.").set(
     present === undefined ? 0 : 1,
@@ -123,7 +135,9 @@ async function render({ present, history }: Readings): Promise<string> {
   addGauge(registry, "framemill_ledger_history_up", help).set(history === undefined ? 0 : 1);
   addJobs(registry, present, history);
   if (present !== undefined) addFronts(registry, present);
+  if (present !== undefined) addGpuRate(registry, present, ceiling);
   if (history !== undefined) addMoney(registry, present, history);
+  if (history !== undefined) addGpuCost(registry, history);
   return await registry.metrics();
 }
 
@@ -131,21 +145,26 @@ async function readPresent(
   db: Db,
   { outstanding }: Pick<Estimates, "outstanding">,
 ): Promise<Present> {
-  const [jobs, { seconds: outstandingSeconds }, fronts] = await Promise.all([
+  const [jobs, { seconds: outstandingSeconds }, fronts, gpuNanoUsdPerHour] = await Promise.all([
     countOpen(db),
     outstanding([]),
     listFronts(db),
+    readGpuRate(db),
   ]);
-  return { jobs, outstandingSeconds, fronts };
+  return { jobs, outstandingSeconds, fronts, gpuNanoUsdPerHour };
 }
 
 async function readPast(db: Db): Promise<History> {
-  const [totals, charges, unended] = await Promise.all([
+  const [since = "", until = ""] = [0, 1].map((days) =>
+    new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10),
+  );
+  const [totals, charges, unended, costs] = await Promise.all([
     readTotals(db),
     readChargeTotals(db),
     countUnended(db),
+    readGpuCost(db, { since, until, by: ["model", "tier"] }),
   ]);
-  return { ...totals, charges, unended };
+  return { ...totals, charges, unended, costs };
 }
 
 function addGauge<Label extends string>(
@@ -163,6 +182,31 @@ function addFronts(registry: Registry, { fronts }: Present): void {
   const count = addGauge(registry, "framemill_fronts", help, "state");
   for (const state of ["ready", "gone"] as const)
     count.set({ state }, fronts.filter((front) => front.state === state).length);
+}
+
+function addGpuRate(
+  registry: Registry,
+  { gpuNanoUsdPerHour }: Present,
+  ceiling: number | undefined,
+): void {
+  const help = "What all workers that announce themselves cost an hour, as they say it.";
+  addGauge(registry, "framemill_gpu_dollars_per_hour", help).set(gpuNanoUsdPerHour / 1e9);
+  if (ceiling === undefined) return;
+  const most = "MAX_GPU_DOLLARS_PER_HOUR, which the scaler keeps.";
+  addGauge(registry, "framemill_gpu_dollars_per_hour_limit", most).set(ceiling);
+}
+
+/** Time that nobody used has empty labels. */
+function addGpuCost(registry: Registry, { costs }: History): void {
+  const help = "Dollars that workers' time cost today (UTC), by what it was used for.";
+  const cost = addGauge(registry, "framemill_gpu_cost_dollars", help, "model", "tier", "part");
+  for (const { model, tier, ...parts } of costs) {
+    const labels = { model: model ?? "", tier: tier ?? "" };
+    cost.set({ ...labels, part: "worked" }, parts.workedNanoUsd / 1e9);
+    cost.set({ ...labels, part: "lost" }, parts.lostNanoUsd / 1e9);
+    cost.set({ ...labels, part: "starting" }, parts.startingNanoUsd / 1e9);
+    cost.set({ ...labels, part: "idle" }, parts.idleNanoUsd / 1e9);
+  }
 }
 
 function addJobs(
@@ -211,7 +255,8 @@ function addMoney(registry: Registry, present: Present | undefined, history: His
   if (present !== undefined) {
     const running = present.jobs.reduce((sum, { held }) => sum + held, 0);
     tries.set({ outcome: "running" }, running);
-    tries.set({ outcome: "lost" }, Math.max(0, unended - running));
+    const lost = attempts.find(({ outcome }) => outcome === "lost")?.attempts ?? 0;
+    tries.set({ outcome: "lost" }, lost + Math.max(0, unended - running));
   }
   const gpuMs = attempts.reduce((sum, { gpuMs: part }) => sum + part, 0);
   add("framemill_gpu_seconds", "GPU seconds of all attempts, charged or not.").set(gpuMs / 1_000);

@@ -20,6 +20,7 @@ import {
   setDrain,
 } from "../ledger/index.js";
 import { createEstimates } from "../jobs/index.js";
+import { readMargins } from "./margins.js";
 import { type InvoicesQuery, readInvoices, summariseUsage, type UsageQuery } from "./usage.js";
 import { getJobDetail, type JobsQuery, listJobSummaries, retryJob } from "./jobs.js";
 import { createOverview, summariseQueues } from "./overview.js";
@@ -71,6 +72,8 @@ function operationsOn(db: Database, keys: Keys, deadLetters: DeadLetters) {
     /** Jobs of each model now, and within the last minutes. */
     listQueues: () => summariseQueues(db),
     summariseUsage: (query: UsageQuery) => summariseUsage(db, query),
+    /** What was charged beside what the workers' time cost. */
+    readMargins: (query: UsageQuery) => readMargins(db, query),
     /** What projects owe for a month (UTC). */
     readInvoices: (query: InvoicesQuery) => readInvoices(db, query),
     listKeys: () => keys.listKeys(),

@@ -9,11 +9,13 @@ import {
   nanoUsdOf,
   OLDEST_SECONDS,
   OPEN,
+  readGpuRate,
   ROLLED_UNTIL,
   startOf,
   RUNNING_COUNT,
 } from "../ledger/index.js";
 import type { Estimates } from "../jobs/index.js";
+import { type Margin, readMargins } from "./margins.js";
 import { cached } from "../../core/async/cached.js";
 
 /** One model's jobs that have not ended. */
@@ -84,6 +86,10 @@ export interface Overview {
   readonly failures: readonly FailureSummary[];
   /** The projects that spent most this month. */
   readonly spending: readonly SpendingSummary[];
+  /** What all workers cost an hour now, in nano-dollars. */
+  readonly gpuNanoUsdPerHour: number;
+  /** Of this month, by model. */
+  readonly margins: readonly Margin[];
 }
 
 /** A job that its caller cancelled has not failed. */
@@ -93,7 +99,7 @@ const MOST_FAILURES = 20;
 /** The last hour is read again after this long: reading it takes a while where jobs are many. */
 const FRESH_MS = 5_000;
 
-type Past = Pick<Overview, "paces" | "minutes" | "failures" | "spending">;
+type Past = Pick<Overview, "paces" | "minutes" | "failures" | "spending" | "margins">;
 
 /** Reads the overview; dashboards that ask at once share one reading of the last hour. */
 export function createOverview(
@@ -102,15 +108,16 @@ export function createOverview(
 ): () => Promise<Overview> {
   const recent = cached(FRESH_MS, async () => await readHistory(db));
   return async () => {
-    const [open, work, earlier] = await Promise.all([
+    const [open, work, gpuNanoUsdPerHour, earlier] = await Promise.all([
       readQueues(db),
       outstandingByModel(),
+      readGpuRate(db),
       recent(),
     ]);
     const queues = open.map((queue) =>
       Object.assign({ outstandingSeconds: work.get(queue.model)?.seconds ?? 0 }, queue),
     );
-    return { at: new Date().toISOString(), queues, ...earlier };
+    return { at: new Date().toISOString(), queues, gpuNanoUsdPerHour, ...earlier };
   };
 }
 
@@ -124,7 +131,14 @@ async function readHistory(db: Db): Promise<Past> {
     const paces = await readPaces(trx);
     const minutes = await readMinutes(trx);
     const failures = await readFailures(trx);
-    return { paces, minutes, failures, spending: await readSpending(trx) };
+    const spending = await readSpending(trx);
+    return {
+      paces,
+      minutes,
+      failures,
+      spending,
+      margins: await readMargins(trx, { by: ["model"] }),
+    };
   });
 }
 

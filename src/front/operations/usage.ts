@@ -177,12 +177,12 @@ export function invoicesCsv({ month, isClosed, invoices }: MonthlyInvoices): str
 }
 
 /** Dollars of nano-dollars with all nine decimals, which a float would not have. */
-function exactUsd(nanoUsd: number): string {
-  const digits = String(nanoUsd).padStart(10, "0");
-  return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
+export function exactUsd(nanoUsd: number): string {
+  const digits = String(Math.abs(nanoUsd)).padStart(10, "0");
+  return `${nanoUsd < 0 ? "-" : ""}${digits.slice(0, -9)}.${digits.slice(-9)}`;
 }
 
-function toCsv(rows: readonly (readonly Cell[])[]): string {
+export function toCsv(rows: readonly (readonly Cell[])[]): string {
   return rows.map((row) => `${row.map(quoteCell).join(",")}\r\n`).join("");
 }
 
