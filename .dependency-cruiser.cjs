@@ -1,7 +1,7 @@
 // The dependency rule of docs/architecture.md, machine-checked by `npm run check`. Imports go down only.
 const LAYERS = [
   "core",
-  "runtime|media|queue|rpc|http|storage|tracing",
+  "runtime|media|queue|rpc|http|storage|tracing|provenance",
   "models",
   "modalities",
   "front|worker",
@@ -15,6 +15,7 @@ const OWNERS = {
   queue: "amqplib",
   rpc: "@grpc|@bufbuild|@connectrpc",
   media: "fluent-ffmpeg|sharp",
+  provenance: "@contentauth|@peculiar|cborg",
   front: "fastify|@fastify|pg|@electric-sql",
   storage: "@aws-sdk|@smithy",
   tracing: "@opentelemetry",
@@ -29,6 +30,7 @@ const DOORS = {
   "front/jobs": "index",
   "front/ledger": "index",
   "front/operations": "index",
+  provenance: "index",
   queue: "index",
   rpc: "index",
   storage: "index",

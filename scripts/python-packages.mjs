@@ -10,6 +10,7 @@ import { capture, mustRun } from "./processes.mjs";
 const SETS = {
   examples: ["examples/requirements.txt", "scripts/python-examples.txt"],
   openapi: ["test/deep/openapi/requirements.txt", "scripts/python-openapi.txt"],
+  provenance: ["test/deep/provenance/requirements.txt", "scripts/python-provenance.txt"],
 };
 /** Installs many times faster than pip, and keeps one copy of what several sets have. */
 const UV = "uv==0.13.9";

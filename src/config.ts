@@ -147,6 +147,12 @@ const settings = z.object({
   models: list.optional(),
   /** Name of this worker in leases and logs. */
   workerId: z.string().default(`${hostname()}-${process.pid}`),
+  /** Whether media get a manifest that says a model made them (C2PA). Change: to `false` where something behind the service marks them. */
+  provenance: z.union([z.boolean(), z.stringbool()]).default(true),
+  /** Private key that signs manifests (PEM). Unset, a worker makes its own, whose signer nobody knows. */
+  provenanceKeyFile: z.string().optional(),
+  /** Certificates of that key (PEM), the signer's own first, without the root. */
+  provenanceCertificateFile: z.string().optional(),
   /** What this worker's machine costs an hour, in dollars: the ledger sums what its time was used for, and fronts keep MAX_GPU_DOLLARS_PER_HOUR by it; 0 = not said. */
   gpuDollarsPerHour: z.coerce.number().min(0).max(1e6).default(0),
   /** Folder for unfinished files. Change: to a fast local disk with 1 GiB free. */
@@ -247,6 +253,8 @@ function checkTogether(config: Config): void {
     );
   }
   requireBoth("TLS_CERT_FILE", config.tlsCertFile, "TLS_KEY_FILE", config.tlsKeyFile);
+  const { provenanceKeyFile: key, provenanceCertificateFile: certificate } = config;
+  requireBoth("PROVENANCE_KEY_FILE", key, "PROVENANCE_CERTIFICATE_FILE", certificate);
   requireBoth("WORKER_CERT_FILE", config.workerCertFile, "WORKER_KEY_FILE", config.workerKeyFile);
   if (!isLoopback(config) && config.workerToken === undefined)
     throw new Error(`HOST ${config.host} can be reached by others: set WORKER_TOKEN`);

@@ -166,6 +166,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   cold: lazy(async () => (await import("./suites/cold.js")).runCold),
   image: lazy(async () => (await import("./suites/image.js")).runImage),
   audio: lazy(async () => (await import("./suites/audio.js")).runAudio),
+  provenance: lazy(async () => (await import("./suites/provenance.js")).runProvenance),
   peers: lazy(async () => (await import("./peers/index.js")).runPeers),
   runtime: lazy(async () => (await import("./suites/runtime.js")).runRuntime),
   soak: lazy(async () => (await import("./suites/soak.js")).runSoak),

@@ -38,11 +38,14 @@ export async function findRunningFront(dataDir: string): Promise<Endpoint | unde
 }
 
 /** The secret in a file, made where there is none: once, however many processes ask. */
-export async function ensureSecret(path: string): Promise<string> {
+export async function ensureSecret(
+  path: string,
+  make: () => string | Promise<string> = () => randomBytes(32).toString("base64url"),
+): Promise<string> {
   const known = await readFile(path, "utf8").catch(() => undefined);
   if (known !== undefined) return known;
   const own = `${path}.${process.pid}`;
-  await writeSecret(own, randomBytes(32).toString("base64url"));
+  await writeSecret(own, await make());
   try {
     // Unlike a rename it fails where another process was first.
     await link(own, path);

@@ -30,10 +30,18 @@ import {
   readTlsFiles,
   type TlsOptions,
 } from "../rpc/index.js";
+import {
+  createMarker,
+  makeDevelopmentSigner,
+  type Marker,
+  readSigner,
+  type Signer,
+} from "../provenance/index.js";
 import { createDirectives, type Directives, startWorker, type Worker } from "../worker/index.js";
 import { openTracing } from "../tracing/index.js";
 import { type Log, createLog, logWarnings } from "./log.js";
-import { type SharedConfig, withWorkerToken } from "./data-folder.js";
+import { ensureSecret, type SharedConfig, withWorkerToken } from "./data-folder.js";
+import { VERSION } from "./version.js";
 import { runUntilShutdown } from "./shutdown.js";
 
 /** What front and worker share when they live in one process. */
@@ -118,6 +126,7 @@ export async function runWorker(
     },
     log,
   });
+  const marker = await openMarker(config, parts, log);
   const { workerId, scratchDir, drainMs, host, workerPort } = config;
   const deviceCount = config.devices?.length ?? 1;
   const worker = await startWorker({
@@ -140,6 +149,7 @@ export async function runWorker(
     },
     directives,
     inference,
+    ...(marker && { marker }),
     findModality,
     modalities: listModalities(),
     tracer,
@@ -234,6 +244,46 @@ function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
     ...(modelMemoryBytes !== undefined && { modelMemoryBytes }),
     ...(modelIdleMs !== undefined && { modelIdleMs }),
   };
+}
+
+/** Kinds of models whose files are marked. */
+const MEDIA_MODALITIES = new Set(["video", "image", "speech", "music"]);
+
+async function openMarker(
+  config: Config,
+  { models }: Parts,
+  log: Log,
+): Promise<Marker | undefined> {
+  const makesMedia = models.some(({ modality }) => MEDIA_MODALITIES.has(modality));
+  if (!config.provenance || !makesMedia) return undefined;
+  const marker = createMarker(await openSigner(config, log), VERSION);
+  // The first file waits for what is not ready, and says what is wrong with it.
+  marker.prepare().catch(() => {});
+  return marker;
+}
+
+/** So long before its end a certificate should be renewed. */
+const RENEWAL_MS = 14 * 86_400_000;
+
+function warnOfEnd(signer: Signer, log: Log): Signer {
+  const expiresAt = new Date(signer.expiresAtMs).toISOString();
+  if (signer.expiresAtMs - Date.now() < RENEWAL_MS)
+    log.warn({ expiresAt }, "the certificate of PROVENANCE_CERTIFICATE_FILE expires soon");
+  return signer;
+}
+
+/** The operator's, or one that the data folder keeps. */
+async function openSigner(config: Config, log: Log): Promise<Signer> {
+  const { provenanceKeyFile: keyPath, provenanceCertificateFile: certificatePath } = config;
+  if (keyPath !== undefined && certificatePath !== undefined)
+    return warnOfEnd(await readSigner({ keyPath, certificatePath }), log);
+  const path = join(config.dataDir, "provenance.pem");
+  await ensureSecret(path, makeDevelopmentSigner);
+  log.info(
+    { path },
+    "media are signed with a certificate of their own making, whose signer no reader knows: PROVENANCE_KEY_FILE",
+  );
+  return await readSigner({ keyPath: path, certificatePath: path });
 }
 
 function logBrokerEvent(log: Log, { type, ...event }: BrokerEvent): void {

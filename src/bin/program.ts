@@ -4,6 +4,7 @@ import { systemCodeOf } from "../core/errors.js";
 import { TIER_NAMES } from "../modalities/video/request.js";
 import { addOperatingCommands, addTenantCommands } from "./operating-commands.js";
 import { parsePort, type ReadConfig, UsageError } from "./option-values.js";
+import { VERSION } from "./version.js";
 
 /** The code of the commands, which is read when one of them is run. */
 const load = {
@@ -14,6 +15,7 @@ const load = {
   generate: () => import("./commands/generate.js"),
   models: () => import("./commands/models.js"),
   doctor: () => import("./commands/doctor.js"),
+  verify: () => import("./commands/verify.js"),
 };
 
 const EXIT_CODES = `
@@ -27,7 +29,7 @@ export async function createProgram(): Promise<Command> {
     .description(
       "Turns a queue of generation jobs into finished media. Settings come from the environment: docs/getting-started.md",
     )
-    .version("0.1.0")
+    .version(VERSION)
     .option(
       "--data, --data-dir <folder>",
       "embedded database, local artifacts and dev.json (DATA_DIR)",
@@ -52,6 +54,7 @@ export async function createProgram(): Promise<Command> {
   addOperatingCommands(program, config);
   addTenantCommands(program, config);
   program.commandsGroup("Models:");
+  addVerifyCommand(program);
   addModelCommands(program, config, bench);
   program.commandsGroup("Looking and measuring:");
   addMeasuringCommands(program, config, bench);
@@ -118,6 +121,18 @@ function addClipCommands(program: Command, config: ReadConfig): void {
     .action(async (prompt: string, options) =>
       (await load.generate()).makeClip(prompt, options, config()),
     );
+}
+
+/** `verify`. */
+function addVerifyCommand(program: Command): void {
+  program
+    .command("verify <file>")
+    .description(
+      "whether a clip, picture or sound says that a model made it, and is unchanged since",
+    )
+    .option("--trust <file>", "certificates (PEM) of authorities that vouch for signers")
+    .option("--json", "print as JSON")
+    .action(async (file: string, options) => (await load.verify()).verify(file, options));
 }
 
 function clipOptions(command: Command): Command {

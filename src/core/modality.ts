@@ -85,6 +85,16 @@ export interface ModelInfo {
   readonly tiers?: readonly string[];
   /** Output sizes the model can make, as `<width>x<height>`. */
   readonly sizes?: readonly string[];
+  /** How manifests of what it makes call it, beside its id. */
+  readonly provenance?: ModelProvenance;
+}
+
+/** Who made a model. */
+export interface ModelProvenance {
+  readonly name?: string | undefined;
+  readonly version?: string | undefined;
+  readonly maker?: string | undefined;
+  readonly url?: string | undefined;
 }
 
 export interface AdmitContext {
@@ -285,6 +295,8 @@ export interface Modality<
   mostUnits(request: Request, model: ModelInfo): Units;
   /** Units it used. Pure; billing trusts nothing else. */
   countUnits(request: Request, output: Output): Units;
+  /** Whether what it makes has parts of what the caller sent; made from nothing by default. */
+  isEdit?(request: Request): boolean;
   /**
    * Texts that a judging model reads before anything is queued; without it nothing is judged. Throws where
    * what is asked for cannot be read.

@@ -3,6 +3,7 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { type AudioFormat, PCM_RATE_HZ } from "../core/audio-format.js";
 import { JobError, toJobError } from "../core/errors.js";
+import { SOURCE_TYPES } from "../core/source-type.js";
 import { encodingError, runFfmpeg, throwIfCancelled } from "./ffmpeg.js";
 import { describeExit, startProcessGroup } from "./process-group.js";
 import { interleave, toPcm16, wavHeader } from "./pcm.js";
@@ -53,13 +54,31 @@ export async function writeAudioFile(
   const interleaved = interleave(samples, options.channels);
   if (isPlainPcm(options)) {
     const data = toPcm16(interleaved);
-    const header = options.format === "wav" ? [wavHeader(options, "int16", data.byteLength)] : [];
-    await writeFile(path, Buffer.concat([...header, data]));
+    const file = options.format === "wav" ? taggedWav(options, data) : data;
+    await writeFile(path, file);
     return;
   }
   const { ffmpegPath, signal } = options;
   const run = { stdin: bytesOf(interleaved), ...(ffmpegPath && { ffmpegPath }) };
   await runFfmpeg(fileArguments(options, path), { ...run, ...(signal && { signal }) });
+}
+
+/** With a comment (`ICMT`) behind its samples, where no reader looks for them. */
+function taggedWav(format: AudioSource, data: Uint8Array): Buffer {
+  const text = Buffer.from(`${SOURCE_TYPES.generated}\0`, "latin1");
+  const padding = Buffer.alloc(text.byteLength % 2);
+  const comment = [Buffer.from("INFOICMT", "latin1"), uint32(text.byteLength), text, padding];
+  const info = Buffer.concat(comment);
+  const list = [Buffer.from("LIST", "latin1"), uint32(info.byteLength), info];
+  const file = Buffer.concat([wavHeader(format, "int16", data.byteLength), data, ...list]);
+  file.writeUInt32LE(file.byteLength - 8, 4);
+  return file;
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }
 
 function checkSource({ sampleRateHz, channels }: AudioSource): void {
@@ -178,7 +197,7 @@ const CODECS: Readonly<Record<Exclude<AudioFormat, "wav">, Codec>> = {
     encoder: ["-c:a", "libmp3lame"],
     bitrates: ["96k", "192k"],
     muxer: ["-f", "mp3"],
-    streamed: ["-write_xing", "0", "-id3v2_version", "0"],
+    streamed: ["-write_xing", "0"],
   },
   opus: {
     encoder: ["-c:a", "libopus", "-ar", "48000"],
@@ -226,5 +245,6 @@ function outputArguments({ format, channels }: AudioSource, isStream: boolean): 
   const bitrate = bitrates === undefined ? [] : ["-b:a", bitrates[channels === 1 ? 0 : 1]];
   // Without the flag ffmpeg draws a serial number, and the same sound makes other bytes.
   const repeatable = ["-fflags", "+bitexact"];
-  return [...encoder, ...bitrate, ...repeatable, ...muxer, ...(isStream ? streamed : [])];
+  const tag = ["-metadata", `comment=${SOURCE_TYPES.generated}`];
+  return [...encoder, ...bitrate, ...repeatable, ...tag, ...muxer, ...(isStream ? streamed : [])];
 }

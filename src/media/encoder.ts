@@ -1,5 +1,6 @@
 import { open, rm } from "node:fs/promises";
 import { JobError } from "../core/errors.js";
+import { SOURCE_TYPES } from "../core/source-type.js";
 import { encodingError, runFfmpeg, throwIfCancelled } from "./ffmpeg.js";
 import { type ClipSize, frameByteLength } from "./i420.js";
 import { describeExit, startProcessGroup } from "./process-group.js";
@@ -149,7 +150,7 @@ export function clipArguments(
     size === undefined ? [] : scaleArguments(size),
     ["-map", "0:v:0"],
     sound === undefined ? [] : ["-map", "1:a:0"],
-    ["-map_metadata", "-1", ...encoder.options],
+    ["-map_metadata", "-1", "-metadata", `comment=${SOURCE_TYPES.generated}`, ...encoder.options],
     ["-pix_fmt", "yuv420p", "-threads", "0"],
     ["-color_range", "tv", "-colorspace", "bt709"],
     ["-color_primaries", "bt709", "-color_trc", "bt709"],

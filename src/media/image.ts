@@ -1,5 +1,6 @@
 import sharp from "sharp";
 import { type FailureCode, JobError } from "../core/errors.js";
+import { SOURCE_TYPES } from "../core/source-type.js";
 
 // Loaders decide what bytes may become: all blocked (SVG, PDF, HEIF, ImageMagick, ...) but these three.
 sharp.block({ operation: ["VipsForeignLoad"] });
@@ -342,13 +343,16 @@ export function planesOfRgb(pixels: Uint8Array): Float32Array {
   });
 }
 
+/** XMP of IPTC's words that says a model made the picture. */
+export const SOURCE_XMP = `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"><Iptc4xmpExt:DigitalSourceType>${SOURCE_TYPES.generated}</Iptc4xmpExt:DigitalSourceType></rdf:Description></rdf:RDF></x:xmpmeta>`;
+
 /** A file of the picture. `quality` 0 to 100 is for JPEG and WebP; PNG keeps every pixel. */
 export async function encodePicture(
   { pixels, width, height }: Rgb,
   format: PictureFormat,
   quality: number,
 ): Promise<Uint8Array> {
-  const picture = sharp(pixels, { raw: { width, height, channels: 3 } });
+  const picture = sharp(pixels, { raw: { width, height, channels: 3 } }).withXmp(SOURCE_XMP);
   // libjpeg and libwebp count from 1.
   const atLeast1 = Math.max(1, quality);
   switch (format) {

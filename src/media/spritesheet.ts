@@ -1,6 +1,6 @@
 import { JobError } from "../core/errors.js";
 import { type Frame, halfSizeRgb } from "./i420.js";
-import { type Rgb, sharp } from "./image.js";
+import { type Rgb, sharp, SOURCE_XMP } from "./image.js";
 
 /** Longer side of a tile, in pixels. */
 const TILE_SIDE = 320;
@@ -47,6 +47,7 @@ export async function joinTiles(tiles: readonly Rgb[]): Promise<Uint8Array> {
     }
   }
   return sharp(pixels, { raw: { ...sheet, channels: 3 } })
+    .withXmp(SOURCE_XMP)
     .webp({ quality: 80, effort: 2 })
     .toBuffer();
 }
@@ -58,6 +59,7 @@ const LONGER_SIDE = 640;
 export async function thumbnailWebp(frame: Frame): Promise<Uint8Array> {
   const { pixels, width, height } = await scaledRgb(frame, LONGER_SIDE);
   return sharp(pixels, { raw: { width, height, channels: 3 } })
+    .withXmp(SOURCE_XMP)
     .webp({ quality: 80, effort: 2 })
     .toBuffer();
 }

@@ -1,8 +1,9 @@
 import { JobError } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
-import type { Modality } from "../core/modality.js";
+import type { Modality, ModelInfo } from "../core/modality.js";
 import { leaseKey, type LeaseRef, type ProgressStream, type Reporter } from "../core/reports.js";
 import type { Tracer } from "../core/tracing.js";
+import type { Marker } from "../provenance/index.js";
 import type { Delivery } from "../queue/index.js";
 import type { InferenceHost } from "../runtime/process/protocol.js";
 import type { ArtifactStore } from "../storage/index.js";
@@ -26,6 +27,9 @@ export interface WorkerDeps {
   readonly spool: Spool;
   readonly fitness: Pick<Fitness, "met" | "succeeded">;
   readonly findModality: (name: string) => Modality | undefined;
+  readonly models: readonly ModelInfo[];
+  /** Marks finished media; without it they leave as they were made. */
+  readonly marker?: Marker | undefined;
   readonly jobTimeoutMs: number;
   /** Called when the front asks this worker to finish its jobs and take no more. */
   readonly onDrain: () => void;

@@ -255,15 +255,22 @@ async function deliver(
   return { output, reported: long === undefined ? output : null, artifacts };
 }
 
+/** Every file of media is marked before it leaves the worker. */
 async function upload(
-  { id: jobId, traceparent: parent }: Job,
+  job: Job,
   made: readonly MadeFile[],
   running: Running,
 ): Promise<readonly Artifact[]> {
+  const { id: jobId, traceparent: parent } = job;
   const { lease, attempt, deps } = running;
+  const isEdit = deps.findModality(job.modality)?.isEdit?.(job.request) ?? false;
+  const { provenance } = deps.models.find(({ id }) => id === job.model) ?? {};
+  const model = { id: job.model, ...provenance };
+  const origin = { jobId, source: isEdit ? "edited" : "generated", model } as const;
   return await traced(deps.tracer.start("upload", { parent }), async (span) => {
     const artifacts = await Promise.all(
       made.map(async ({ variant, path, mediaType }) => {
+        await deps.marker?.mark(path, mediaType, origin);
         const id = `${attemptFolder(jobId, lease.attempt)}${variant}.${extensionOf(path)}`;
         const put = { id, variant, mediaType };
         return await whenStoreIsThere(running, (store) => store.putFile(put, path, attempt.signal));

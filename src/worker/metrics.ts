@@ -4,6 +4,7 @@ import { WORKER_STATES, type WorkerStatus } from "../core/reports.js";
 import { createStageWatch, type StageWatch } from "../core/stages.js";
 import type { Units } from "../core/usage.js";
 import { addProcessMetrics } from "../http/process-metrics.js";
+import type { Marker } from "../provenance/index.js";
 import { readDeviceMemory } from "../runtime/ort/device-memory.js";
 import type { InferenceHost } from "../runtime/process/protocol.js";
 import type { Obstacles } from "./fitness.js";
@@ -29,6 +30,8 @@ export interface WorkerMetricsOptions {
   /** Completions on disk that no front has taken. */
   readonly spooled: () => number;
   readonly inference: InferenceHost;
+  /** What finished media are marked by, if they are. */
+  readonly marker?: Pick<Marker, "signer"> | undefined;
 }
 
 const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1_200];
@@ -105,7 +108,7 @@ type AddGauge = <Label extends string>(
 
 /** What holds at the moment of a scrape. */
 function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): void {
-  const { state, obstacles, running, spooled, inference } = options;
+  const { state, obstacles, running, spooled, inference, marker } = options;
   const add = <Label extends string>(
     name: string,
     help: string,
@@ -151,6 +154,13 @@ function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): vo
     },
   );
   addMemoryGauges(add, inference);
+  if (marker !== undefined)
+    add(
+      "framemill_worker_certificate_expires_seconds",
+      "When the certificate that signs media expires, Unix time in seconds.",
+      [],
+      (gauge) => gauge.set(marker.signer.expiresAtMs / 1_000),
+    );
 }
 
 function addMemoryGauges(add: AddGauge, inference: InferenceHost): void {

@@ -18,7 +18,6 @@ import { openSpool } from "./spool.js";
 type OwnDeps = "scratch" | "spool" | "fitness" | "onDrain" | "preempted" | "metrics";
 
 export interface WorkerOptions extends Omit<WorkerDeps, OwnDeps> {
-  readonly models: readonly ModelInfo[];
   readonly modalities: readonly Modality[];
   readonly slots: number;
   /** What its machine costs an hour, in nano-dollars; 0 where nobody has said. */
@@ -210,10 +209,10 @@ async function describe({ workerId, models, slots, nanoUsdPerHour, inference }: 
 
 /** `/healthz` (the process lives), `/readyz` (it takes or runs jobs), `/metrics` and `/models` (in memory now). */
 async function openHealth(
-  { health, inference, log }: WorkerOptions,
-  observed: Omit<WorkerMetricsOptions, "inference">,
+  { health, inference, marker, log }: WorkerOptions,
+  observed: Omit<WorkerMetricsOptions, "inference" | "marker">,
 ) {
-  const metrics = createWorkerMetrics({ ...observed, inference });
+  const metrics = createWorkerMetrics({ ...observed, inference, marker });
   const { registry } = metrics;
   const pages = {
     "/healthz": () => ({ body: "ok\n" }),

@@ -48,6 +48,7 @@ export const image = defineModality<"image", ImageRequest, ImageOutput>({
   example: () => ({ prompt: "a red boat on a calm sea" }),
   requestSchema: () => z.toJSONSchema(imageBody, { io: "input", unrepresentable: "any" }),
   eventSchema: () => z.toJSONSchema(imageEvent),
+  isEdit: ({ edit }) => edit !== undefined,
   admit: async (body, { model }) => parseImageRequest(body, model, drawSeed),
   loadPipeline: async () => (await import("./pipeline.js")).createImagePipeline,
 });

@@ -28,12 +28,14 @@ export const speechEvent = z.discriminatedUnion("type", [
 ]);
 type SpeechEvent = z.infer<typeof speechEvent>;
 
-/** The sound as it is made, or events that carry it. */
+/** The sound whole, or as it is made, or events that carry it. */
 export async function answerSpeech(exchange: SpeechExchange): Promise<Answer> {
-  const { format, isEventStream } = exchange.request;
-  return isEventStream
-    ? { mediaType: EVENT_STREAM, body: speechEvents(exchange) }
-    : { mediaType: AUDIO_MEDIA_TYPES[format], body: soundOf(exchange.chunks) };
+  const { format, isEventStream, isWhole = false } = exchange.request;
+  if (isEventStream) return { mediaType: EVENT_STREAM, body: speechEvents(exchange) };
+  const mediaType = AUDIO_MEDIA_TYPES[format];
+  if (!isWhole) return { mediaType, body: soundOf(exchange.chunks) };
+  await exchange.finished();
+  return { mediaType, body: await exchange.readFile("content") };
 }
 
 async function* soundOf(chunks: AsyncIterable<Chunk>): AsyncGenerator<Uint8Array> {

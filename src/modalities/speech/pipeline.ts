@@ -1,10 +1,13 @@
+import { join } from "node:path";
 import { z } from "zod";
+import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import type { PipelineEvent } from "../../core/events.js";
 import type { Pipeline, PipelineContext, PipelineSetup } from "../../core/modality.js";
-import { type AudioEncoder, openAudioEncoder } from "../../media/audio-encoder.js";
+import { type AudioEncoder, openAudioEncoder, writeAudioFile } from "../../media/audio-encoder.js";
 import { stretchTime, throwIfCancelled } from "../../media/ffmpeg.js";
 import { openModel } from "../../models/registry.js";
 import { shareSpeed, type SpeechModel } from "../../models/speech/speech-model.js";
+import { concatFloats } from "../../runtime/tensors/tensor.js";
 import { loadModelPackage } from "../../runtime/packages/model-package.js";
 import { checkSound, finishPiece, splitSentences } from "./pieces.js";
 import { countCharacters, findVoice, type SpeechOutput, type SpeechRequest } from "./request.js";
@@ -34,7 +37,7 @@ export async function createSpeechPipeline(
 export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<SpeechOutput>> {
   const stop = new AbortController();
   const signal = AbortSignal.any([task.context.signal, stop.signal]);
-  const pieces = speakPieces({ ...task, context: { signal } });
+  const pieces = speakPieces(task, signal);
   // The first sentence is made before the file is begun: what is wrong with it has a status of its own.
   const first = await pieces.next();
   if (first.done) {
@@ -43,6 +46,10 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
   }
   const { model, setup, request } = task;
   const source = { format: request.format, sampleRateHz: model.sampleRateHz, channels: 1 };
+  if (request.isWhole === true) {
+    yield* writeWhole(task, startingWith(first.value, pieces));
+    return;
+  }
   const encoder = openAudioEncoder({ ...source, ffmpegPath: setup.ffmpegPath, signal });
   let characters = 0;
   const onPiece = (piece: SpokenPiece) => void (characters += piece.characters);
@@ -62,6 +69,25 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
     await encoder.abort();
     await settled;
   }
+}
+
+/** One file of the whole sound. */
+async function* writeWhole(
+  { model: { sampleRateHz }, setup: { ffmpegPath }, request: { format }, context }: SpeechTask,
+  pieces: AsyncIterable<SpokenPiece>,
+): AsyncGenerator<PipelineEvent<SpeechOutput>> {
+  const said: Float32Array[] = [];
+  let [samples, inputTokens] = [0, 0];
+  for await (const piece of pieces) {
+    said.push(piece.samples);
+    samples += piece.samples.length;
+    inputTokens += piece.tokenCount;
+  }
+  const path = join(context.scratchPath, `content.${format}`);
+  const source = { format, sampleRateHz, channels: 1, ffmpegPath, signal: context.signal };
+  await writeAudioFile(path, concatFloats(said), source);
+  yield { type: "file", variant: "content", path, mediaType: AUDIO_MEDIA_TYPES[format] };
+  yield { type: "output", output: { audioSeconds: samples / sampleRateHz, inputTokens } };
 }
 
 async function writePieces(
@@ -89,7 +115,7 @@ interface SpeechTask {
   readonly model: SpeechModel;
   readonly setup: PipelineSetup;
   readonly request: SpeechRequest;
-  readonly context: Pick<PipelineContext, "signal">;
+  readonly context: Pick<PipelineContext, "signal" | "scratchPath">;
 }
 
 /** A sentence as it goes to the encoder. */
@@ -105,9 +131,11 @@ interface SpokenPiece {
 const PAUSES_MS = { clause: 0, sentence: 150, paragraph: 400 } as const;
 
 /** The sentences of a request one by one, spoken, at the speed that was asked for. */
-async function* speakPieces(task: SpeechTask): AsyncGenerator<SpokenPiece, void> {
+async function* speakPieces(
+  task: SpeechTask,
+  signal: AbortSignal,
+): AsyncGenerator<SpokenPiece, void> {
   const { model, request } = task;
-  const { signal } = task.context;
   const { language } = request;
   const voice = findVoice(request.voice, model.voices);
   let pauseMs = 0;
@@ -120,7 +148,7 @@ async function* speakPieces(task: SpeechTask): AsyncGenerator<SpokenPiece, void>
       const { speed, tempo } = shareSpeed(request.speed, model.speeds);
       const said = await model.synthesize(utterance, { voice, speed });
       checkSound(said);
-      const samples = await stretch(said, tempo, task);
+      const samples = await stretch(said, { model, setup: task.setup, tempo, signal });
       const joint = { sampleRateHz: model.sampleRateHz, pauseMs, speed: request.speed };
       yield { samples: finishPiece(samples, joint), tokenCount: utterance.tokenCount, characters };
       characters = 0;
@@ -132,10 +160,13 @@ async function* speakPieces(task: SpeechTask): AsyncGenerator<SpokenPiece, void>
 
 function stretch(
   samples: Float32Array,
-  tempo: number,
-  { model, setup, context }: SpeechTask,
+  {
+    model,
+    setup,
+    ...how
+  }: Pick<SpeechTask, "model" | "setup"> & { tempo: number; signal: AbortSignal },
 ): Promise<Float32Array> {
   const { sampleRateHz } = model;
   const { ffmpegPath } = setup;
-  return stretchTime(samples, { tempo, sampleRateHz, ffmpegPath, signal: context.signal });
+  return stretchTime(samples, { ...how, sampleRateHz, ffmpegPath });
 }

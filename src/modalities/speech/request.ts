@@ -1,7 +1,10 @@
 import { z } from "zod";
-import { AUDIO_FORMATS } from "../../core/audio-format.js";
+import { AUDIO_FORMATS, type AudioFormat } from "../../core/audio-format.js";
 import type { ModelInfo } from "../../core/modality.js";
 import { describe, invalidValue, NOT_BLANK, oneOf, parseBody } from "../shared/request-body.js";
+
+/** Formats that hold a C2PA manifest, which stands before the sound that it is about. */
+const MARKED_FORMATS: ReadonlySet<AudioFormat> = new Set(["mp3", "wav", "flac"]);
 
 const MAX_CHARACTERS = 4_096;
 const STREAM_FORMATS = ["audio", "sse"] as const;
@@ -37,7 +40,11 @@ export const speechBody = z.strictObject({
     .min(0.25, { error: speedError })
     .max(4, { error: speedError })
     .optional(),
-  stream_format: oneOf("stream_format", STREAM_FORMATS).optional(),
+  stream_format: oneOf("stream_format", STREAM_FORMATS)
+    .optional()
+    .describe(
+      "`audio` or `sse`: the sound comes as it is made. Left out, MP3, WAV and FLAC come whole, with a manifest that says a model made them.",
+    ),
   instructions: text("instructions")
     .optional()
     .describe("Accepted and not used: no model takes any."),
@@ -62,6 +69,8 @@ export const speechRequest = z.object({
   speed: z.number(),
   /** Whether the answer is events that hold the sound, or the sound itself. */
   isEventStream: z.boolean(),
+  /** Whether the sound leaves as one file, which can hold a manifest, or as it is made. */
+  isWhole: z.boolean().optional(),
   language: z.string().nullable(),
 });
 export type SpeechRequest = z.infer<typeof speechRequest>;
@@ -78,13 +87,15 @@ export type SpeechOutput = z.infer<typeof speechOutput>;
 export function parseSpeechBody(body: unknown, { voices = [] }: ModelInfo): SpeechRequest {
   const parsed = parseBody(speechBody, body);
   const asked = typeof parsed.voice === "string" ? parsed.voice : parsed.voice.id;
+  const format = parsed.response_format ?? "mp3";
   return {
     model: parsed.model,
     input: parsed.input,
     voice: voices.length > 0 ? findVoice(asked, voices) : asked,
-    format: parsed.response_format ?? "mp3",
+    format,
     speed: parsed.speed ?? 1,
     isEventStream: parsed.stream_format === "sse",
+    isWhole: parsed.stream_format === undefined && MARKED_FORMATS.has(format),
     language: parsed.language ?? null,
   };
 }

@@ -111,6 +111,15 @@ const manifest = z.object({
       contextTokens: z.int().positive().optional(),
     })
     .loose(),
+  /** How manifests of what it makes call it; by its id otherwise. */
+  provenance: z
+    .strictObject({
+      name: z.string().optional(),
+      version: z.string().optional(),
+      maker: z.string().optional(),
+      url: z.url().optional(),
+    })
+    .optional(),
   /** Bytes over those of an empty inference process: `resident` once loaded, else the peak of a case (`1280x720x4`). */
   memory: z.record(z.string(), z.int().nonnegative()).nullish(),
   licence: z.string(),
@@ -247,6 +256,7 @@ export async function modelInfo(model: ModelPackage): Promise<ModelInfo> {
     concurrency: model.execution.concurrency,
     ...(model.execution.ahead !== undefined && { ahead: model.execution.ahead }),
     ...(model.execution.slot === "own" && { hasOwnSlot: true }),
+    ...(model.provenance !== undefined && { provenance: model.provenance }),
     ...(minSeconds !== undefined && { minSeconds }),
     ...(maxSeconds !== undefined && { maxSeconds }),
     ...(contextTokens !== undefined && { contextTokens }),

@@ -179,7 +179,12 @@ describe("a caller who hangs up", () => {
     };
     const sound = await hangUp(`${harness.front.baseUrl}/audio/speech`, {
       key,
-      body: { model: REPLY_MODELS.speech, voice: "anyone", input: "a".repeat(4_000) },
+      body: {
+        model: REPLY_MODELS.speech,
+        voice: "anyone",
+        input: "a".repeat(4_000),
+        stream_format: "audio",
+      },
       isEnough: (received) => received.length >= 20 * length,
       how: "half-close",
     });

@@ -134,7 +134,7 @@ describe("sound encoded while it is made", () => {
     const bytes = await readFile(path);
     expect(bytes.readUInt32LE(40)).toBe(12);
     expect(bytes.readUInt32LE(4)).toBe(bytes.byteLength - 8);
-    expect(bytes.subarray(44)).toEqual(
+    expect(bytes.subarray(44, 44 + 12)).toEqual(
       Buffer.from(toPcm16(Float32Array.of(0, -1, 0.25, -0.5, 0.5, -0.25))),
     );
   });

@@ -163,6 +163,7 @@ async function execute(reporter: Reporter, run: Run, sent: Sent = {}) {
   const delivery = { job: sent.job ?? job, redelivered: false, signal, unanswered };
   const settlement = await executeJob(delivery, {
     workerId: "worker-1",
+    models: [],
     reporter,
     streamOf: (address) => {
       addresses.push(address);

@@ -29,6 +29,7 @@ describe("a request for speech", () => {
       format: "mp3",
       speed: 1,
       isEventStream: false,
+      isWhole: true,
       language: null,
     });
     expect(speech.mostUnits(request, model)).toEqual({ characters: 9 });
