@@ -143,6 +143,8 @@ const settings = z.object({
   maxHostShare: z.coerce.number().min(0).max(1).default(1),
   /** Bytes of prompts that each chat model remembers, so that a later turn reads only what is new; 0 = none; unset = as many as its files have, 64 MiB to 1 GiB. Change: a token takes 2 × layers × key-value heads × head size × 4 bytes. */
   promptCacheBytes: z.coerce.number().int().nonnegative().optional(),
+  /** Whether clips can be played while they are made: a worker then writes them to the artifact store in pieces, too, which go minutes after the end. Change: to `false` where nobody watches and each write is paid for. */
+  livePlayback: z.union([z.boolean(), z.stringbool()]).default(true),
   /** Models a worker serves, comma-separated; unset = all in modelsDir. */
   models: list.optional(),
   /** Name of this worker in leases and logs. */

@@ -240,6 +240,7 @@ function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {
     warmUp,
     cacheDir,
     promptCacheBytes,
+    isLive: config.livePlayback,
     traces: traceSettings(config),
     ...(modelMemoryBytes !== undefined && { modelMemoryBytes }),
     ...(modelIdleMs !== undefined && { modelIdleMs }),

@@ -24,3 +24,11 @@ export function sentFolder(jobId: string): string {
 export function previewFolder(jobId: string, attempt: number): string {
   return `${attemptFolder(jobId, attempt)}preview/`;
 }
+
+/** Name of what every piece of a clip in the making is played with. */
+export const LIVE_HEAD = "head.mp4";
+
+/** Where an attempt's clip lies in pieces while it is made: its head, then `<start>-<end>.m4s` in milliseconds. */
+export function liveFolder(jobId: string, attempt: number): string {
+  return `${attemptFolder(jobId, attempt)}live/`;
+}

@@ -67,11 +67,12 @@ const FAILURES = {
 const RESOURCE_FAILURES = {
   not_found: notFound,
   not_ready: conflict,
+  not_live: conflict,
   failed: conflict,
   expired: { ...conflict, http: 410 },
 } as const satisfies Record<ResourceSuffix, Failure>;
 
-const RESOURCE_SUFFIXES = ["not_found", "not_ready", "failed", "expired"] as const;
+const RESOURCE_SUFFIXES = ["not_found", "not_ready", "not_live", "failed", "expired"] as const;
 type ResourceSuffix = (typeof RESOURCE_SUFFIXES)[number];
 
 export type FailureCode = keyof typeof FAILURES | `${string}_${ResourceSuffix}`;

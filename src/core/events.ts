@@ -25,6 +25,15 @@ export interface Counted {
   readonly units?: Units | undefined;
 }
 
+/** A piece of a clip that can be played while the rest is made: fragmented MP4, in order. */
+export interface LivePiece {
+  /** The head, from 0 to 0, or what follows it. */
+  readonly bytes: Uint8Array;
+  /** Of the clip, in whole milliseconds: a piece begins where the one before ends. */
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
 /** Stage of a job that waits for another of its process. */
 export const WAITING = "waiting";
 
@@ -55,6 +64,7 @@ export type PipelineEvent<Output = unknown> =
       /** WebP. */
       readonly bytes: Uint8Array;
     }
+  | ({ readonly type: "live" } & LivePiece)
   | {
       /** For so long it waited for another job of its process, in milliseconds: not work of this job. */
       readonly type: "waited";

@@ -32,6 +32,8 @@ export interface Endpoint {
   readonly variants: readonly string[];
   /** Variant that shows a completed job of a pipeline with previews; while it runs, the newest of those does. */
   readonly preview?: string;
+  /** Whether its content can be played while it is made. */
+  readonly isLive?: true;
   /** A replied job that can be read, cancelled and deleted at `path/{id}` afterwards, as `stored` says. */
   readonly isResource?: true;
   /** What a replied job may answer besides JSON and events, or what a polled one's content is. */
@@ -194,6 +196,8 @@ export interface PipelineSetup {
   readonly providerOptions?: ProviderOptions | undefined;
   /** Most bytes of prompts that a model remembers for later ones; none by default. */
   readonly promptCacheBytes?: number | undefined;
+  /** Whether clips are yielded in pieces, too, while they are made; not by default. */
+  readonly isLive?: boolean | undefined;
   /** Programs that mux and inspect media, and turn text into phonemes. */
   readonly ffmpegPath: string;
   readonly ffprobePath: string;

@@ -45,12 +45,14 @@ import {
 import {
   addCommonRoutes,
   addFileRoute,
+  addLiveRoutes,
   addJobRoutes,
   addReplyRoutes,
   createContentCheck,
   createEstimates,
   createLiveStreams,
   createJobId,
+  createLiveClips,
   createLookAtJob,
   createReportHandlers,
   createSentReader,
@@ -198,6 +200,7 @@ async function startParts(
     ...shared,
     republishAll: config.amqpUrl === undefined,
     modalities: modalities.map(({ name }) => name),
+    liveModalities: modalities.flatMap(({ name, endpoint }) => (endpoint.isLive ? [name] : [])),
     retentionDays: config.retentionDays,
     maySayGone: presence.maySayGone,
   });
@@ -249,12 +252,18 @@ async function startParts(
   // Every open answer listens.
   setMaxListeners(0, closing.signal);
   const longBodies = createLongBodies();
+  const look = createLookAtJob(database);
+  const watches = createWatchLimit(config.watchesPerProject);
+  const { links } = replies;
+  const shownBy = { database, store, notifications, look, watches, links, now };
+  const live = createLiveClips({ ...shownBy, closing: closing.signal });
   const routes: RoutesOptions = {
     database,
     store,
     notifications,
-    look: createLookAtJob(database),
-    watches: createWatchLimit(config.watchesPerProject),
+    look,
+    watches,
+    live,
     estimates,
     models,
     longBodies,
@@ -301,6 +310,7 @@ async function startParts(
         ...(hasMetrics && { metrics }),
       });
       addFileRoute(open, replies);
+      addLiveRoutes(open, live);
     },
   });
   const hangUpUnused = watchUnused(app);

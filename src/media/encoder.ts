@@ -1,6 +1,7 @@
 import { open, rm } from "node:fs/promises";
 import { JobError } from "../core/errors.js";
 import { SOURCE_TYPES } from "../core/source-type.js";
+import { createFragmentReader, type Fragment } from "./fragments.js";
 import { encodingError, runFfmpeg, throwIfCancelled } from "./ffmpeg.js";
 import { type ClipSize, frameByteLength } from "./i420.js";
 import { describeExit, startProcessGroup } from "./process-group.js";
@@ -14,6 +15,8 @@ export interface EncoderOptions extends Omit<ClipFormat, "frameRate">, ClipFiles
   readonly signal?: AbortSignal;
   /** Default `ffmpeg` from the search path. */
   readonly ffmpegPath?: string;
+  /** Called with the pieces of the same encoding as a fragmented MP4 while it is made; each begins with a key frame. */
+  readonly onFragment?: (fragment: Fragment) => void;
 }
 
 /** A running ffmpeg that turns I420 frames into an H.264 MP4. Whoever opens it calls `abort` in `finally`. */
@@ -32,16 +35,18 @@ export interface Encoder {
 
 /** Starts ffmpeg, so that encoding goes along with the making of the frames. */
 export async function openEncoder(options: EncoderOptions): Promise<Encoder> {
-  const { path, signal, ffmpegPath = "ffmpeg" } = options;
+  const { path, signal, onFragment, ffmpegPath = "ffmpeg" } = options;
   const format = checkedFormat(options);
   const encoder = await chooseVideoEncoder(ffmpegPath);
   throwIfCancelled(signal);
   const { size = format } = options;
   const isScaled = size.width !== format.width || size.height !== format.height;
-  const args = clipArguments(format, options, { encoder, ...(isScaled && { size }) });
+  const isLive = onFragment !== undefined;
+  const args = clipArguments(format, options, { encoder, isLive, ...(isScaled && { size }) });
   const group = startProcessGroup(ffmpegPath, args, { signal });
   const { stdin, stdout } = group.child;
-  stdout.resume();
+  if (onFragment === undefined) stdout.resume();
+  else stdout.on("data", createFragmentReader(onFragment));
   const frameBytes = frameByteLength(format.width, format.height);
   let writtenBytes = 0;
   let finished = false;
@@ -128,6 +133,8 @@ export interface ClipEncoding {
   readonly encoder: VideoEncoder;
   /** Of the clip, where its frames are to be scaled. */
   readonly size?: ClipSize | undefined;
+  /** Whether a fragmented MP4 of the same encoding goes to standard output. */
+  readonly isLive?: boolean;
 }
 
 /** ffmpeg's argument list: I420 frames on standard input (and a WAV) to a fast-start MP4. */
@@ -136,7 +143,7 @@ export function clipArguments(
   files: ClipFiles,
   encoding: ClipEncoding,
 ): string[] {
-  const { encoder, size } = encoding;
+  const { encoder, size, isLive = false } = encoding;
   const sound = files.soundPath === undefined ? undefined : soundArguments(format, files.soundPath);
   return [
     ["-v", "error", "-nostdin", "-y"],
@@ -154,8 +161,28 @@ export function clipArguments(
     ["-pix_fmt", "yuv420p", "-threads", "0"],
     ["-color_range", "tv", "-colorspace", "bt709"],
     ["-color_primaries", "bt709", "-color_trc", "bt709"],
-    ["-movflags", "+faststart", "-f", "mp4", `file:${files.path}`],
+    isLive
+      ? [
+          "-flags",
+          "+global_header",
+          "-f",
+          "tee",
+          `${LIVE_OUTPUT}|[f=mp4:movflags=+faststart]${escaped(files.path)}`,
+        ]
+      : ["-movflags", "+faststart", "-f", "mp4", `file:${files.path}`],
   ].flat();
+}
+
+/**
+ * A fragment a key frame, the head with the first one: only then its edit lists are known. It comes first,
+ * for the other output is written a second time when it ends.
+ */
+const LIVE_OUTPUT =
+  "[f=mp4:movflags=+frag_keyframe+empty_moov+delay_moov+default_base_moof+skip_trailer:onfail=ignore]pipe\\:1";
+
+/** As ffmpeg's tee reads a path: once unescaped. */
+function escaped(path: string): string {
+  return `file\\:${path.replace(/[\\'|\s]/g, "\\$&")}`;
 }
 
 /** Stretched where the shapes differ by a pixel: the clip's pixels are square. */
@@ -182,8 +209,18 @@ export interface VideoEncoder {
   readonly options: readonly string[];
 }
 
-/** Key frame every 48 frames, mostly two seconds: players can seek, and the file hardly grows. */
-const GROUP_OF_PICTURES = ["-g", "48"];
+/**
+ * Key frame at seconds 0, 1, 3, 5…: players can seek, and who watches a clip while it is made has its first
+ * second early. One after each second would make files of little movement a fifth larger.
+ */
+const GROUP_OF_PICTURES = [
+  "-g",
+  "48",
+  "-forced-idr",
+  "1",
+  "-force_key_frames",
+  "expr:gte(t,if(n_forced,2*n_forced-1,0))",
+];
 
 const NVENC: VideoEncoder = {
   name: "h264_nvenc",
@@ -192,7 +229,15 @@ const NVENC: VideoEncoder = {
 
 const X264: VideoEncoder = {
   name: "libx264",
-  options: ["-preset", "veryfast", "-crf", "20", ...GROUP_OF_PICTURES],
+  options: [
+    "-preset",
+    "veryfast",
+    "-crf",
+    "20",
+    ...GROUP_OF_PICTURES,
+    "-x264-params",
+    "sync-lookahead=0",
+  ],
 };
 
 const chosen = new Map<string, Promise<VideoEncoder>>();

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import pRetry from "p-retry";
-import { type Artifact, attemptFolder, previewFolder } from "../core/artifact.js";
+import { type Artifact, attemptFolder, LIVE_HEAD, liveFolder, previewFolder } from "../core/artifact.js";
+import type { LivePiece } from "../core/events.js";
 import { isLocalFault, JobError, reasonOf, toJobError } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
 import type { ArtifactStore } from "../storage/index.js";
@@ -145,6 +147,66 @@ export function createPreviews(
       if (!wasShown) return;
       const removed = (sending ?? Promise.resolve()).then(() => store.removeAll(folder));
       void removed.catch(warn);
+    },
+  };
+}
+
+/** Most bytes of pieces that wait for the store: some minutes of a clip. */
+const MOST_WAITING_BYTES = 32 * 1_024 * 1_024;
+/** How long a finished clip waits for its last pieces, in milliseconds. */
+const LAST_PIECES_MS = 1_000;
+
+/** A clip in the making, where its viewers find it. What the store does not take disturbs nothing but them. */
+export interface LivePieces {
+  /** Stores a piece behind those before; `onStored` is called when it can be read. */
+  store(piece: LivePiece, onStored: () => void): void;
+  /** Waits a short while for what is on its way. */
+  finish(): Promise<void>;
+  /** Forgets what is not stored yet. */
+  end(): void;
+}
+
+export function createLivePieces(
+  { jobId, attempt }: Lease,
+  { store, log }: Pick<WorkerDeps, "store" | "log">,
+): LivePieces {
+  const folder = liveFolder(jobId, attempt);
+  let waiting: { readonly piece: LivePiece; readonly onStored: () => void }[] = [];
+  let sending: Promise<void> | undefined;
+  let isGivenUp = false;
+  const giveUp = (thrown: unknown): void => {
+    log.warn({ jobId, reason: reasonOf(thrown) }, "clip not shown while it is made");
+    isGivenUp = true;
+    waiting = [];
+  };
+  const send = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const { bytes, startMs, endMs } = next.piece;
+      const name = endMs === 0 ? LIVE_HEAD : `${startMs}-${endMs}.m4s`;
+      await store.putBytes({ id: `${folder}${name}`, variant: "live", mediaType: "video/mp4" }, bytes);
+      next.onStored();
+    }
+  };
+  return {
+    store(piece, onStored) {
+      if (isGivenUp) return;
+      waiting.push({ piece, onStored });
+      const waitingBytes = waiting.reduce((sum, { piece: { bytes } }) => sum + bytes.byteLength, 0);
+      if (waitingBytes > MOST_WAITING_BYTES) giveUp(new Error("the store is slower than the clip"));
+      sending ??= send()
+        .catch(giveUp)
+        .finally(() => (sending = undefined));
+    },
+    async finish() {
+      if (sending === undefined) return;
+      const over = new AbortController();
+      const late = sleep(LAST_PIECES_MS, true, { signal: over.signal }).catch(() => false);
+      const isLate = await Promise.race([sending, late]);
+      over.abort();
+      if (isLate === true) giveUp(new Error("its last pieces are not stored yet"));
+    },
+    end() {
+      waiting = [];
     },
   };
 }

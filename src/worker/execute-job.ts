@@ -11,8 +11,10 @@ import { priceOf } from "../core/usage.js";
 import type { Delivery, Settlement } from "../queue/index.js";
 import { type Attempt, startAttempt, type WorkerDeps } from "./attempt.js";
 import {
+  createLivePieces,
   createPreviews,
   keepCheckpoint,
+  type LivePieces,
   type Previews,
   readCheckpoint,
   type Saved,
@@ -132,10 +134,11 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
   deps.log.info(fields, "job started");
   const saved: Saved = { path: undefined };
   const previews = createPreviews(lease, deps);
+  const live = createLivePieces(lease, deps);
   try {
     const modality = getModality(job, deps);
     const whole = { ...job, request: await readRequest(job, modality, running) };
-    const made = await make(whole, { ...running, saved, previews });
+    const made = await make(whole, { ...running, saved, previews, live });
     return await complete(whole, modality, running, made);
   } catch (thrown) {
     const error = attempt.stopReason ?? toJobError(thrown);
@@ -146,6 +149,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
     return await settleFailure(job, { ...running, error, saved, gpuMs: attempt.workedMs() });
   } finally {
     previews.end();
+    live.end();
     stream.forget(lease);
   }
 }
@@ -193,10 +197,16 @@ async function readRequest(
   }
 }
 
+/** What is seen of an attempt while it runs. */
+interface Shown {
+  readonly previews: Previews;
+  readonly live: LivePieces;
+}
+
 /** Reads what the pipeline yields and uploads what it made. */
 async function make(
   job: Job,
-  running: Running & { readonly saved: Saved; readonly previews: Previews },
+  running: Running & Shown & { readonly saved: Saved },
 ): Promise<Made> {
   const { lease, run, attempt, isAwaited, stream, deps } = running;
   const { token } = lease;
@@ -216,13 +226,18 @@ async function make(
       if (isAwaited) stream.progress({ ...progress, chunks: [event.chunk] });
     } else if (event.type === "file") files.push(event);
     else if (event.type === "preview") running.previews.show(event.bytes);
+    // Fronts look for a new piece when they hear of progress.
+    else if (event.type === "live") running.live.store(event, () => stream.progress(progress));
     else if (event.type === "checkpoint") running.saved.path = event.path;
     else if (event.type === "waited") attempt.waited(event.ms);
     else output = event.output;
   }
   attempt.signal.throwIfAborted();
   stages.enter("uploading");
-  const made = await deliver(job, { output, files }, running);
+  const [made] = await Promise.all([
+    deliver(job, { output, files }, running),
+    running.live.finish(),
+  ]);
   stages.end();
   return made;
 }

@@ -28,11 +28,18 @@ export async function createFileLinks({ database, randomBytes, clock }: FileLink
   const value = await readSharedSecret(database, SECRET, randomBytes);
   const sign = (jobId: string, variant: string, expires: number) =>
     createHmac("sha256", value).update(`${jobId}\n${variant}\n${expires}`).digest("hex");
+  const query = (jobId: string, variant: string, expires: number) =>
+    `expires=${expires}&signature=${sign(jobId, variant, expires)}`;
   return {
     /** Path and query below the origin. */
     make(jobId: string, variant: string): string {
       const expires = Math.floor(clock() / 1_000) + LINK_SECONDS;
-      return `/files/${jobId}/${variant}?expires=${expires}&signature=${sign(jobId, variant, expires)}`;
+      return `/files/${jobId}/${variant}?${query(jobId, variant, expires)}`;
+    },
+    /** The query that signs a variant for one to two hours: the same for whoever asks within an hour. */
+    makeSteady(jobId: string, variant: string): string {
+      const hours = Math.floor(clock() / (LINK_SECONDS * 1_000));
+      return query(jobId, variant, (hours + 2) * LINK_SECONDS);
     },
     isValid({ jobId, variant, expires, signature }: Link): boolean {
       if (!(expires * 1_000 > clock())) return false;

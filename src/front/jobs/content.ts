@@ -9,24 +9,29 @@ import { chooseRange, type RangeChoice, toRequestError, type FileLinks } from ".
 import { isEndState } from "../../core/job.js";
 
 /** Seconds between two polls, as the usage samples have it. */
-const POLL_SECONDS = 5;
+export const POLL_SECONDS = 5;
 
 /** The artifact that `?variant=` names, or the reason why it cannot be had. */
 export function chooseArtifact(endpoint: Endpoint, job: JobRecord, variant: unknown): Artifact {
   const { object } = endpoint;
   const name = parseVariant(endpoint, variant);
-  if (job.state === "failed")
-    throw new JobError(resourceCode(object, "failed"), `${job.id} has failed: it has no content`);
+  refuseEnded(endpoint, job);
   if (job.state !== "completed")
     throw new JobError(resourceCode(object, "not_ready"), `${job.id} is ${job.state}`, {
       retryAfterSeconds: POLL_SECONDS,
     });
-  if (job.expired)
+  return getArtifact(job, name);
+}
+
+/** Throws where a job has no content, or not any more. */
+export function refuseEnded({ object }: Endpoint, job: JobRecord): void {
+  if (job.state === "failed")
+    throw new JobError(resourceCode(object, "failed"), `${job.id} has failed: it has no content`);
+  if (job.state === "completed" && job.expired)
     throw new JobError(
       resourceCode(object, "expired"),
       `the content of ${job.id} was available for 24 hours`,
     );
-  return getArtifact(job, name);
 }
 
 /** Answers 200, 206, 304 or 416, without the bytes for HEAD. */
@@ -115,7 +120,7 @@ export function addFileRoute(app: FastifyInstance, options: FileRouteOptions): v
   });
 }
 
-function unknownFile(): JobError {
+export function unknownFile(): JobError {
   return new JobError("not_found", "the link is not valid, or not any more");
 }
 

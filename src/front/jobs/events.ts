@@ -61,7 +61,7 @@ export const POLL_MS = 2_000;
 const MAX_WAIT_SECONDS = 60;
 
 /** Milliseconds until all watchers of this front look again, so that one query serves them. */
-function untilPoll(nowMs: number): number {
+export function untilPoll(nowMs: number): number {
   return POLL_MS - (nowMs % POLL_MS);
 }
 
@@ -76,9 +76,9 @@ interface WaitOptions {
   readonly read: () => Promise<JobRecord>;
 }
 
-/** `?wait=SECONDS` in milliseconds; 0 by default. */
-export function parseWait(value: unknown): number {
-  if (value === undefined) return 0;
+/** `?wait=SECONDS` in milliseconds. */
+export function parseWait(value: unknown, defaultMs = 0): number {
+  if (value === undefined) return defaultMs;
   const seconds = typeof value === "string" && /^\d{1,2}$/.test(value) ? Number(value) : Infinity;
   if (seconds <= MAX_WAIT_SECONDS) return seconds * 1_000;
   throw new JobError("invalid_value", `wait must be 0 to ${MAX_WAIT_SECONDS} whole seconds`, {

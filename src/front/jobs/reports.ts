@@ -168,7 +168,8 @@ export function createReportHandlers({
       await sent.checkOutput(report);
       const isAwaited = streams.awaits(report.jobId);
       const amountNanoUsd = quote === undefined ? 0 : nanoPriceOf(quote.prices, report.usage);
-      const done = await charge({ report, amountNanoUsd, isAwaited });
+      const isLive = findModalityOfJob(report.jobId)?.endpoint.isLive === true;
+      const done = await charge({ report, amountNanoUsd, isAwaited, isLive });
       if (done === null) return await refuseCompletion(db, { store, report, folders });
       quotes.delete(report.jobId);
       completed.set(report.jobId, true);

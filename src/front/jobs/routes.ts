@@ -39,6 +39,7 @@ import {
 import { chooseArtifact, sendArtifact, readOutput, sendPicture } from "./content.js";
 import type { Estimates } from "./estimates.js";
 import { type EventsOptions, jobEvents, parseWait, waitForEnd, type LookAtJob } from "./events.js";
+import { LIVE_WAIT_MS, type LiveClips, parseLive, requireLive } from "./live.js";
 import { sendReply, startReply, type RepliesOptions } from "./replies.js";
 import { readSubmission, type Submission, type SubmitJob } from "./submit-job.js";
 
@@ -48,6 +49,7 @@ export interface RoutesOptions {
   readonly notifications: JobNotifications;
   readonly look: LookAtJob;
   readonly watches: WatchLimit;
+  readonly live: LiveClips;
   readonly estimates: Estimates;
   readonly models: readonly ModelInfo[];
   readonly longBodies: LongBodies;
@@ -69,6 +71,7 @@ interface JobRequest {
   Querystring: {
     readonly wait?: unknown;
     readonly variant?: unknown;
+    readonly live?: unknown;
     readonly stream?: unknown;
     readonly starting_after?: unknown;
   };
@@ -355,6 +358,15 @@ async function remove(resource: Resource, request: JobCall): Promise<DeletedObje
 
 async function download(resource: Resource, request: JobCall, reply: FastifyReply) {
   const { id } = request.params;
+  const { modality, live, publicUrl } = resource;
+  const form = parseLive(modality.endpoint, request.query);
+  if (form !== undefined) {
+    const scope = scopeOf(resource, request);
+    const read = async () => await getJob(resource, request, id);
+    const waitMs = parseWait(request.query.wait, LIVE_WAIT_MS);
+    const folder = `${originOf(request, publicUrl)}/files/${id}/`;
+    return await live.send(reply, form, { ...modality, ...scope, read, waitMs, folder });
+  }
   const artifact = await askedArtifact(resource, request);
   const name = artifact.variant === "content" ? id : `${id}-${artifact.variant}`;
   return await sendArtifact(resource.store, request, reply, { artifact, name });
@@ -362,11 +374,15 @@ async function download(resource: Resource, request: JobCall, reply: FastifyRepl
 
 /** An address that downloads the file without a key: what a player or a page can be given. */
 async function link(resource: Resource, request: JobCall): Promise<LinkObject> {
-  const { replies, publicUrl } = resource;
-  const artifact = await askedArtifact(resource, request);
-  const path = replies.links.make(request.params.id, artifact.variant);
+  const { modality, replies, publicUrl } = resource;
+  const form = parseLive(modality.endpoint, request.query);
+  const { variant, mediaType } =
+    form === undefined
+      ? await askedArtifact(resource, request)
+      : requireLive(modality.endpoint, await getJob(resource, request, request.params.id), form);
+  const path = replies.links.make(request.params.id, variant);
   const url = `${originOf(request, publicUrl)}${path}`;
-  return { object: "link", url, media_type: artifact.mediaType, expires_in: LINK_SECONDS };
+  return { object: "link", url, media_type: mediaType, expires_in: LINK_SECONDS };
 }
 
 /** The file that `?variant=` names. */

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Db, type Sql, sql } from "./database/sql.js";
-import { attemptFolder, sentFolder } from "../../core/artifact.js";
+import { attemptFolder, liveFolder, sentFolder } from "../../core/artifact.js";
 import type { Broker } from "../../queue/index.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import type { Database } from "./database/database.js";
@@ -26,6 +26,8 @@ export interface JanitorOptions {
   readonly republishAll: boolean;
   /** Names of all modalities. */
   readonly modalities: readonly string[];
+  /** Names of those whose content can be played while it is made. */
+  readonly liveModalities: readonly string[];
   /** Days after its end in which a job that can be read again is forgotten. */
   readonly retentionDays: number;
   /** Whether the silence of another front means that it has gone. */
@@ -40,6 +42,8 @@ const QUIET_MS = 10_000;
 const BATCH = 200;
 /** After its job's end a worker stores nothing any more: its lease is over, and what was on its way has come. */
 const LATEST_FILE_MS = LEASE_MS + 60_000;
+/** Who plays a clip while it is made has so long after its end to come to its end, too. */
+const LIVE_KEPT_MS = 300_000;
 
 const lapse = readStatement<object, object>("lapse");
 const republishAll = readStatement<object, object>("republish-all");
@@ -149,20 +153,26 @@ interface Leftover {
 }
 
 /**
- * Files and checkpoints of attempts before the one that completed: those were killed, or handed over.
- * Of a job that failed or was deleted, what its worker stored before it noticed.
+ * Files and checkpoints of attempts before the one that completed: those were killed, or handed over. What was
+ * played while it was made goes with them, minutes later. Of a job that failed or was deleted, what its worker stored before it noticed.
  */
-async function removeLeftovers({ database: db, store }: JanitorOptions): Promise<void> {
+async function removeLeftovers(options: JanitorOptions): Promise<void> {
+  const { database: db, store, liveModalities } = options;
   const next = sql<Leftover>`
     SELECT id, token, state = 'failed' OR deleted_at IS NOT NULL AS is_gone FROM jobs
     WHERE has_leftovers AND (state = 'completed' AND deleted_at IS NULL
+        AND (modality <> ALL(${liveModalities}::text[])
+          OR ended_at <= now() - ${LIVE_KEPT_MS} * interval '1 millisecond')
       OR greatest(ended_at, deleted_at) <= now() - ${LATEST_FILE_MS} * interval '1 millisecond')
     ORDER BY ended_at LIMIT ${BATCH}`;
   await inBatches(db, next, async (rows) => {
     const folders = rows.flatMap(({ id, token, is_gone: isGone }) =>
       isGone
         ? [`${id}/`]
-        : Array.from({ length: token - 1 }, (_, index) => attemptFolder(id, index + 1)),
+        : [
+            ...Array.from({ length: token - 1 }, (_, index) => attemptFolder(id, index + 1)),
+            liveFolder(id, token),
+          ],
     );
     await Promise.all(folders.map((folder) => store.removeAll(folder)));
     await sql`UPDATE jobs SET has_leftovers = false

@@ -326,6 +326,8 @@ export interface Completion {
   readonly amountNanoUsd: number;
   /** Whether the replica that records it has the caller: no notification is needed. */
   readonly isAwaited: boolean;
+  /** Whether it could be played while it was made: its pieces are left over. */
+  readonly isLive: boolean;
 }
 
 /** A job as it is now that it has ended, and what it took. */
@@ -363,7 +365,7 @@ async function completeEach(
   return new Map(rows.map(({ token, ...job }) => [leaseKey({ jobId: job.id, token }), job]));
 }
 
-function toRow({ report, isAwaited, amountNanoUsd }: Completion) {
+function toRow({ report, isAwaited, isLive, amountNanoUsd }: Completion) {
   const { gpuMs, ...units } = report.usage;
   return {
     job_id: report.jobId,
@@ -375,5 +377,6 @@ function toRow({ report, isAwaited, amountNanoUsd }: Completion) {
     amount: amountNanoUsd,
     gpu_ms: Math.round(gpuMs),
     is_awaited: isAwaited,
+    is_live: isLive,
   };
 }

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Mutex } from "../../core/async/mutex.js";
 import { type PipelineEvent, WAITING } from "../../core/events.js";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
-import { type Encoder, openEncoder } from "../../media/encoder.js";
+import { type ClipFormat, type Encoder, openEncoder } from "../../media/encoder.js";
+import type { Fragment } from "../../media/fragments.js";
 import { verifyClip } from "../../media/verify-clip.js";
 import { type DenoiseState, handOver } from "../../models/video/checkpoint.js";
 import type { Clip, DecodeFrames, VideoModel } from "../../models/video/video-model.js";
@@ -89,7 +90,8 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
   const { width, height } = request;
   const path = join(scratchPath, "content.mp4");
   const sound = soundPath === undefined ? {} : { soundPath };
-  const { ffmpegPath } = setup;
+  const { ffmpegPath, isLive = false } = setup;
+  const live = createLivePieces(format);
   const opening = openEncoder({
     ...format,
     size: { width, height },
@@ -97,6 +99,7 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
     signal,
     ffmpegPath,
     ...sound,
+    ...(isLive && { onFragment: (fragment) => live.add(fragment) }),
   });
   // Whoever writes sees the rejection.
   const opened = opening.catch(() => undefined);
@@ -107,9 +110,10 @@ export async function* encodeClip(task: ClipTask, { done, soundPath }: DenoisedC
     const decode = await task.clip.paint(done.sample);
     releaseMutex = yield* awaitDecoder(task, done);
     const encoder = await opening;
-    yield* writeFrames(task, { windows: decode(releaseMutex), previews, encoder, done });
+    yield* writeFrames(task, { windows: decode(releaseMutex), previews, live, encoder, done });
     yield { type: "progress", stage: "muxing", fraction: DECODED_FRACTION };
     const [files] = await Promise.all([previews.write(scratchPath), encoder.finish()]);
+    yield* live.take();
     yield { type: "progress", stage: "checking", fraction: MUXED_FRACTION };
     await verifyClip(path, { ...format, width, height, sound: request.sound });
     yield* files;
@@ -134,16 +138,36 @@ async function* awaitDecoder(task: ClipTask, done: DenoiseState): ClipEvents<() 
   }
 }
 
+/** The clip in pieces, as they come from ffmpeg between two windows. */
+function createLivePieces({ frameRate }: ClipFormat) {
+  let frameCount = 0;
+  let pieces: PipelineEvent<VideoOutput>[] = [];
+  const endMs = () => Math.round((frameCount * 1_000) / frameRate);
+  return {
+    add({ bytes, frames }: Fragment): void {
+      const startMs = endMs();
+      frameCount += frames;
+      pieces.push({ type: "live", bytes, startMs, endMs: endMs() });
+    },
+    take(): PipelineEvent<VideoOutput>[] {
+      const taken = pieces;
+      pieces = [];
+      return taken;
+    },
+  };
+}
+
 interface Writing {
   readonly windows: ReturnType<DecodeFrames>;
   readonly previews: Previews;
+  readonly live: ReturnType<typeof createLivePieces>;
   readonly encoder: Encoder;
   readonly done: DenoiseState;
 }
 
 async function* writeFrames(
   task: ClipTask,
-  { windows, previews, encoder, done }: Writing,
+  { windows, previews, live, encoder, done }: Writing,
 ): ClipEvents {
   const { preempted, scratchPath } = task.context;
   const { denoisedFraction } = task.model;
@@ -154,6 +178,7 @@ async function* writeFrames(
     const decoded = (window.firstFrame + window.count) / format.frameCount;
     const fraction = denoisedFraction + decoded * (DECODED_FRACTION - denoisedFraction);
     yield* previews.takeNewest();
+    yield* live.take();
     yield { type: "progress", stage: "frames", fraction };
     if (preempted?.aborted === true) yield* handOver(scratchPath, checkpointKind, done);
   }

@@ -45,6 +45,7 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     bodyTypes: ["application/json", "multipart/form-data"],
     maxBodyBytes: FILE_BODY_BYTES,
     preview: "thumbnail",
+    isLive: true,
     // A clip is made in the steps of its model, which its price is for.
     ignores: ["num_inference_steps", "guidance_scale"],
   },

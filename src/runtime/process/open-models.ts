@@ -224,7 +224,7 @@ function residentModel(
   const { id } = model;
   const { byteLength, isMeasured } = workingBytes(model);
   const { setup, execution, checker, budgetBytes, send } = options;
-  const { threads, promptCacheBytes, ffmpegPath, ffprobePath, espeakPath } = setup;
+  const { threads, promptCacheBytes, isLive, ffmpegPath, ffprobePath, espeakPath } = setup;
   const programs = { ffmpegPath, ffprobePath, espeakPath };
   return {
     id,
@@ -239,6 +239,7 @@ function residentModel(
         ...execution,
         onOpen: watch.onOpen,
         promptCacheBytes: promptCacheBytes ?? defaultPromptCache(model),
+        isLive,
         ...programs,
       };
       const pipeline = await createChecked(model, checker, () => create(pipelineSetup));

@@ -29,6 +29,8 @@ export interface InferenceSetup {
   readonly maxHostShare?: number;
   /** Most bytes of prompts that each chat model remembers; none by default. */
   readonly promptCacheBytes?: number | undefined;
+  /** Whether clips can be played while they are made; not by default. */
+  readonly isLive?: boolean | undefined;
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
   readonly espeakPath: string;

@@ -7,10 +7,10 @@
 -- the work is done. The ids are named apart as well as joined, as in claim.sql.
 WITH report AS (
   SELECT * FROM jsonb_to_recordset(:reports::jsonb) AS report (job_id text, token int, artifacts jsonb,
-    usage jsonb, output jsonb, units jsonb, amount bigint, gpu_ms bigint, is_awaited boolean)
+    usage jsonb, output jsonb, units jsonb, amount bigint, gpu_ms bigint, is_awaited boolean, is_live boolean)
 ), done AS (
   UPDATE jobs SET state = 'completed', progress = 100, failure = NULL, lease_until = NULL,
-    worker_id = NULL, ended_at = now(), has_leftovers = jobs.token > 1,
+    worker_id = NULL, ended_at = now(), has_leftovers = jobs.token > 1 OR report.is_live,
     expires_at = now() + (CASE WHEN kept THEN interval '24 hours' ELSE interval '1 hour' END),
     artifacts = report.artifacts, usage = report.usage,
     output = coalesce(report.output, 'null'::jsonb)
