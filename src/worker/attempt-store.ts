@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pRetry from "p-retry";
-import { type Artifact, attemptFolder, LIVE_HEAD, liveFolder, previewFolder } from "../core/artifact.js";
+import {
+  type Artifact,
+  attemptFolder,
+  LIVE_HEAD,
+  liveFolder,
+  previewFolder,
+} from "../core/artifact.js";
 import type { LivePiece } from "../core/events.js";
 import { isLocalFault, JobError, reasonOf, toJobError } from "../core/errors.js";
 import type { Lease } from "../core/job.js";
@@ -183,7 +189,10 @@ export function createLivePieces(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { bytes, startMs, endMs } = next.piece;
       const name = endMs === 0 ? LIVE_HEAD : `${startMs}-${endMs}.m4s`;
-      await store.putBytes({ id: `${folder}${name}`, variant: "live", mediaType: "video/mp4" }, bytes);
+      await store.putBytes(
+        { id: `${folder}${name}`, variant: "live", mediaType: "video/mp4" },
+        bytes,
+      );
       next.onStored();
     }
   };

@@ -204,10 +204,7 @@ interface Shown {
 }
 
 /** Reads what the pipeline yields and uploads what it made. */
-async function make(
-  job: Job,
-  running: Running & Shown & { readonly saved: Saved },
-): Promise<Made> {
+async function make(job: Job, running: Running & Shown & { readonly saved: Saved }): Promise<Made> {
   const { lease, run, attempt, isAwaited, stream, deps } = running;
   const { token } = lease;
   const files: MadeFile[] = [];
