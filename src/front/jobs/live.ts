@@ -26,8 +26,13 @@ const STALL_MS = 60_000;
 const PIECE_SECONDS = 2;
 /** Viewers that one look at the store serves. */
 const MOST_TOGETHER = 512;
-/** An empty box (ISO/IEC 14496-12, 8.1.2): says that the stream lives, and nothing else. */
-const EMPTY_BOX = Buffer.from("\0\0\0\u0008free", "latin1");
+/**
+ * A box without content (ISO/IEC 14496-12, 8.1.2), which says that the stream lives. It follows each piece, too:
+ * browsers read by 32 KiB, and would keep what is left of a piece until the next one comes.
+ */
+const FREE_BOX = Buffer.alloc(32 * 1_024);
+FREE_BOX.writeUInt32BE(FREE_BOX.byteLength);
+FREE_BOX.write("free", 4, "latin1");
 
 /** How a clip is played while it is made, as `?live=` names it: one stream, or a list of pieces (RFC 8216). */
 const FORMS = {
@@ -63,7 +68,7 @@ interface Showing {
   readonly endpoint: Endpoint;
   readonly projectId: string;
   /** Throws where the job was deleted. */
-  readonly read: () => Promise<JobRecord>;
+  readonly readJob: () => Promise<JobRecord>;
   /** How long the first piece is waited for. */
   readonly waitMs: number;
   /** Where the addresses in a list begin: the clip's folder, as far as the list lies elsewhere. */
@@ -88,7 +93,8 @@ export function parseLive(
   const refuse = (message: string): never => {
     throw new JobError("invalid_value", message, { param: "live" });
   };
-  if (isLive !== true) return refuse(`live is for clips: a ${object} is not played while it is made`);
+  if (isLive !== true)
+    return refuse(`live is for clips: a ${object} is not played while it is made`);
   if (variant !== undefined) return refuse("live and variant cannot be asked for together");
   if (live === "1" || live === "hls") return FORMS[live];
   return refuse(`live must be 1 or hls, got ${JSON.stringify(live).slice(0, 64)}`);
@@ -107,48 +113,59 @@ export function createLiveClips(options: LiveOptions): LiveClips {
   const findPieces = createFindPieces(store);
   const viewing = { ...options, findPieces };
   const send: LiveClips["send"] = async (reply, form, showing) => {
-    const { endpoint, projectId, read, waitMs, folder } = showing;
+    const { endpoint, projectId, readJob, waitMs, folder } = showing;
     const isStream = form === FORMS["1"];
-    const job = await read();
+    const job = await readJob();
     if (isStream || job.state === "failed") requireLive(endpoint, job, form);
     const signal = abortOnClose(reply, closing);
     watches.take(projectId, signal);
     const watch = notifications.watch(job.id);
     try {
       const first = await awaitPieces(viewing, watch, { jobId: job.id, fromMs: 0, waitMs, signal });
-      if (first.pieces.length === 0) throw nothingYet(endpoint, await read(), form);
-      reply.type(form.mediaType).headers({ "cache-control": "no-store", "x-accel-buffering": "no" });
+      if (first.pieces.length === 0) throw nothingYet(endpoint, await readJob(), form);
+      reply
+        .type(form.mediaType)
+        .headers({ "cache-control": "no-store", "x-accel-buffering": "no" });
       if (!isStream) {
         const query = links.makeSteady(job.id, FORMS.hls.variant);
         return await reply.send(renderList(first, (path) => `${folder}live/${path}?${query}`));
       }
       if (reply.request.method === "HEAD") return await reply.send();
       reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy());
-      return await reply.send(Readable.from(playPieces(viewing, job.id, signal), { objectMode: true, highWaterMark: 1 }));
+      return await reply.send(
+        Readable.from(playPieces(viewing, job.id, signal), { objectMode: true, highWaterMark: 1 }),
+      );
     } finally {
       watch.close();
     }
   };
   const checkLink = (jobId: string, variant: string, { expires, signature }: LinkQuery): void => {
     if (typeof signature !== "string") throw unknownFile();
-    if (!links.isValid({ jobId, variant, expires: Number(expires), signature })) throw unknownFile();
+    if (!links.isValid({ jobId, variant, expires: Number(expires), signature }))
+      throw unknownFile();
   };
   return {
     send,
-    async sendLinked({ params: { jobId }, query, ...request }, reply, form) {
+    async sendLinked({ params: { jobId }, query }, reply, form) {
       checkLink(jobId, form.variant, query);
       const { rows } = await sql<{ project_id: string }>`SELECT project_id FROM jobs
         WHERE id = ${jobId}`.execute(database);
       const projectId = rows[0]?.project_id ?? "";
       const modality = findModalityOfJob(jobId);
       if (modality === undefined) throw unknownFile();
-      const read = async () => {
+      const readJob = async () => {
         const job = await findJob(database, { projectId, modality: modality.name }, jobId);
         if (job?.kept !== true) throw unknownFile();
         return job;
       };
       const { endpoint } = modality;
-      return await send(reply, form, { endpoint, projectId, read, waitMs: LIVE_WAIT_MS, folder: "" });
+      return await send(reply, form, {
+        endpoint,
+        projectId,
+        readJob,
+        waitMs: LIVE_WAIT_MS,
+        folder: "",
+      });
     },
     async sendPiece({ params: { jobId, attempt, name }, query }, reply) {
       checkLink(jobId, FORMS.hls.variant, query);
@@ -182,11 +199,13 @@ type PieceRequest = FastifyRequest<PieceRoute>;
 /** Clips in the making by signed links, without a key, for players that can send none. */
 export function addLiveRoutes(app: FastifyInstance, live: LiveClips): void {
   for (const form of Object.values(FORMS))
-    app.get<LinkedRoute>(`/files/:jobId/${form.variant}`, async (request, reply) =>
-      await live.sendLinked(request, reply, form),
+    app.get<LinkedRoute>(
+      `/files/:jobId/${form.variant}`,
+      async (request, reply) => await live.sendLinked(request, reply, form),
     );
-  app.get<PieceRoute>("/files/:jobId/live/:attempt/:name", async (...call) =>
-    await live.sendPiece(...call),
+  app.get<PieceRoute>(
+    "/files/:jobId/live/:attempt/:name",
+    async (...call) => await live.sendPiece(...call),
   );
 }
 
@@ -217,7 +236,7 @@ const PIECE = /\/(\d+)\/live\/((\d+)-(\d+)\.m4s)$/;
  * What can be played in one go from the clip's beginning. A later attempt makes the same frames anew: what an
  * earlier one had stored is played from there, so that a list only ever grows.
  */
-export function inOrder(ids: readonly string[]): readonly Piece[] {
+function inOrder(ids: readonly string[]): readonly Piece[] {
   const pieces = ids
     .flatMap((id) => {
       const [, attempt, name = "", startMs, endMs] = PIECE.exec(id) ?? [];
@@ -287,7 +306,7 @@ async function* playPieces(
       signal.throwIfAborted();
       const next = pieces.filter(({ startMs }) => startMs >= fromMs);
       if (next.length === 0 && !isOpen(state)) return checkPlayed(state, pieces, fromMs);
-      if (next.length === 0) yield EMPTY_BOX;
+      if (next.length === 0) yield FREE_BOX;
       for (const piece of next) {
         if (piece.attempt !== attempt) {
           const own = await readPiece(store, `${liveFolder(jobId, piece.attempt)}${LIVE_HEAD}`);
@@ -297,6 +316,7 @@ async function* playPieces(
           ({ attempt } = piece);
         }
         yield await readPiece(store, `${liveFolder(jobId, attempt)}${piece.name}`);
+        yield FREE_BOX;
         fromMs = piece.endMs;
       }
     }
@@ -309,7 +329,11 @@ function isOpen(state: JobState | undefined): boolean {
   return state !== undefined && !isEndState(state);
 }
 
-function checkPlayed(state: JobState | undefined, pieces: readonly Piece[], playedMs: number): void {
+function checkPlayed(
+  state: JobState | undefined,
+  pieces: readonly Piece[],
+  playedMs: number,
+): void {
   if (state !== "completed") throw brokenOff(`the job is ${state ?? "deleted"}`);
   if (pieces.at(-1)?.endMs !== playedMs) throw brokenOff("its last pieces are not there");
 }

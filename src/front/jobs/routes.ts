@@ -362,10 +362,10 @@ async function download(resource: Resource, request: JobCall, reply: FastifyRepl
   const form = parseLive(modality.endpoint, request.query);
   if (form !== undefined) {
     const scope = scopeOf(resource, request);
-    const read = async () => await getJob(resource, request, id);
+    const readJob = async () => await getJob(resource, request, id);
     const waitMs = parseWait(request.query.wait, LIVE_WAIT_MS);
     const folder = `${originOf(request, publicUrl)}/files/${id}/`;
-    return await live.send(reply, form, { ...modality, ...scope, read, waitMs, folder });
+    return await live.send(reply, form, { ...modality, ...scope, readJob, waitMs, folder });
   }
   const artifact = await askedArtifact(resource, request);
   const name = artifact.variant === "content" ? id : `${id}-${artifact.variant}`;
