@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { chooseVideoEncoder, type EncoderOptions, openEncoder } from "#framemill/media/encoder.js";
+import type { Fragment } from "#framemill/media/fragments.js";
 import { runFfmpeg } from "#framemill/media/ffmpeg.js";
 import { frameByteLength } from "#framemill/media/i420.js";
 import { measureLoudness } from "#framemill/bench/evaluation/loudness.js";
@@ -73,6 +74,31 @@ describe("encoding a clip", () => {
     expect(info.durationSeconds).toBe(4);
     expect(info.audio?.durationSeconds).toBeLessThanOrEqual(4);
     expect(info.audio?.durationSeconds).toBeGreaterThan(3.999);
+  });
+
+  it("cuts the same encoding into pieces that play by themselves, with their sound", async () => {
+    const soundPath = await writeTone(4);
+    await encode({ frameCount: 96, soundPath });
+    const alone = await readFile(path);
+    const pieces: Fragment[] = [];
+    await encode({ frameCount: 96, soundPath, onFragment: (piece) => pieces.push(piece) });
+    expect(alone.equals(await readFile(path))).toBe(true);
+    // The picture jumps back after each second, and so begins anew there.
+    expect(pieces.map(({ frames }) => frames)).toEqual([0, 24, 24, 24, 24]);
+    const [head = Buffer.of(), ...played] = pieces.map(({ bytes }) => bytes);
+    // Each begins with a key frame: all of its frames are read without the piece before.
+    for (const bytes of played) {
+      await writeFile(path, Buffer.concat([head, bytes]));
+      const args = ["-v", "error", "-i", path, "-map", "0:v", "-f", "framemd5", "-"];
+      const { stdout } = await runFfmpeg(args);
+      const frames = Buffer.from(stdout)
+        .toString()
+        .split("\n")
+        .filter((line) => /^0,/.test(line));
+      expect(frames).toHaveLength(24);
+    }
+    await writeFile(path, Buffer.concat([head, ...played]));
+    expect((await probeMedia(path)).audio).toMatchObject({ codec: "aac", channels: 2 });
   });
 
   it("keeps the loudness of the sound", async () => {
