@@ -294,10 +294,13 @@ function jobPaths(builder: Builder): [path: string, Json][] {
 
 /** What is followed while it is made, and downloaded afterwards. */
 function filePaths({ components, modality, name, words, root, object }: Builder) {
-  const { object: kind, variants, preview, mediaTypes = [] } = modality.endpoint;
+  const { object: kind, variants, preview, isLive, mediaTypes = [] } = modality.endpoint;
   const tag = modality.name;
   const variant = query("variant", { type: "string", enum: [kind, ...variants], default: kind });
-  const content = contentsOf([...mediaTypes, ...(variants.length > 0 ? [PICTURE] : [])]);
+  const pictures = variants.length > 0 ? [PICTURE] : [];
+  const content = contentsOf([...mediaTypes, ...pictures, ...(isLive ? [HLS_LIST] : [])]);
+  const live = isLive ? [query("live", { type: "string", enum: ["1", "hls"] })] : [];
+  const wait = query("wait", { type: "integer", minimum: 0, maximum: 60 });
   const file = { description: "OK", headers: { ...ALWAYS, ...headerRefs(FILE_HEADERS) }, content };
   const part = {
     ...file,
@@ -319,14 +322,17 @@ function filePaths({ components, modality, name, words, root, object }: Builder)
     get("content", {
       operationId: `download${name}`,
       summary: `Download ${withArticle(words)}`,
-      parameters: [variant, header("Range"), header("If-Range"), header("If-None-Match")],
+      parameters: [
+        ...[variant, ...live, ...(isLive ? [wait] : [])],
+        ...[header("Range"), header("If-Range"), header("If-None-Match")],
+      ],
       responses: { 200: file, 206: part, 304: { description: "Not Modified", headers: ALWAYS } },
       failures: [...failures, 416],
     }),
     get("link", {
       operationId: `link${name}`,
       summary: `Get an address of ${withArticle(words)} that needs no key`,
-      parameters: [variant],
+      parameters: [variant, ...live],
       responses: { 200: ok("application/json", components.add(linkObject)) },
       failures,
     }),
@@ -353,6 +359,7 @@ const PAGE = [
 
 const EVENTS = "text/event-stream";
 const PICTURE = "image/webp";
+const HLS_LIST = "application/vnd.apple.mpegurl";
 
 interface OperationOptions {
   readonly operationId: string;
