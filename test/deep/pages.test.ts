@@ -21,6 +21,18 @@ const DESK = { width: 1280, height: 860 };
 const WAIT = { timeout: 20_000 };
 const CLIP_MS = 120_000;
 const VIDEO = `document.querySelector("video")`;
+/** Remembers the state of the run whenever a clip has played on, and from where a file takes over; runs in the browser. */
+const WATCH_PLAYED = `
+  globalThis.played = { states: [], lastSeconds: 0, jumpSeconds: 0 };
+  document.addEventListener("timeupdate", ({ target }) => {
+    const { state } = document.querySelector(".status").dataset;
+    const isFile = target.hasAttribute("src");
+    if (!isFile && target.currentTime > 0.1) played.states.push(state);
+    if (!isFile) played.lastSeconds = target.currentTime;
+  }, true);
+  document.addEventListener("seeked", ({ target }) => {
+    played.jumpSeconds ||= target.currentTime - played.lastSeconds;
+  }, { capture: true, once: true });`;
 /** Goes to the third second and waits for its frame; runs in the browser. */
 const SEEK = `(async (element) => {
   element.pause();
@@ -124,16 +136,22 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     expect(await page.evaluate("[localStorage.length, document.cookie]")).toEqual([0, ""]);
   });
 
-  it("makes a clip that is seen while it is made, plays and seeks, and says what it cost", async () => {
+  it("makes a clip that plays while it is made, plays on and seeks, and says what it cost", async () => {
     await page.getByLabel("Prompt", { exact: true }).fill(PROMPT);
+    await page.evaluate(WATCH_PLAYED);
     await run();
-    await page.getByAltText("What is made so far").waitFor({ timeout: CLIP_MS });
+    await page.getByLabel("The clip while it is made").waitFor({ timeout: CLIP_MS });
     const bar = page.getByRole("progressbar", { name: "Progress" });
     expect(Number(await bar.getAttribute("value"))).toBeGreaterThan(0);
     expect(await page.locator(".status").textContent()).toContain("will cost $0.72");
+    const running = () => page.evaluate<string>("played.states.join()");
+    await expect.poll(running, WAIT).toMatch(/^running/);
     await shoot("playground-running");
-    const video = page.locator("video");
+    const video = page.locator("video[src]");
     await video.waitFor({ timeout: CLIP_MS });
+    // The finished file goes on where the clip is then.
+    expect(await page.getByLabel("The clip while it is made").count()).toBe(0);
+    expect(Math.abs(await page.evaluate<number>("played.jumpSeconds"))).toBeLessThan(0.5);
     const now = () => page.evaluate<number>(`${VIDEO}.currentTime`);
     await expect.poll(now, WAIT).toBeGreaterThan(0.2);
     const seen = await page.evaluate<number[]>(SEEK);
@@ -144,6 +162,24 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await expect.poll(() => page.evaluate("held.size"), WAIT).toBe(2);
     expect(await page.locator("main").textContent()).not.toContain("{image_url}");
     await look("playground");
+  });
+
+  it("plays the first second of a long clip before it is completed", async () => {
+    const { client } = up;
+    const asked = { model: "service-motion-1", prompt: PROMPT, seconds: "10" };
+    const { id } = await client.videos.create(asked as never);
+    const { url } = await client.get<{ url: string }>(`/videos/${id}/link?live=1`);
+    const player = await context.newPage();
+    await player.goto(`${origin}/playground`);
+    await player.evaluate(`
+      globalThis.clip = Object.assign(document.createElement("video"), { src: "${url}", muted: true });
+      void clip.play();`);
+    const now = () => player.evaluate<number>("clip.currentTime");
+    await expect.poll(now, { ...WAIT, interval: 50 }).toBeGreaterThan(1);
+    expect((await client.videos.retrieve(id)).status).toBe("in_progress");
+    await expect.poll(() => player.evaluate("clip.ended"), { timeout: CLIP_MS }).toBe(true);
+    expect(await player.evaluate("clip.duration")).toBeCloseTo(10, 0);
+    await player.close();
   });
 
   it("keeps what was made through a reload, and holds two of one seed side by side", async () => {

@@ -32,7 +32,7 @@ export async function loadRuns(key: string, path: string): Promise<Run[]> {
 export async function saveRun(key: string, path: string, run: Run): Promise<void> {
   const store = await openStore("readwrite");
   if (store === undefined) return;
-  const { notice: _notice, ...kept } = run;
+  const { notice: _notice, live: _live, ...kept } = run;
   const media = run.media === undefined ? {} : { media: withoutUrl(run.media) };
   const entry: Entry = { id: run.id, owner: ownerOf(key), path, run: { ...kept, ...media } };
   await settled(store.put(entry)).catch(() => undefined);

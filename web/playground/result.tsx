@@ -1,4 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
+import type { TargetedEvent } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { formatSeconds, formatUsd } from "../lib/format.js";
 import { useObjectUrl } from "../lib/object-url.js";
 import { AnswerView } from "./answer-view.js";
@@ -207,12 +208,13 @@ function Stage({ run }: { readonly run: Run }) {
   const blobUrl = useObjectUrl(media?.blob);
   const url = media?.url ?? blobUrl;
   const name = fileNameOf(run);
-  if (url !== undefined && isVideo(media?.type))
+  const hasEnded = run.state !== "running" && run.state !== "done";
+  const isClip = url === undefined ? run.live !== undefined && !hasEnded : isVideo(media?.type);
+  if (isClip)
     return (
       <figure>
-        {/* oxlint-disable-next-line jsx-a11y/media-has-caption -- clips have no speech */}
-        <video src={url} poster={previewUrl} controls loop muted autoPlay playsInline />
-        <Download url={url} name={name} />
+        <Clip key={run.id} live={run.live} url={url} poster={previewUrl} />
+        {url !== undefined && <Download url={url} name={name} />}
       </figure>
     );
   if (url !== undefined)
@@ -229,6 +231,62 @@ function Stage({ run }: { readonly run: Run }) {
       </figure>
     );
   return <Pictures run={run} name={name} />;
+}
+
+/**
+ * A clip while it is made; its finished file takes over where it is then. A browser that cannot play the one
+ * stream takes the list.
+ */
+function Clip({
+  live,
+  url,
+  poster,
+}: {
+  readonly live: Run["live"];
+  readonly url: string | undefined;
+  readonly poster: string | undefined;
+}) {
+  const [wasLive] = useState(live !== undefined && url === undefined);
+  const [isLive, setIsLive] = useState(wasLive);
+  const watched = useRef<HTMLVideoElement>(null);
+  const seek = ({ currentTarget: file }: TargetedEvent<HTMLVideoElement>) => {
+    const { currentTime = 0, ended = false } = watched.current ?? {};
+    if (isLive) file.currentTime = ended ? 0 : currentTime;
+  };
+  const takeOver = ({ currentTarget: file }: TargetedEvent<HTMLVideoElement>) => {
+    const { current: before } = watched;
+    if (!isLive || before === null) return;
+    Object.assign(file, { muted: before.muted, volume: before.volume });
+    // One that may not start by itself is started by hand.
+    if (!before.paused || before.ended) file.play().catch(() => {});
+    setIsLive(false);
+  };
+  const shared = { poster, controls: true, muted: true, playsInline: true };
+  return (
+    <>
+      {url !== undefined && (
+        // oxlint-disable-next-line jsx-a11y/media-has-caption -- clips have no speech
+        <video
+          key="file"
+          {...shared}
+          src={url}
+          loop
+          preload="auto"
+          autoPlay={!wasLive}
+          hidden={isLive}
+          onLoadedMetadata={seek}
+          onSeeked={takeOver}
+        />
+      )}
+      {isLive && live !== undefined && (
+        // oxlint-disable-next-line jsx-a11y/media-has-caption -- clips have no speech
+        <video key="live" {...shared} ref={watched} autoPlay aria-label="The clip while it is made">
+          <source src={live.url} type="video/mp4" />
+          <source src={live.listUrl} type="application/vnd.apple.mpegurl" />
+        </video>
+      )}
+    </>
+  );
 }
 
 function Pictures({ run, name }: { readonly run: Run; readonly name: string }) {

@@ -38,6 +38,8 @@ export interface Run {
   readonly job?: Job;
   /** A picture of what is made so far, of a finished clip its thumbnail. */
   readonly preview?: Blob;
+  /** Where a clip is played while it is made: as one stream, and as a list for HLS players. */
+  readonly live?: { readonly url: string; readonly listUrl: string };
   /** What was made: itself, or its address on the front. */
   readonly media?: { readonly type: string; readonly blob?: Blob; readonly url?: string };
   readonly pictures?: readonly string[];
@@ -113,6 +115,7 @@ async function followJob(context: RunContext): Promise<void> {
 async function awaitEnd(context: RunContext, created: Job): Promise<Job> {
   const { endpoint, key, signal, onChange } = context;
   let job = created;
+  let hasLive = false;
   for (;;) {
     try {
       const events = await call(`${endpoint.path}/${job.id}/events`, { key, signal });
@@ -122,6 +125,9 @@ async function awaitEnd(context: RunContext, created: Job): Promise<Job> {
         onChange({ job, answer: job });
         const isRunning = job.status === "in_progress";
         if (endpoint.hasPreview && isRunning) void showPicture(context, job.id);
+        if (!endpoint.hasPreview || job.stage !== "frames" || hasLive) continue;
+        hasLive = true;
+        void showLive(context, job.id);
       }
     } catch (thrown) {
       if (signal.aborted || thrown instanceof ApiError) throw thrown;
@@ -141,14 +147,22 @@ async function showPicture({ endpoint, key, signal, onChange }: RunContext, id: 
   if (preview !== undefined && !signal.aborted) onChange({ preview });
 }
 
+/** A clip that cannot be played while it is made is shown in pictures all the same. */
+async function showLive({ endpoint, key, signal, onChange }: RunContext, id: string) {
+  const find = async (form: string) => (await findMedia(endpoint, key, id, `?live=${form}`)).url;
+  const [url, listUrl] = await Promise.all(["1", "hls"].map(find)).catch(() => []);
+  if (url === undefined || listUrl === undefined || signal.aborted) return;
+  onChange({ live: { url, listUrl } });
+}
+
 interface Link {
   readonly url: string;
   readonly media_type: string;
 }
 
 /** A signed address on this origin: a player can ask for parts of the file, and holds no key. */
-export async function findMedia({ path }: Endpoint, key: string, id: string) {
-  const link = await callJson<Link>(`${path}/${id}/link`, { key });
+export async function findMedia({ path }: Endpoint, key: string, id: string, query = "") {
+  const link = await callJson<Link>(`${path}/${id}/link${query}`, { key });
   const { pathname, search } = new URL(link.url);
   return { url: pathname + search, type: link.media_type };
 }
