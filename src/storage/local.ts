@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Dirent } from "node:fs";
 import {
   type FileHandle,
   mkdir,
@@ -97,11 +98,8 @@ class LocalStore implements ArtifactStore {
 
   async list(prefix: string): Promise<readonly string[]> {
     const folder = join(this.#root, prefix === "" ? "" : checkedPrefix(prefix));
-    const reading = readdir(folder, { recursive: true, withFileTypes: true });
-    const entries = await reading.catch((thrown: unknown) => {
-      if (!isMissing(thrown)) throw thrown;
-    });
-    return (entries ?? [])
+    const entries = await readTree(folder);
+    return entries
       .filter((entry) => entry.isFile())
       .map((entry) => relative(this.#root, join(entry.parentPath, entry.name)))
       .filter((id) => !id.startsWith(UNFINISHED))
@@ -188,6 +186,19 @@ async function writeSynced(
     throwIfAborted(signal);
   } finally {
     await file.close();
+  }
+}
+
+/** Nothing where there is no folder. One inside of it that goes meanwhile ends the reading, which begins anew. */
+async function readTree(folder: string): Promise<Dirent[]> {
+  for (;;) {
+    try {
+      return await readdir(folder, { recursive: true, withFileTypes: true });
+    } catch (thrown) {
+      if (!isMissing(thrown)) throw thrown;
+      const isThere = await stat(folder).catch(() => undefined);
+      if (isThere?.isDirectory() !== true) return [];
+    }
   }
 }
 

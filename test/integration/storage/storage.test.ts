@@ -93,6 +93,20 @@ describe.each(stores)("artifacts in %s", (_, openStore) => {
     expect(await store.removeAll("video_1/")).toBe(0);
   });
 
+  it("lists what stays while a folder beside it comes and goes", async () => {
+    await store.putBytes({ ...put, id: "video_1/1/live/head.mp4" }, Buffer.from("head"));
+    const shown = { ...put, id: "video_1/1/preview/newest.webp" };
+    for (let round = 0; round < 100; round += 1) {
+      await store.putBytes(shown, Buffer.from("picture"));
+      const [listed] = await Promise.all([
+        store.list("video_1/"),
+        store.removeAll("video_1/1/preview/"),
+      ]);
+      expect(listed).toContain("video_1/1/live/head.mp4");
+    }
+    expect(await store.removeAll("video_1/")).toBe(1);
+  });
+
   it("leaves nothing behind when an upload is aborted half-way", async () => {
     const abort = new AbortController();
     const pipe = join(scratch, `${randomUUID()}.pipe`);
