@@ -157,7 +157,9 @@ const complete = (age: number) =>
       const usage = { videoSeconds: 4, gpuMs: 1 };
       const own = { jobId, token: token - age };
       const report = { ...own, usage, cost: COST, artifacts: [], output: {} };
-      const [done] = await completeJobs(db, [{ report, amountNanoUsd: 4_000, isAwaited: false, isLive: false }]);
+      const [done] = await completeJobs(db, [
+        { report, amountNanoUsd: 4_000, isAwaited: false, isLive: false },
+      ]);
       return done !== null;
     },
   );
