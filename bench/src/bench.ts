@@ -156,6 +156,7 @@ const ON_REQUEST: ReadonlySet<string> = new Set([
 const SUITES: Readonly<Record<string, Suite>> = {
   media: lazy(async () => (await import("./suites/media.js")).runMedia),
   video: lazy(async () => (await import("./suites/video.js")).runVideo),
+  live: lazy(async () => (await import("./suites/live.js")).runLive),
   text: lazy(async () => (await import("./text/index.js")).runText),
   queue: lazy(async () => (await import("./suites/queue.js")).runQueue),
   load: lazy(async () => (await import("./suites/load.js")).runLoad),

@@ -13,7 +13,7 @@ export const addBenchCommands: BenchPackage["addBenchCommands"] = (program, conf
     .command("bench")
     .argument(
       "[suites...]",
-      "all, or some of media, video, image, audio, queue, load, cold, soak, text, peers, provenance, runtime, first-block-cache, mlperf-video; all when left out",
+      "all, or some of media, video, image, audio, queue, load, cold, live, soak, text, peers, provenance, runtime, first-block-cache, mlperf-video; all when left out",
     )
     .description("measures; prints ratios and verdicts; writes JSON, SVG and summary.md")
     .option("--out <folder>", "where the files go", "bench-results")
