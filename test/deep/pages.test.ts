@@ -166,8 +166,8 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
 
   it("plays the first second of a long clip before it is completed", async () => {
     const { client } = up;
-    const asked = { model: "service-motion-1", prompt: PROMPT, seconds: "10" };
-    const { id } = await client.videos.create(asked as never);
+    const body = { model: "service-motion-1", prompt: PROMPT, seconds: "10" };
+    const { id } = await client.videos.create(body as never);
     const { url } = await client.get<{ url: string }>(`/videos/${id}/link?live=1`);
     const player = await context.newPage();
     await player.goto(`${origin}/playground`);

@@ -201,6 +201,12 @@ function describe(job: Job | undefined): string {
   return place <= 1 ? `next in the queue${left}` : `${place - 1} before it in the queue${left}`;
 }
 
+/** Whether there is a video to play: a finished one, or one in the making. */
+function isClip({ state, live, media }: Run, url: string | undefined): boolean {
+  if (url !== undefined) return isVideo(media?.type);
+  return live !== undefined && (state === "running" || state === "done");
+}
+
 /** What was made, or a picture of it while it is made. */
 function Stage({ run }: { readonly run: Run }) {
   const { media, preview } = run;
@@ -208,9 +214,7 @@ function Stage({ run }: { readonly run: Run }) {
   const blobUrl = useObjectUrl(media?.blob);
   const url = media?.url ?? blobUrl;
   const name = fileNameOf(run);
-  const hasEnded = run.state !== "running" && run.state !== "done";
-  const isClip = url === undefined ? run.live !== undefined && !hasEnded : isVideo(media?.type);
-  if (isClip)
+  if (isClip(run, url))
     return (
       <figure>
         <Clip key={run.id} live={run.live} url={url} poster={previewUrl} />

@@ -115,7 +115,7 @@ async function followJob(context: RunContext): Promise<void> {
 async function awaitEnd(context: RunContext, created: Job): Promise<Job> {
   const { endpoint, key, signal, onChange } = context;
   let job = created;
-  let hasLive = false;
+  const show = createShow(context);
   for (;;) {
     try {
       const events = await call(`${endpoint.path}/${job.id}/events`, { key, signal });
@@ -123,11 +123,7 @@ async function awaitEnd(context: RunContext, created: Job): Promise<Job> {
       for await (const data of eventData(events.body ?? new ReadableStream())) {
         job = parseJob(data);
         onChange({ job, answer: job });
-        const isRunning = job.status === "in_progress";
-        if (endpoint.hasPreview && isRunning) void showPicture(context, job.id);
-        if (!endpoint.hasPreview || job.stage !== "frames" || hasLive) continue;
-        hasLive = true;
-        void showLive(context, job.id);
+        show(job);
       }
     } catch (thrown) {
       if (signal.aborted || thrown instanceof ApiError) throw thrown;
@@ -137,6 +133,18 @@ async function awaitEnd(context: RunContext, created: Job): Promise<Job> {
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
     signal.throwIfAborted();
   }
+}
+
+/** Shows what there is of a running clip, at each change: a picture, and once there are frames the clip. */
+function createShow(context: RunContext): (job: Job) => void {
+  let hasLive = false;
+  return ({ id, status, stage }) => {
+    if (!context.endpoint.hasPreview || status !== "in_progress") return;
+    void showPicture(context, id);
+    if (stage !== "frames" || hasLive) return;
+    hasLive = true;
+    void showLive(context, id);
+  };
 }
 
 /** Of what there is so far, or the finished clip's thumbnail; one that is not there yet is nothing to tell of. */

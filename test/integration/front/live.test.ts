@@ -133,7 +133,10 @@ describe("a clip that is played while it is made", () => {
       null,
     ]);
     expect(await refusal(`${id}/content?live=1&variant=thumbnail`)).toEqual([
-      ...[400, "invalid_value", "live", null],
+      400,
+      "invalid_value",
+      "live",
+      null,
     ]);
     expect(await refusal(`${id}/content?live=1&wait=0`)).toEqual([
       409,
@@ -142,10 +145,16 @@ describe("a clip that is played while it is made", () => {
       "5",
     ]);
     expect(await refusal(`${id}/content?live=hls&wait=1`)).toEqual([
-      ...[409, "video_not_ready", null, "5"],
+      409,
+      "video_not_ready",
+      null,
+      "5",
     ]);
     expect(await refusal("video_unknown/content?live=1")).toEqual([
-      ...[404, "video_not_found", "id", null],
+      404,
+      "video_not_found",
+      "id",
+      null,
     ]);
     const stranger = await harness.createAccount();
     const url = `${harness.front.baseUrl}/videos/${id}/content?live=1`;
@@ -159,7 +168,10 @@ describe("a clip that is played while it is made", () => {
     await ask(`${cancelled}/cancel`, "POST");
     expect(await waiting).toEqual([409, "video_failed", null, null]);
     expect(await refusal(`${cancelled}/content?live=hls`)).toEqual([
-      ...[409, "video_failed", null, null],
+      409,
+      "video_failed",
+      null,
+      null,
     ]);
     open(...all);
     const music = `${harness.front.baseUrl}/music/music_1/content?live=1`;

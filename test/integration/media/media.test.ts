@@ -94,7 +94,7 @@ describe("encoding a clip", () => {
       const frames = Buffer.from(stdout)
         .toString()
         .split("\n")
-        .filter((line) => /^0,/.test(line));
+        .filter((line) => line.startsWith("0,"));
       expect(frames).toHaveLength(24);
     }
     await writeFile(path, Buffer.concat([head, ...played]));
