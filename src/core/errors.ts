@@ -41,6 +41,7 @@ const FAILURES = {
   not_found: notFound,
   method_not_allowed: { ...notFound, http: 405 },
   request_timeout: { ...invalid, http: 408 },
+  start_deadline_exceeded: { ...invalid, http: 408 },
   idempotency_conflict: conflict,
   payload_too_large: { ...invalid, http: 413 },
   unsupported_media_type: { ...invalid, http: 415 },

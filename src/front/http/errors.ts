@@ -74,12 +74,14 @@ export async function withOutages<Result>(work: Promise<Result>): Promise<Result
   });
 }
 
-/** Clients retry 409 and 429 by themselves; here another attempt cannot help. */
+const NO_RETRY: ReadonlySet<string> = new Set(["insufficient_quota", "start_deadline_exceeded"]);
+
+/** Clients retry 408, 409 and 429 by themselves; here another attempt cannot help. */
 function errorHeaders({ code, httpStatus, retryAfterSeconds }: JobError): Record<string, string> {
   const headers: Record<string, string> = {};
   // What RFC 9110 (section 11.6.1) asks of every 401.
   if (httpStatus === 401) headers["www-authenticate"] = 'Bearer realm="framemill"';
-  if (httpStatus === 409 || code === "insufficient_quota") headers["x-should-retry"] = "false";
+  if (httpStatus === 409 || NO_RETRY.has(code)) headers["x-should-retry"] = "false";
   const mustWait = httpStatus === 429 || httpStatus === 503;
   const seconds = retryAfterSeconds ?? (mustWait ? DEFAULT_RETRY_AFTER_SECONDS : undefined);
   if (seconds !== undefined) headers["retry-after"] = String(Math.max(1, Math.ceil(seconds)));

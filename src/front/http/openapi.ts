@@ -202,7 +202,11 @@ function requestBody(components: Components, modality: Modality, name: string): 
 
 function requestSchema(modality: Modality, bodyType: BodyType): Json {
   const own = asJson(modality.requestSchema(bodyType));
-  const properties = { ...asJson(own["properties"]), ...(isPolled(modality) && WEBHOOK) };
+  const properties = {
+    ...asJson(own["properties"]),
+    ...(isPolled(modality) && WEBHOOK),
+    ...START_DEADLINE,
+  };
   const required = new Set([own["required"]].flat());
   const isForm = bodyType === "multipart/form-data";
   const fields = Object.entries(properties).map(([name, schema]) => [
@@ -213,6 +217,15 @@ function requestSchema(modality: Modality, bodyType: BodyType): Json {
 }
 
 const WEBHOOK = { webhook_url: { type: "string", format: "uri", maxLength: 2_048 } };
+
+const START_DEADLINE = {
+  start_deadline: {
+    type: "number",
+    exclusiveMinimum: 0,
+    maximum: 86_400,
+    description: "Seconds in which a worker must have begun it; else it fails, free",
+  },
+};
 
 /** Null is "not given" for every field that may be left out. */
 function orNull(schema: Json): Json {
@@ -449,6 +462,7 @@ const HEADERS: Record<string, Json> = {
 
 const FAILURE_HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ["www-authenticate"],
+  408: ["x-should-retry"],
   409: ["retry-after", "x-should-retry"],
   429: ["retry-after", "x-should-retry"],
   503: ["retry-after"],

@@ -16,6 +16,8 @@ export interface ReadBody {
   readonly ignored: readonly string[];
   /** `webhook_url` as it came. */
   readonly webhookUrl?: unknown;
+  /** `start_deadline` as it came. */
+  readonly startDeadline?: unknown;
   /** Of a replied job that is not waited for. */
   readonly background?: BackgroundUse | undefined;
   /** Of a job that is not waited for, or one with an Idempotency-Key; empty for any other. */
@@ -32,9 +34,10 @@ interface Reading {
 /** Throws on what no endpoint takes, and takes apart what is not for the modality. */
 export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBody {
   checkBody(body);
-  const { webhookUrl, rest } = isPolled(modality)
-    ? takeWebhook(body)
-    : { webhookUrl: undefined, rest: body };
+  const { value: startDeadline, rest: undated } = take(body, "start_deadline");
+  const { value: webhookUrl, rest } = isPolled(modality)
+    ? take(undated, "webhook_url")
+    : { value: undefined, rest: undated };
   const ignored = ignoredIn(rest, modality);
   const background = modality.background?.(rest);
   const isCompared = isPolled(modality) || background !== undefined || isHashed;
@@ -42,6 +45,7 @@ export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBo
     body: ignored.length === 0 ? rest : without(rest, ignored),
     ignored,
     webhookUrl,
+    startDeadline,
     background,
     // What is answered at once and has no key is never compared with an earlier request.
     bodyHash: isCompared ? hashBody([modality.name, body]) : "",
@@ -85,10 +89,8 @@ function without(body: unknown, names: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(body ?? {}).filter(([name]) => !names.includes(name)));
 }
 
-/** The webhook's address, apart from what the modality reads. */
-function takeWebhook(body: unknown): { readonly webhookUrl: unknown; readonly rest: unknown } {
-  if (typeof body !== "object" || body === null || !("webhook_url" in body))
-    return { webhookUrl: undefined, rest: body };
-  const { webhook_url: webhookUrl, ...rest } = body;
-  return { webhookUrl, rest };
+/** A field that is for the service, apart from what the modality reads. */
+function take(body: unknown, name: string): { readonly value?: unknown; readonly rest: unknown } {
+  if (typeof body !== "object" || body === null || !(name in body)) return { rest: body };
+  return { value: Reflect.get(body, name), rest: without(body, [name]) };
 }

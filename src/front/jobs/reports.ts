@@ -35,6 +35,7 @@ import {
   type Database,
   type Db,
   failAttempt,
+  failMissedStarts,
   type Fencing,
   findEnding,
   findLiveLease,
@@ -209,6 +210,7 @@ async function refuseLease(db: Db, jobId: string) {
 }
 
 async function refuseClaim(db: Db, jobId: string): Promise<ClaimResult> {
+  await failMissedStarts(db);
   const retryAfterMs = await findLiveLease(db, jobId);
   return retryAfterMs === undefined
     ? { outcome: "already-done" }

@@ -151,10 +151,11 @@ async function acceptJob(
 ): Promise<Accepted> {
   const { database, checkContent } = options;
   const { id, modality, caller } = submission;
+  const startDeadlineMs = readStartDeadline(options, submission);
   const context = admitContext(options, submission, model);
   const request = submission.request ?? (await modality.admit(submission.body, context));
   await checkContent(submission, request);
-  const job = await draftJob(options, submission, { model, request });
+  const job = await draftJob(options, submission, { model, request, startDeadlineMs });
   const accepted = { id, model: model.id, request, quote: job.quote };
   if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(job)) };
   return await database.transaction(async (trx) => {
@@ -316,9 +317,14 @@ const LONGEST_URL = 2_048;
 async function draftJob(
   options: DraftOptions,
   submission: Submission,
-  { model, request }: { readonly model: ModelInfo; readonly request: unknown },
+  draft: {
+    readonly model: ModelInfo;
+    readonly request: unknown;
+    readonly startDeadlineMs: number | null;
+  },
 ): Promise<NewJob> {
-  const { store, outbox, prices: table, replyTimeoutMs } = options;
+  const { model, request, startDeadlineMs } = draft;
+  const { store, outbox, prices: table } = options;
   const { id, modality, caller, isFree = false } = submission;
   const { name } = modality;
   const webhookUrl = chooseWebhook(options, submission);
@@ -340,13 +346,34 @@ async function draftJob(
     tier: tier ?? "",
     kept: isPolled(modality) || modality.isStored?.(request) === true,
     reportTo: isAwaited(submission) ? outbox.reportTo : null,
-    deadlineMs: isAwaited(submission) ? replyTimeoutMs : POLL_DEADLINE_MS,
+    deadlineMs: longestWaitMs(options, submission),
+    startDeadlineMs,
     idempotencyKey: submission.idempotencyKey,
     bodyHash: submission.bodyHash,
     traceparent: submission.traceparent,
     webhookUrl,
     room: roomOf(model.concurrency),
   };
+}
+
+/** After it a job is not started any more, in milliseconds from its creation. */
+function longestWaitMs({ replyTimeoutMs }: DraftOptions, submission: Submission): number {
+  return isAwaited(submission) ? replyTimeoutMs : POLL_DEADLINE_MS;
+}
+
+/** Milliseconds of `start_deadline`; null where there is none. */
+function readStartDeadline(options: DraftOptions, submission: Submission): number | null {
+  const { startDeadline: given } = submission;
+  if (given === undefined || given === null) return null;
+  // Forms send digits.
+  const isText = typeof given === "string" && /^-?\d{1,9}(\.\d{1,9})?$/.test(given);
+  const seconds = isText ? Number(given) : given;
+  const longest = longestWaitMs(options, submission) / 1_000;
+  if (typeof seconds === "number" && seconds > 0 && seconds <= longest)
+    return Math.ceil(seconds * 1_000);
+  const shown = typeof seconds === "number" ? String(seconds) : typeof seconds;
+  const message = `start_deadline must be a number of seconds above 0 and at most ${longest}, got ${shown}`;
+  throw new JobError("invalid_value", message, { param: "start_deadline" });
 }
 
 function chooseWebhook(

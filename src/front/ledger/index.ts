@@ -30,6 +30,7 @@ export {
   endDisconnected,
   type DeliveredCharge,
   failAttempt,
+  failMissedStarts,
   findEnding,
   findLiveLease,
   findOwnLease,

@@ -20,6 +20,8 @@ export interface NewJob {
   readonly kept: boolean;
   readonly reportTo: string | null;
   readonly deadlineMs: number;
+  /** Until a worker must have begun it; null where any time will do. */
+  readonly startDeadlineMs: number | null;
   /** Most released jobs of its model that nobody has claimed yet. */
   readonly room: number;
   readonly idempotencyKey: string | null;

@@ -5,7 +5,7 @@ import type { Broker } from "../../queue/index.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import type { Database } from "./database/database.js";
 import { abandonGone, forgetFronts } from "./fronts.js";
-import { abandonReplies, failOverdueJobs, LEASE_MS } from "./jobs.js";
+import { abandonReplies, failMissedStarts, failOverdueJobs, LEASE_MS } from "./jobs.js";
 import type { Outbox } from "./outbox.js";
 import { messageOf } from "../../core/errors.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
@@ -35,6 +35,8 @@ export interface JanitorOptions {
 }
 
 const INTERVAL_MS = 5_000;
+/** How often missed starts are looked for: an index of those alone that have such a deadline. */
+const STARTS_INTERVAL_MS = 500;
 /** What nobody waits for is done in each so many rounds, the first among them. */
 const THOROUGH_ROUNDS = 6;
 /** After its start a front waits this long for reports of work that was finished while it was away. */
@@ -63,7 +65,14 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
   }
   const quietUntil = performance.now() + QUIET_MS;
   let round = 0;
-  return every({
+  const onError = (error: unknown) =>
+    log.warn({ message: messageOf(error) }, "housekeeping failed, trying again");
+  const starts = every({
+    intervalMs: STARTS_INTERVAL_MS,
+    run: async () => await failMissedStarts(db),
+    onError,
+  });
+  const rounds = every({
     intervalMs: INTERVAL_MS,
     run: async () => {
       if (options.maySayGone()) await endAbandoned(options);
@@ -74,9 +83,14 @@ export async function startJanitor(options: JanitorOptions): Promise<PeriodicTas
       if (round % THOROUGH_ROUNDS === 0) await tidy(options);
       round += 1;
     },
-    onError: (error) =>
-      log.warn({ message: messageOf(error) }, "housekeeping failed, trying again"),
+    onError,
   });
+  return {
+    ...rounds,
+    async stop() {
+      await Promise.all([starts.stop(), rounds.stop()]);
+    },
+  };
 }
 
 /** Rows that are of no use any more go, and what is counted often is summed up. */

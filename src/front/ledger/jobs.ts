@@ -210,6 +210,13 @@ export async function failOverdueJobs(db: Executor): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+const missStart = readStatement<object, Id>("miss-start");
+
+/** Fails the jobs that no worker has begun by their `start_deadline`. */
+export async function failMissedStarts(db: Executor): Promise<void> {
+  await missStart(db, {});
+}
+
 export interface JobEnding {
   readonly state: string;
   readonly token: number;

@@ -285,6 +285,43 @@ describe("jobs", () => {
     expect((await ask(`/${overdue}`)).json.error.code).toBe("deadline_exceeded");
   });
 
+  it("fails, free, what no worker has begun by its start_deadline", async () => {
+    const { front, account, database } = harness;
+    const begin = (seconds: number) =>
+      createJob(front, account.key, { ...BODY, start_deadline: seconds });
+    const begun = await begin(60);
+    const lease = await claim(front, begun);
+    const missed = await begin(0.3);
+    await vi.waitFor(async () => {
+      const { status, error, cost } = (await ask(`/${missed}`)).json;
+      expect([status, error?.code, cost.final]).toEqual(["failed", "start_deadline_exceeded", 0]);
+      expect(error.message).toContain("its start_deadline of 0.3");
+    }, SOON);
+    const refused = await begin(3_600);
+    await sql`UPDATE jobs SET start_deadline_at = now() WHERE id IN (${refused}, ${begun})`.execute(
+      database,
+    );
+    expect((await handlers().claim(refused, "worker-1")).outcome).toBe("already-done");
+    expect((await ask(`/${refused}`)).json.error.code).toBe("start_deadline_exceeded");
+    await lapse(database, lease.jobId);
+    expect((await claim(front, begun, "worker-2")).attempt).toBe(2);
+  });
+
+  it("refuses a start_deadline that is past, too far or no number", async () => {
+    for (const given of [0, -1, 86_401, "soon", "-2", true, []]) {
+      const { status, json } = await ask("", { body: { ...BODY, start_deadline: given } });
+      expect([status, json.error.param]).toEqual([400, "start_deadline"]);
+      expect(json.error.message).toContain("above 0 and at most 86400, got");
+    }
+    const reply = { model: "service-words-1", messages: [{ role: "user", content: "Hi" }] };
+    const asked = await call(`${harness.front.baseUrl}/chat/completions`, {
+      key: harness.account.key,
+      body: { ...reply, start_deadline: 0.2 },
+    });
+    expect([asked.status, asked.json.error.code]).toEqual([408, "start_deadline_exceeded"]);
+    expect(asked.headers.get("x-should-retry")).toBe("false");
+  });
+
   it("republishes jobs that the queue lost", async () => {
     // A replica is quiet for 10 s after its start, then its janitor looks every 5 s: by this clock.
     vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval"] });

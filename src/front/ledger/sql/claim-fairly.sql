@@ -65,6 +65,7 @@ WITH RECURSIVE lane AS (
   WHERE id = :job_id
     AND ended_at IS NULL AND (lease_until IS NULL OR lease_until <= now())
     AND deadline_at > now() AND lapses < :most_lapses::int
+    AND (state <> 'queued' OR start_deadline_at IS NULL OR start_deadline_at > now())
     AND NOT EXISTS (SELECT FROM rival)
   RETURNING id, token, attempts, prices, quoted_units, checkpoint, kept, report_to, worker_id
 ), noted AS (

@@ -27,6 +27,7 @@ WITH asked AS (
   WHERE id = ANY(:job_ids::text[]) AND id = job_id
     AND ended_at IS NULL AND (lease_until IS NULL OR lease_until <= now())
     AND deadline_at > now() AND lapses < :most_lapses::int
+    AND (state <> 'queued' OR start_deadline_at IS NULL OR start_deadline_at > now())
     -- Two ranges of an index rather than `<>`, which would read all that wait.
     AND (state <> 'queued' OR NOT (
       EXISTS (SELECT FROM jobs other

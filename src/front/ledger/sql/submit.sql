@@ -12,7 +12,7 @@ WITH new AS (
     modality text, model text, request jsonb, "requestFile" jsonb, tier text, kept boolean,
     "reportTo" text, prices jsonb, "quotedUnits" jsonb, work double precision,
     "amountNanoUsd" bigint, "idempotencyKey" text, "bodyHash" text, traceparent text,
-    "webhookUrl" text, "deadlineMs" bigint, room int)
+    "webhookUrl" text, "deadlineMs" bigint, "startDeadlineMs" bigint, room int)
 ), lane AS (
   SELECT modality, model,
     -- The virtual time that is being served.
@@ -26,13 +26,15 @@ WITH new AS (
 ), job AS (
   INSERT INTO jobs (id, project_id, api_key_id, modality, model, request, request_file, tier, kept,
     report_to, prices, quoted_units, work, amount_nano_usd, amount_micro_usd, idempotency_key,
-    body_hash, traceparent, turn, released_at, webhook_url, webhook_at, deadline_at, republish_after)
+    body_hash, traceparent, turn, released_at, webhook_url, webhook_at, deadline_at, start_deadline_at,
+    republish_after)
   SELECT id, "projectId", "apiKeyId", modality, model, coalesce(request, 'null'::jsonb),
     "requestFile", tier, kept, "reportTo", prices, "quotedUnits", work, "amountNanoUsd",
     round("amountNanoUsd" / 1000.0)::bigint, "idempotencyKey", "bodyHash", traceparent, served_turn,
     CASE WHEN ahead + nth_of_lane <= room THEN now() END, "webhookUrl",
     CASE WHEN "webhookUrl" IS NOT NULL THEN now() END,
-    now() + "deadlineMs" * interval '1 millisecond', now() + interval '60 seconds'
+    now() + "deadlineMs" * interval '1 millisecond',
+    now() + "startDeadlineMs" * interval '1 millisecond', now() + interval '60 seconds'
   FROM new JOIN lane USING (modality, model) ORDER BY nth
   RETURNING id, deadline_at, created_at, released_at
 ), outgoing AS (

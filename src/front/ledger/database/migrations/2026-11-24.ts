@@ -1,5 +1,5 @@
 import { sql } from "../sql.js";
-import type { LedgerMigration, QuickMigration } from "./online.js";
+import type { LedgerMigration, OnlineMigration, QuickMigration } from "./online.js";
 
 /** What workers' time costs, what it was used for, and what the scaler has asked for. */
 const gpuCost: QuickMigration = [
@@ -38,7 +38,20 @@ const gpuCost: QuickMigration = [
   )`,
 ];
 
+/** Until when a worker must have begun a job, where its caller says so. */
+const startDeadlines: OnlineMigration = {
+  async online({ change, createIndex }) {
+    await change(sql`ALTER TABLE jobs ADD COLUMN IF NOT EXISTS start_deadline_at timestamptz`);
+    await createIndex({
+      name: "jobs_start_deadlines",
+      table: "jobs",
+      definition: sql`(start_deadline_at) WHERE state = 'queued' AND start_deadline_at IS NOT NULL`,
+    });
+  },
+};
+
 /** In the order of their names. */
 export const MIGRATIONS_OF_2026_11_24: Readonly<Record<string, LedgerMigration>> = {
   "2026-11-24a-gpu-cost": gpuCost,
+  "2026-11-24b-start-deadlines": startDeadlines,
 };
