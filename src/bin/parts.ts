@@ -110,6 +110,7 @@ export async function runWorker(
   // A caller hears the pieces of an answer from the front that took the request.
   const streamOf = (reportTo: string | undefined) =>
     reportTo === undefined || reportTo === frontAddress ? reporter : others.at(reportTo);
+  const adoption = isOwnFront ? undefined : await adoptionOf(config);
   const inference = createInferenceProcesses({
     devices: config.devices?.map(Number),
     kindOf: kindOfJob(parts.models),
@@ -118,6 +119,7 @@ export async function runWorker(
     setup: inferenceSetup(config, parts),
     stallMs,
     ...(memoryBytes !== undefined && { allowance: memoryBytes }),
+    ...(adoption && { adoption }),
     cancelMs: CANCEL_MS,
     onBroken() {
       log.error({}, "the device failed three times in ten minutes, leaving");
@@ -221,6 +223,14 @@ function reporterOpener(
       onDirective: (lease, directive) => directives.deliver(lease, directive),
       tracer,
     });
+}
+
+/** Where inference processes wait for the next worker, where they are to. */
+async function adoptionOf({ dataDir, adoptMs: waitMs }: Config) {
+  if (waitMs === 0) return undefined;
+  const folder = join(dataDir, "inference");
+  await makePrivateFolder(folder, "DATA_DIR");
+  return { folder, waitMs };
 }
 
 function inferenceSetup(config: Config, { packages }: Parts): InferenceSetup {

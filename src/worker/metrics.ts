@@ -153,6 +153,12 @@ function addProcessGauges(registry: Registry, options: WorkerMetricsOptions): vo
       for (const provider of inference.providers ?? []) gauge.set({ provider }, 1);
     },
   );
+  add(
+    "framemill_worker_adoptions",
+    "Inference processes that this worker found loaded and took over from the one before.",
+    [],
+    (gauge) => gauge.set(inference.adoptions ?? 0),
+  );
   addMemoryGauges(add, inference);
   if (marker !== undefined)
     add(

@@ -65,6 +65,9 @@ export function joinHosts(
     get placements() {
       return hosts[0]?.placements;
     },
+    get adoptions() {
+      return sum(hosts.map(({ adoptions = 0 }) => adoptions));
+    },
     get loadedModels() {
       return [...new Set(hosts.flatMap(({ loadedModels = [] }) => loadedModels))];
     },

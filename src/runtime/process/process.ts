@@ -1,5 +1,3 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,14 +7,17 @@ import { JobError, toJobError } from "../../core/errors.js";
 import type { PipelineEvent } from "../../core/events.js";
 import { fromFailure, toFailure } from "../../core/job.js";
 import { describePlacement } from "../ort/placement.js";
+import { adopt, adoptionKey, type AdoptionOptions, checkFolder, socketPath } from "./adoption.js";
+import { type Connection, joinInference, spawnInference } from "./connection.js";
 import type {
+  Adopted,
   InferenceHost,
   InferenceJob,
   InferenceReply,
-  InferenceRequest,
   InferenceSetup,
   ModelPlacement,
   Opens,
+  Standing,
 } from "./protocol.js";
 
 /** Pause before a new process, so that one that dies at once does not spin. */
@@ -36,6 +37,8 @@ export interface InferenceProcessOptions {
   readonly cancelMs: number;
   /** Bytes that this process and the inference process may hold; `memoryAllowance()` by default. */
   readonly allowance?: number;
+  /** Whether a process waits for the next worker, and one that waits is taken; neither by default. */
+  readonly adoption?: AdoptionOptions;
   /** Told once when the device has failed three times in ten minutes: this machine is of no use. */
   readonly onBroken?: () => void;
   readonly log: {
@@ -45,7 +48,7 @@ export interface InferenceProcessOptions {
 }
 
 interface LiveProcess {
-  readonly child: ChildProcess;
+  readonly connection: Connection;
   readonly ready: Promise<void>;
   readonly tasks: Map<string, RunningTask>;
   readonly opens: Opens;
@@ -72,34 +75,63 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
   let device = "";
   let providers: readonly string[] | undefined;
   let placements: readonly ModelPlacement[] | undefined;
-  let live: LiveProcess | undefined = start("at-start");
+  let adoptions = 0;
+  let standing: Standing | undefined;
+  let live: LiveProcess | undefined;
+  const begun = begin();
+  // Who waits for readiness sees the rejection.
+  begun.catch(() => {});
   // Where this process ends without closing, and setpriv is not there to see to it.
-  const killLive = () => live !== undefined && killGroup(live.child);
-  process.once("exit", killLive);
+  const killLive = () => live?.connection.kill();
+  if (options.adoption === undefined) process.once("exit", killLive);
 
+  async function begin(): Promise<void> {
+    if (options.adoption === undefined) return void (live = start("at-start"));
+    const { folder, waitMs } = options.adoption;
+    await checkFolder(folder);
+    socketPath(folder, options.setup.device);
+    const key = await adoptionKey(options.setup, options.entryPath);
+    standing = { folder, key, waitMs };
+    const found = await adopt(folder, key, options.setup.device);
+    if (found === undefined) {
+      if (!closed) live = start("at-start");
+      return;
+    }
+    const { processId, loaded } = found.state;
+    adoptions += 1;
+    options.log.info({ processId, models: loaded, loadMs: 0 }, "inference process adopted");
+    live = follow(watchProcess(joinInference(found), options, faults, found.state));
+    for (const model of loaded) live.loaded.add(model);
+    take(live, found.state.ready);
+  }
+  function take(one: LiveProcess, ready: Adopted["ready"]): void {
+    ({ device, providers } = ready);
+    // What opens its models later has seen none of them.
+    if (one.opens !== "on-use") placements = ready.placements;
+  }
   function start(opens: Opens): LiveProcess {
-    const started = startProcess(options, faults, opens);
-    started.child.once("exit", () => {
+    return follow(startProcess(options, faults, opens, standing));
+  }
+  function follow(started: LiveProcess): LiveProcess {
+    const { connection, opens } = started;
+    connection.onEnd(() => {
       if (live !== started) return;
       live = undefined;
       // What serves models on their use has none to load anew.
       if (!closed) restart = setTimeout(() => (live = start(opens)), RESTART_DELAY_MS);
     });
-    onReply(started.child, (reply) => {
-      if (reply.type === "ready") {
-        ({ device, providers } = reply);
-        // What opens its models later has seen none of them.
-        if (started.opens !== "on-use") placements = reply.placements;
-      }
+    connection.onReply((reply) => {
+      if (reply.type === "ready") take(started, reply);
       // A job that came meanwhile has the process load its model again.
       if (reply.type !== "idle" || started.tasks.size > 0 || live !== started) return;
       live = undefined;
       isAsleep = true;
-      started.child.disconnect();
+      connection.post({ type: "leave" });
     });
     return started;
   }
   const present = async (): Promise<LiveProcess> => {
+    await begun;
     if (isAsleep && !closed) live = start("on-use");
     isAsleep = false;
     while ((live === undefined || live.killed) && !closed) await sleep(RESTART_DELAY_MS / 2);
@@ -118,17 +150,21 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
       if (!isAsleep) await present();
     },
     get processId() {
-      return live?.child.pid;
+      return live?.connection.processId;
     },
     get device() {
       return device;
     },
-    memoryBytes: async () => (live === undefined ? 0 : await residentBytes(live.child.pid ?? 0)),
+    memoryBytes: async () =>
+      live === undefined ? 0 : await residentBytes(live.connection.processId),
     get providers() {
       return providers;
     },
     get placements() {
       return placements;
+    },
+    get adoptions() {
+      return adoptions;
     },
     get loadedModels() {
       return [...(live?.loaded ?? [])];
@@ -140,16 +176,20 @@ export function createInferenceProcess(options: InferenceProcessOptions): Infere
     async close() {
       closed = true;
       clearTimeout(restart);
-      const child = live?.child;
-      if (child?.pid === undefined || child.exitCode !== null) return;
-      const exited = once(child, "exit");
+      await begun.catch(() => {});
+      process.off("exit", killLive);
+      const { connection, isReady, killed } = live ?? {};
+      if (connection === undefined || connection.hasEnded) return;
+      // A device that failed is not handed on.
+      if (standing !== undefined && isReady === true && killed === false && !faults.isSuspect)
+        return connection.part();
+      const exited = new Promise<void>((resolve) => connection.onEnd(() => resolve()));
       // One that still loads has nothing to finish, and would not hear of it for seconds.
-      if (live?.isReady === false) killGroup(child);
-      else if (child.connected) child.disconnect();
-      const timer = setTimeout(() => killGroup(child), options.cancelMs);
+      if (isReady === false) connection.kill();
+      else connection.post({ type: "leave" });
+      const timer = setTimeout(() => connection.kill(), options.cancelMs);
       await exited;
       clearTimeout(timer);
-      process.off("exit", killLive);
     },
   };
 }
@@ -192,25 +232,41 @@ function childEnvironment({ threads }: InferenceSetup): NodeJS.ProcessEnv {
   };
 }
 
-function startProcess(options: InferenceProcessOptions, faults: Faults, asked: Opens): LiveProcess {
-  const { entryPath, prefix = [], setup, log, allowance = memoryAllowance() } = options;
-  const [execPath, ...words] = [...prefix, process.execPath];
-  const child = fork(entryPath, {
-    execPath,
-    env: childEnvironment(setup),
-    execArgv: [...words, ...process.execArgv],
-    detached: true,
-    serialization: "advanced",
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
+function startProcess(
+  options: InferenceProcessOptions,
+  faults: Faults,
+  asked: Opens,
+  standing: Standing | undefined,
+): LiveProcess {
+  const { entryPath, setup, allowance = memoryAllowance() } = options;
+  const prefix = standing === undefined ? (options.prefix ?? []) : [];
+  const connection = spawnInference({ entryPath, prefix, env: childEnvironment(setup) });
   const opens = faults.isSuspect ? "proven" : asked;
+  const live = watchProcess(connection, options, faults, { opens });
+  const { modelMemoryBytes = MODELS_SHARE * allowance } = setup;
+  const waiting = standing && { standing };
+  connection.post({ type: "setup", setup: { ...setup, modelMemoryBytes }, opens, ...waiting });
+  return live;
+}
+
+/** Has the process's memory, faults and end watched. */
+function watchProcess(
+  connection: Connection,
+  options: InferenceProcessOptions,
+  faults: Faults,
+  { opens, ready: isThere }: { readonly opens: Opens; readonly ready?: Adopted["ready"] },
+): LiveProcess {
+  const { log, allowance = memoryAllowance() } = options;
+  const { processId } = connection;
   const tasks = new Map<string, RunningTask>();
-  let isReady = false;
-  const ready = awaitReady(child, opens, log).then(() => void (isReady = true));
+  let isReady = isThere !== undefined;
+  const ready = isReady
+    ? Promise.resolve()
+    : awaitReady(connection, opens, log).then(() => void (isReady = true));
   // Whoever waits for readiness sees the rejection; a process nobody waits for is not an accident.
   ready.catch(() => {});
   const live: LiveProcess = {
-    child,
+    connection,
     opens,
     loaded: new Set(),
     ready,
@@ -220,7 +276,7 @@ function startProcess(options: InferenceProcessOptions, faults: Faults, asked: O
       return isReady;
     },
   };
-  onReply(child, (reply) => {
+  connection.onReply((reply) => {
     if (reply.type === "job-error" && reply.failure.code === "device_lost") {
       live.killed = true;
       faults.note();
@@ -229,44 +285,35 @@ function startProcess(options: InferenceProcessOptions, faults: Faults, asked: O
       kill(live);
     }
     noteModels(live, reply, log);
-    deliver(child, tasks, reply);
+    deliver(connection, tasks, reply);
   });
   const endWatch = watchMemory({
-    processId: child.pid ?? 0,
+    processId,
     allowance,
     onExceeded(bytes) {
-      log.error({ processId: child.pid, bytes, allowance }, "inference holds too much memory");
+      log.error({ processId, bytes, allowance }, "inference holds too much memory");
       const sentence = `the inference process held ${bytes} bytes, ${Math.round(allowance)} are allowed`;
       for (const { events } of tasks.values()) events.fail(new JobError("out_of_memory", sentence));
       kill(live);
     },
   });
-  child.once("exit", (code, signal) => {
+  connection.onEnd((how) => {
     endWatch();
-    log.info({ processId: child.pid, code, signal }, "inference process ended");
-    const error = new JobError(
-      "inference_crashed",
-      `the inference process ended (${signal ?? code})`,
-    );
+    log.info({ processId, how }, "inference process ended");
+    const error = new JobError("inference_crashed", `the inference process ended (${how})`);
     for (const { events } of tasks.values()) events.fail(error);
   });
-  const { modelMemoryBytes = MODELS_SHARE * allowance } = setup;
-  post(child, { type: "setup", setup: { ...setup, modelMemoryBytes }, opens });
   return live;
 }
 
-function onReply(child: ChildProcess, hear: (reply: InferenceReply) => void): void {
-  child.on("message", (replies: readonly InferenceReply[]) => replies.forEach(hear));
-}
-
 function noteModels(
-  { child, loaded }: LiveProcess,
+  { connection, loaded }: LiveProcess,
   reply: InferenceReply,
   log: InferenceProcessOptions["log"],
 ): void {
   if (reply.type !== "model-loaded" && reply.type !== "model-unloaded") return;
   const { type, model, processBytes } = reply;
-  const fields = { processId: child.pid, model, processBytes };
+  const fields = { processId: connection.processId, model, processBytes };
   if (type === "model-loaded") loaded.add(model);
   else loaded.delete(model);
   if (type === "model-unloaded") log.info(fields, "model unloaded");
@@ -274,15 +321,15 @@ function noteModels(
 }
 
 function awaitReady(
-  child: ChildProcess,
+  connection: Connection,
   opens: Opens,
   log: InferenceProcessOptions["log"],
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    onReply(child, (reply) => {
+    connection.onReply((reply) => {
       if (reply.type === "ready") {
         const { loadMs, providers, device, choice, placements } = reply;
-        const { pid: processId } = child;
+        const { processId } = connection;
         const chosen = choice === "" ? {} : { choice };
         log.info(
           { processId, loadMs: Math.round(loadMs), providers, device, ...chosen },
@@ -296,13 +343,12 @@ function awaitReady(
         reject(new Error(reply.message));
       }
     });
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the inference process ended (${code})`)));
+    connection.onEnd((how) => reject(new Error(`the inference process ended (${how})`)));
   });
 }
 
 function deliver(
-  child: ChildProcess,
+  connection: Connection,
   tasks: Map<string, RunningTask>,
   reply: InferenceReply,
 ): void {
@@ -312,20 +358,20 @@ function deliver(
   if (reply.type === "event") running.events.push(reply.event);
   else if (reply.type === "job-end") running.events.end();
   else if (reply.type === "job-error") running.events.fail(fromFailure(reply.failure));
-  else void sendInput(child, running.task, reply.artifact);
+  else void sendInput(connection, running.task, reply.artifact);
 }
 
 async function sendInput(
-  child: ChildProcess,
+  connection: Connection,
   task: InferenceJob,
   artifact: Parameters<InferenceJob["readInput"]>[0],
 ): Promise<void> {
   const artifactId = artifact.id;
   try {
-    post(child, { type: "input-ready", artifactId, bytes: await task.readInput(artifact) });
+    connection.post({ type: "input-ready", artifactId, bytes: await task.readInput(artifact) });
   } catch (thrown) {
     const failure = toFailure(toJobError(thrown));
-    post(child, { type: "input-failed", artifactId, failure });
+    connection.post({ type: "input-failed", artifactId, failure });
   }
 }
 
@@ -338,7 +384,7 @@ interface TaskRun {
 
 async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
   const { live, task, signal, options } = run;
-  const { child, tasks } = live;
+  const { connection, tasks } = live;
   const { job, scratchPath, preempted, checkpoint } = task;
   const jobId = job.id;
   const events = new EventQueue<PipelineEvent>();
@@ -356,10 +402,10 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
   };
   let killTimer: NodeJS.Timeout | undefined;
   const cancel = () => {
-    post(child, { type: "job-cancel", jobId });
+    connection.post({ type: "job-cancel", jobId });
     killTimer = setTimeout(() => kill(live), options.cancelMs);
   };
-  const preempt = () => post(child, { type: "job-preempt", jobId });
+  const preempt = () => connection.post({ type: "job-preempt", jobId });
   watchSilence();
   const readInput = async (artifact: Artifact) => {
     reading += 1;
@@ -371,7 +417,7 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
   try {
     signal.throwIfAborted();
     const saved = checkpoint === undefined ? {} : { checkpoint };
-    post(child, { type: "job-start", job, scratchPath, ...saved });
+    connection.post({ type: "job-start", job, scratchPath, ...saved });
     for await (const event of events) {
       watchSilence();
       yield event;
@@ -385,27 +431,13 @@ async function* runTask(run: TaskRun): AsyncGenerator<PipelineEvent> {
     signal.removeEventListener("abort", cancel);
     preempted?.removeEventListener("abort", preempt);
     tasks.delete(jobId);
-    if (!events.ended) post(child, { type: "job-cancel", jobId });
+    if (!events.ended) connection.post({ type: "job-cancel", jobId });
   }
-}
-
-function post(child: ChildProcess, request: InferenceRequest): void {
-  // A process that died is noticed by `exit`; sending to it must not throw on the way.
-  if (child.connected) child.send(request, () => {});
 }
 
 function kill(live: LiveProcess): void {
   live.killed = true;
-  killGroup(live.child);
-}
-
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null) return;
-  try {
-    process.kill(-child.pid, "SIGKILL");
-  } catch {
-    child.kill("SIGKILL");
-  }
+  live.connection.kill();
 }
 
 /** Of the container's memory, or the machine's: beyond it the kernel would choose whom to kill. */

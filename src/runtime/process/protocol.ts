@@ -52,13 +52,28 @@ export interface InferenceSetup {
  */
 export type Opens = "at-start" | "proven" | "on-use";
 
-/** Worker → inference process. */
+/** How an inference process waits for the next worker. */
+export interface Standing {
+  /** Folder of its socket. */
+  readonly folder: string;
+  /** What the next worker must agree in. */
+  readonly key: string;
+  /** How long it waits, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** Worker → inference process. A worker that goes without `leave` leaves the process to the next. */
 export type InferenceRequest =
   | {
       readonly type: "setup";
       readonly setup: InferenceSetup;
       readonly opens: Opens;
+      /** Ends with its worker where absent. */
+      readonly standing?: Standing;
     }
+  /** The first message of a worker that did not start it. */
+  | { readonly type: "adopt"; readonly key: string; readonly processId: number }
+  | { readonly type: "leave" }
   | {
       readonly type: "job-start";
       readonly job: Job;
@@ -70,19 +85,34 @@ export type InferenceRequest =
   | { readonly type: "input-ready"; readonly artifactId: string; readonly bytes: Uint8Array }
   | { readonly type: "input-failed"; readonly artifactId: string; readonly failure: JobFailure };
 
+interface Ready {
+  readonly type: "ready";
+  readonly loadMs: number;
+  readonly providers: readonly string[];
+  /** Name of what they compute on. */
+  readonly device: string;
+  /** Why those providers, where they were chosen by their times; else empty. */
+  readonly choice: string;
+  /** Of the models that made their example on another provider than the CPU. */
+  readonly placements: readonly ModelPlacement[];
+}
+
+/** What a process is when the next worker gets it. */
+export interface Adopted {
+  readonly type: "adopted";
+  readonly processId: number;
+  readonly ready: Ready;
+  readonly opens: Opens;
+  /** Models in its memory. */
+  readonly loaded: readonly string[];
+}
+
 /** Inference process → worker, several in a message. `jobId` tells a late message of an abandoned job, to be dropped. */
 export type InferenceReply =
-  | {
-      readonly type: "ready";
-      readonly loadMs: number;
-      readonly providers: readonly string[];
-      /** Name of what they compute on. */
-      readonly device: string;
-      /** Why those providers, where they were chosen by their times; else empty. */
-      readonly choice: string;
-      /** Of the models that made their example on another provider than the CPU. */
-      readonly placements: readonly ModelPlacement[];
-    }
+  | Ready
+  | Adopted
+  /** Not this worker's: it has one, or is of another key and ends. */
+  | { readonly type: "refused"; readonly isOther: boolean }
   | { readonly type: "setup-failed"; readonly message: string }
   | {
       readonly type: "model-loaded";
@@ -125,6 +155,8 @@ export interface InferenceHost {
   readonly device: string;
   /** Numbers of its GPUs, where the operator named any. */
   readonly devices?: readonly number[];
+  /** Processes that were found loaded and taken over. */
+  readonly adoptions?: number;
   /** Models that are in memory now. */
   readonly loadedModels?: readonly string[];
   /** Resident bytes of the inference process; 0 where the system does not say. */

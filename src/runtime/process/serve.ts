@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { Socket } from "node:net";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Artifact } from "../../core/artifact.js";
@@ -11,7 +11,9 @@ import { isPolled, type Pipeline } from "../../core/modality.js";
 import { type Tracer, type TraceSettings, type Tracing, UNTRACED } from "../../core/tracing.js";
 import { createDevicePlaces, type DevicePlaces } from "../ort/device-places.js";
 import { type FindModality, openModels, type OpenModels } from "./open-models.js";
-import type { InferenceReply, InferenceRequest } from "./protocol.js";
+import { openChannel, type WorkerChannel } from "./channel.js";
+import type { Adopted, InferenceReply, InferenceRequest, Opens } from "./protocol.js";
+import { standForAdoption } from "./standing.js";
 import { callsEnded } from "../ort/api.js";
 import { takePlace } from "../ort/take-place.js";
 import { createStageWatch } from "../../core/stages.js";
@@ -20,6 +22,7 @@ import { createStageWatch } from "../../core/stages.js";
 
 /** What jobs are run with. */
 interface Served extends Pick<OpenModels, "models"> {
+  readonly ready: Adopted["ready"];
   readonly places: DevicePlaces;
   /** Models that run a job at a time; jobs of those that batch run beside all others and take no place. */
   readonly takesPlace: ReadonlySet<string>;
@@ -41,7 +44,16 @@ interface RunningJob {
 
 type JobStart = Extract<InferenceRequest, { readonly type: "job-start" }>;
 
-/** Serves the parent process until it disconnects. Called once, by `bin/inference-process.ts`. */
+/** File descriptor of the way to the worker that started this process. */
+export const WORKER_FD = 3;
+
+/** A job that does not end when its worker has gone ends with the whole process, after this time in milliseconds. */
+const ABORT_MS = 10_000;
+
+/**
+ * Serves the worker that started this process until that leaves, or, where it may be adopted, vanishes and
+ * no other has come in time. Called once, by `bin/inference-process.ts`.
+ */
 export async function serveInference(
   findModality: FindModality,
   openTracing: (settings: TraceSettings) => Promise<Tracing>,
@@ -49,6 +61,11 @@ export async function serveInference(
   let served: Served | undefined;
   let tracing: Tracing | undefined;
   const running = new Map<string, RunningJob>();
+  const runs = new Set<Promise<void>>();
+  let begun: Setup | undefined;
+  let leave = () => {};
+  const left = new Promise<void>((resolve) => (leave = resolve));
+  let patience: NodeJS.Timeout | undefined;
   const inputs = new Map<string, InputWaiter[]>();
 
   const wantInput = (jobId: string, artifact: Artifact) =>
@@ -78,30 +95,81 @@ export async function serveInference(
     await runJob({ job, served, tracer: tracing?.tracer ?? UNTRACED }, context);
     running.delete(job.id);
   };
-
-  const begin = async (request: Setup) => {
-    const { traces } = request.setup;
-    if (traces !== undefined) tracing = await openTracing(traces);
-    served = await setUp(request, findModality);
+  const track = (run: Promise<void>) => {
+    runs.add(run);
+    void run.finally(() => runs.delete(run));
+  };
+  const abortAll = () => {
+    for (const { abort } of running.values()) abort.abort();
+    const gone = new JobError("cancelled", "the worker has gone");
+    for (const artifactId of inputs.keys()) settleInput(artifactId, ({ reject }) => reject(gone));
   };
 
-  process.on("message", (request: InferenceRequest) => {
+  const vacate = (channel: WorkerChannel) => {
+    if (worker !== channel) return;
+    worker = undefined;
+    abortAll();
+    if (begun?.standing === undefined || served === undefined) return leave();
+    patience = setTimeout(leave, begun.standing.waitMs);
+    setTimeout(() => worker === undefined && running.size > 0 && process.exit(1), ABORT_MS).unref();
+  };
+  const onAdopt = async (channel: WorkerChannel) => {
+    clearTimeout(patience);
+    worker = channel;
+    // Two runs of one job, or two jobs in one place, must not meet.
+    await Promise.all(runs);
+    if (worker === channel && served !== undefined) send(adopted(served, begun?.opens));
+  };
+  const begin = async (request: Setup) => {
+    begun = request;
+    const { traces, device } = request.setup;
+    if (traces !== undefined) tracing = await openTracing(traces);
+    served = await setUp(request, findModality, async () => {
+      if (request.standing === undefined) return;
+      const events = { onMessage, onClose: vacate, onOther: leave };
+      const hasWorker = () => worker !== undefined;
+      const adopting = (channel: WorkerChannel) => void onAdopt(channel);
+      const ends = { ...events, onAdopt: adopting, hasWorker };
+      await standForAdoption({ ...request.standing, device, ...ends });
+    });
+    // It vanished while the models loaded, and nobody will have them.
+    if (worker === undefined) leave();
+  };
+
+  const onMessage = (request: InferenceRequest): void => {
     if (request.type === "setup") void begin(request);
-    else if (request.type === "job-start") void start(request);
+    else if (request.type === "leave") leave();
+    else if (request.type === "job-start") track(start(request));
     else if (request.type === "job-cancel") running.get(request.jobId)?.abort.abort();
     else if (request.type === "job-preempt") running.get(request.jobId)?.preempt.abort();
     else if (request.type === "input-ready")
       settleInput(request.artifactId, ({ resolve }) => resolve(request.bytes));
-    else settleInput(request.artifactId, ({ reject }) => reject(fromFailure(request.failure)));
-  });
-  await once(process, "disconnect");
-  for (const { abort } of running.values()) abort.abort();
+    else if (request.type === "input-failed")
+      settleInput(request.artifactId, ({ reject }) => reject(fromFailure(request.failure)));
+  };
+  const first: WorkerChannel = openChannel<readonly InferenceReply[], InferenceRequest>(
+    new Socket({ fd: WORKER_FD, readable: true, writable: true }),
+    { onMessage, onClose: () => vacate(first) },
+  );
+  worker = first;
+  await left;
+  abortAll();
   await Promise.all([tracing?.close(), callsEnded()]);
+}
+
+/** What the next worker gets to know. */
+function adopted({ ready, models }: Served, opens: Opens = "at-start"): Adopted {
+  const { pid: processId } = process;
+  return { type: "adopted", processId, ready, opens, loaded: models.loaded };
 }
 
 type Setup = Extract<InferenceRequest, { readonly type: "setup" }>;
 
-async function setUp(request: Setup, findModality: FindModality): Promise<Served | undefined> {
+async function setUp(
+  request: Setup,
+  findModality: FindModality,
+  stand: () => Promise<void>,
+): Promise<Served | undefined> {
   const startedAt = performance.now();
   try {
     const { setup, opens } = request;
@@ -111,8 +179,16 @@ async function setUp(request: Setup, findModality: FindModality): Promise<Served
     const takesPlace = new Set(single.map(({ id }) => id));
     const loadMs = performance.now() - startedAt;
     const device = await deviceName(providers, setup.device);
-    send({ type: "ready", loadMs, providers, device, choice, placements });
-    return { models, places: createDevicePlaces(setup.slots ?? 1), takesPlace, findModality };
+    await stand();
+    const ready = { type: "ready", loadMs, providers, device, choice, placements } as const;
+    send(ready);
+    return {
+      ready,
+      models,
+      places: createDevicePlaces(setup.slots ?? 1),
+      takesPlace,
+      findModality,
+    };
   } catch (thrown) {
     send({
       type: "setup-failed",
@@ -168,6 +244,8 @@ async function runJob({ job, served, tracer }: JobRun, context: Context): Promis
   }
 }
 
+/** Who is served; nobody while this process waits for the next. */
+let worker: WorkerChannel | undefined;
 let unsent: InferenceReply[] = [];
 
 /**
@@ -185,8 +263,9 @@ function sendAll(onSent: () => void = () => {}): void {
   const replies = unsent;
   unsent = [];
   if (replies.length === 0) return;
-  // A parent that went away is noticed by `disconnect`; nothing is owed to it here.
-  if (process.connected) process.send?.(replies, undefined, undefined, onSent);
+  // A worker that went away is noticed by its channel; nothing is owed to it here.
+  if (worker?.isOpen === true) worker.send(replies, onSent);
+  else onSent();
 }
 
 /** The spans of one job in the inference process: the whole, and each stage. */

@@ -191,7 +191,7 @@ describe("the inference process", () => {
       },
     );
     const [line] = await once(createInterface({ input: owner.stdout }), "line");
-    const processId = Number(line);
+    const processId = Number(line.split(" ")[0]);
     expect(isProcessAlive(processId)).toBe(true);
     owner.kill("SIGKILL");
     await until(() => !isProcessAlive(processId), PATIENCE_MS);
