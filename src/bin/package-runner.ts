@@ -9,6 +9,7 @@ import type { Chunk, PipelineEvent } from "../core/events.js";
 import type { GraphPlacement, Modality, ModelInfo } from "../core/modality.js";
 import { admitAlone } from "../runtime/process/open-models.js";
 import type { InferenceHost } from "../runtime/process/protocol.js";
+import type { AdoptionOptions } from "../runtime/process/adoption.js";
 import { modelInfo, type ModelPackage } from "../runtime/packages/model-package.js";
 import { createInferenceProcess, readProcessMemory } from "../runtime/process/process.js";
 import { findModality } from "../modalities/registry.js";
@@ -21,7 +22,11 @@ const CANCEL_MS = 2_000;
 export interface RunnerParts {
   readonly findModality: (name: string) => Modality | undefined;
   /** An inference process that serves these packages; closed by whoever opens it. */
-  readonly openInference: (modelPaths: readonly string[], cacheDir?: string) => InferenceHost;
+  readonly openInference: (
+    modelPaths: readonly string[],
+    cacheDir?: string,
+    adoption?: AdoptionOptions,
+  ) => InferenceHost;
 }
 
 /** The parts of the command line: every modality of this build, and a process of its own. */
@@ -32,7 +37,7 @@ export function runnerParts(config: Config): RunnerParts {
   const providerOptions = parseProviderOptions(config);
   return {
     findModality,
-    openInference(modelPaths, cacheDir) {
+    openInference(modelPaths, cacheDir, adoption) {
       const programs = { ffmpegPath, ffprobePath, espeakPath };
       const execution = { threads, providers, providerOptions, maxHostShare };
       const setup = { modelPaths, ...execution, ...programs, cacheDir };
@@ -41,6 +46,7 @@ export function runnerParts(config: Config): RunnerParts {
         entryPath,
         prefix: parentDeathPrefix(),
         setup,
+        ...(adoption && { adoption }),
         ...times,
         log,
       });

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { cp, mkdir, mkdtemp, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runnerParts } from "../../../src/bin/package-runner.js";
+import { type RunnerParts, runnerParts } from "../../../src/bin/package-runner.js";
 import type { Config } from "../../../src/config.js";
 import { withBenchFolder } from "../service/stack.js";
 import { bytesField, bytesHeader, numberField } from "../../../src/runtime/onnx/protobuf-write.js";
@@ -31,7 +31,7 @@ interface ColdParts {
   readonly packages: readonly ModelPackage[];
   readonly threads: number;
   /** A new inference process that serves these packages. */
-  readonly openInference: (modelPaths: readonly string[], cacheDir?: string) => InferenceHost;
+  readonly openInference: RunnerParts["openInference"];
   /** For a gigabyte of files. */
   readonly folder: string;
 }
@@ -176,6 +176,7 @@ async function externalRows(parts: ColdParts, rounds: number): Promise<BenchRow[
     rows.beyond.push(pairOf(checked, ({ seconds }) => seconds - empty));
     rows.answered.push(pairOf(checked, ({ answeredSeconds }) => answeredSeconds));
   }
+  const adopted = await adoptedRow(parts, external, cacheDir, rounds);
   const what = "400 MB: start to ready, weights beside the graph / inline";
   const checked = `${what}, files checked before`;
   return [
@@ -183,7 +184,39 @@ async function externalRows(parts: ColdParts, rounds: number): Promise<BenchRow[
     compare({ what: `${checked}, less an empty process's`, unit: "s", target: null }, rows.beyond),
     compare({ what: `${checked}, with its first answer`, unit: "s", target: null }, rows.answered),
     compare({ what: `${what}, files hashed`, unit: "s", target: null }, rows.hashed),
+    adopted,
   ];
+}
+
+/** With the process that an earlier worker left, beside one that is started; files checked before. */
+async function adoptedRow(
+  { openInference, folder }: ColdParts,
+  model: ModelPackage,
+  cacheDir: string,
+  rounds: number,
+): Promise<BenchRow> {
+  const adoption = { folder: join(folder, "inference"), waitMs: 600_000 };
+  await mkdir(adoption.folder, { mode: 0o700 });
+  const answer = async (kept: boolean) => {
+    const inference = openInference([model.path], cacheDir, kept ? adoption : undefined);
+    const { seconds } = await timed(() => embedOnce(inference, model));
+    const { processId = 0, adoptions } = inference;
+    await inference.close();
+    return { seconds, processId, adoptions };
+  };
+  const { processId } = await answer(true);
+  const pairs: Pair[] = [];
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      const { seconds: ours, adoptions } = await answer(true);
+      if (adoptions !== 1) throw new Error("the inference process was not adopted");
+      pairs.push({ ours, against: (await answer(false)).seconds });
+    }
+  } finally {
+    process.kill(-processId, "SIGKILL");
+  }
+  const what = "400 MB: a worker's first answer, inference process adopted / started";
+  return compare({ what, unit: "s", target: 0.2 }, pairs);
 }
 
 function pairOf(
