@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { lstat, readdir, readFile, rm, stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { processStart } from "../../core/processes.js";
 import { loadModelPackage, statedFiles } from "../packages/model-package.js";
 import { type InferenceChannel, openChannel } from "./channel.js";
 import type { Adopted, InferenceReply, InferenceRequest, InferenceSetup } from "./protocol.js";
@@ -170,5 +170,17 @@ export function killProcess(processId: number, start: string | undefined): void 
     process.kill(-processId, "SIGKILL");
   } catch {
     // ESRCH: it went between the look and the signal.
+  }
+}
+
+/** When a process began, in ticks since the machine did: with its id it names one process. Linux; absent for one that has ended. */
+export function processStart(processId: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${processId}/stat`, "utf8");
+    // proc(5): fields behind the name, which may hold anything; state is the first, starttime the twentieth.
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+  } catch {
+    return undefined;
   }
 }

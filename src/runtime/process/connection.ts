@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { processStart } from "../../core/processes.js";
-import { type AdoptedProcess, killProcess } from "./adoption.js";
+import { type AdoptedProcess, killProcess, processStart } from "./adoption.js";
 import { openChannel } from "./channel.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
 

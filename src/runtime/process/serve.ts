@@ -45,7 +45,7 @@ interface RunningJob {
 type JobStart = Extract<InferenceRequest, { readonly type: "job-start" }>;
 
 /** File descriptor of the way to the worker that started this process. */
-export const WORKER_FD = 3;
+const WORKER_FD = 3;
 
 /** A job that does not end when its worker has gone ends with the whole process, after this time in milliseconds. */
 const ABORT_MS = 10_000;

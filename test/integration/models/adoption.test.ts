@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { processStart } from "#framemill/core/processes.js";
+import { processStart } from "#framemill/runtime/process/adoption.js";
 import { until } from "../../support/queue-harness.js";
 import { writeModelPackage } from "../../support/model-manifest.js";
 
