@@ -133,15 +133,18 @@ function describe({ assertions, claim_generator_info, signature_info }: Manifest
   const dataOf = (label: string) => assertions.find((one) => one.label.startsWith(label))?.data;
   const made = generation.safeParse(dataOf(GENERATION)).data;
   const done = actions.safeParse(dataOf("c2pa.actions")).data?.actions ?? [];
-  const [{ name = "", version = "" } = {}] = claim_generator_info;
-  const signer = [signature_info.common_name, signature_info.issuer];
+  const [generator] = claim_generator_info;
   return {
-    generator: `${name} ${version}`.trim() || null,
+    generator: wordsOf(" ", generator?.name, generator?.version),
     sourceType: done.find((action) => action.digitalSourceType)?.digitalSourceType ?? null,
     model: made?.model.id ?? null,
     job: made?.job ?? null,
-    signer: signer.filter(Boolean).join(", ") || null,
+    signer: wordsOf(", ", signature_info.common_name, signature_info.issuer),
   };
+}
+
+function wordsOf(between: string, ...words: readonly (string | undefined)[]): string | null {
+  return words.filter(Boolean).join(between) || null;
 }
 
 function asDamaged(thrown: unknown): { readonly damage: string } {
