@@ -151,7 +151,7 @@ async function acceptJob(
 ): Promise<Accepted> {
   const { database, checkContent } = options;
   const { id, modality, caller } = submission;
-  const startDeadlineMs = readStartDeadline(options, submission);
+  const startDeadlineMs = readStartDeadline(submission);
   const context = admitContext(options, submission, model);
   const request = submission.request ?? (await modality.admit(submission.body, context));
   await checkContent(submission, request);
@@ -324,7 +324,7 @@ async function draftJob(
   },
 ): Promise<NewJob> {
   const { model, request, startDeadlineMs } = draft;
-  const { store, outbox, prices: table } = options;
+  const { store, outbox, prices: table, replyTimeoutMs } = options;
   const { id, modality, caller, isFree = false } = submission;
   const { name } = modality;
   const webhookUrl = chooseWebhook(options, submission);
@@ -346,7 +346,7 @@ async function draftJob(
     tier: tier ?? "",
     kept: isPolled(modality) || modality.isStored?.(request) === true,
     reportTo: isAwaited(submission) ? outbox.reportTo : null,
-    deadlineMs: longestWaitMs(options, submission),
+    deadlineMs: isAwaited(submission) ? replyTimeoutMs : POLL_DEADLINE_MS,
     startDeadlineMs,
     idempotencyKey: submission.idempotencyKey,
     bodyHash: submission.bodyHash,
@@ -356,19 +356,13 @@ async function draftJob(
   };
 }
 
-/** After it a job is not started any more, in milliseconds from its creation. */
-function longestWaitMs({ replyTimeoutMs }: DraftOptions, submission: Submission): number {
-  return isAwaited(submission) ? replyTimeoutMs : POLL_DEADLINE_MS;
-}
-
 /** Milliseconds of `start_deadline`; null where there is none. */
-function readStartDeadline(options: DraftOptions, submission: Submission): number | null {
-  const { startDeadline: given } = submission;
+function readStartDeadline({ startDeadline: given }: Submission): number | null {
   if (given === undefined || given === null) return null;
-  // Forms send digits.
-  const isText = typeof given === "string" && /^-?\d{1,9}(\.\d{1,9})?$/.test(given);
+  // Forms send numbers as text.
+  const isText = typeof given === "string" && /^-?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(given);
   const seconds = isText ? Number(given) : given;
-  const longest = longestWaitMs(options, submission) / 1_000;
+  const longest = POLL_DEADLINE_MS / 1_000;
   if (typeof seconds === "number" && seconds > 0 && seconds <= longest)
     return Math.ceil(seconds * 1_000);
   const shown = typeof seconds === "number" ? String(seconds) : typeof seconds;
