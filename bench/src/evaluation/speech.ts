@@ -54,6 +54,9 @@ export const evaluateSpeech: Evaluate = async (context) => {
   });
 };
 
+/** As it is made: whole speech leaves as a file. */
+const STREAMED_WAV = { response_format: "wav", stream_format: "audio" } as const;
+
 async function sayAll(
   context: EvaluationContext,
   sentences: readonly Sentence[],
@@ -65,12 +68,12 @@ async function sayAll(
   await context.make({
     input: "Good morning to you all.",
     voice: voices[0],
-    response_format: "wav",
+    ...STREAMED_WAV,
   });
   const said: Said[] = [];
   for (const [index, one] of sentences.entries()) {
     const voice = voices[index % voices.length] ?? "default";
-    const made = await context.make({ input: one.text, voice, response_format: "wav" });
+    const made = await context.make({ input: one.text, voice, ...STREAMED_WAV });
     const bytes = Buffer.concat(
       made.chunks.flatMap((chunk) => (chunk.type === "bytes" ? [chunk.bytes] : [])),
     );

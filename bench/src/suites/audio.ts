@@ -129,7 +129,7 @@ export async function runAudio(
 }
 
 function speechBody(input: string, response_format = "wav") {
-  return { input, voice: "alloy", response_format };
+  return { input, voice: "alloy", response_format, stream_format: "audio" };
 }
 
 function hearingCases([sentence, paragraph]: readonly Uint8Array[]): SoundCase[] {

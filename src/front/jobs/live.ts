@@ -15,7 +15,7 @@ import {
   type JobRecord,
   sql,
 } from "../ledger/index.js";
-import { POLL_SECONDS, refuseEnded, unknownFile } from "./content.js";
+import { parseVariant, POLL_SECONDS, refuseEnded, unknownFile } from "./content.js";
 import { KEEP_ALIVE_MS, type LookAtJob, untilPoll } from "./events.js";
 
 /** How long a request waits for the first piece where it does not say, in milliseconds. */
@@ -86,18 +86,22 @@ export interface LiveClips {
 
 /** Undefined where it is not asked for. */
 export function parseLive(
-  { object, isLive }: Endpoint,
+  endpoint: Endpoint,
   { live, variant }: { readonly live?: unknown; readonly variant?: unknown },
 ): LiveForm | undefined {
   if (live === undefined) return undefined;
   const refuse = (message: string): never => {
     throw new JobError("invalid_value", message, { param: "live" });
   };
+  const { object, isLive } = endpoint;
   if (isLive !== true)
     return refuse(`live is for clips: a ${object} is not played while it is made`);
-  if (variant !== undefined) return refuse("live and variant cannot be asked for together");
-  if (live === "1" || live === "hls") return FORMS[live];
-  return refuse(`live must be 1 or hls, got ${JSON.stringify(live).slice(0, 64)}`);
+  if (live !== "1" && live !== "hls")
+    return refuse(`live must be 1 or hls, got ${JSON.stringify(live).slice(0, 64)}`);
+  const name = parseVariant(endpoint, variant);
+  if (name === "content") return FORMS[live];
+  const message = `a ${name} is not played while it is made: ask for it without live`;
+  throw new JobError(resourceCode(object, "not_live"), message, { param: "variant" });
 }
 
 /** Throws where the job has ended: a list is served to its end all the same, see `send`. */

@@ -360,10 +360,10 @@ async function download(resource: Resource, request: JobCall, reply: FastifyRepl
   const { id } = request.params;
   const { modality, live, publicUrl } = resource;
   const form = parseLive(modality.endpoint, request.query);
+  const waitMs = parseWait(request.query.wait, LIVE_WAIT_MS);
   if (form !== undefined) {
     const scope = scopeOf(resource, request);
     const readJob = async () => await getJob(resource, request, id);
-    const waitMs = parseWait(request.query.wait, LIVE_WAIT_MS);
     const folder = `${originOf(request, publicUrl)}/files/${id}/`;
     return await live.send(reply, form, { ...modality, ...scope, readJob, waitMs, folder });
   }

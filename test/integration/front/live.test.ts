@@ -133,11 +133,12 @@ describe("a clip that is played while it is made", () => {
       null,
     ]);
     expect(await refusal(`${id}/content?live=1&variant=thumbnail`)).toEqual([
-      400,
-      "invalid_value",
-      "live",
+      409,
+      "video_not_live",
+      "variant",
       null,
     ]);
+    expect(await refusal(`${id}/content?wait=1e9`)).toEqual([400, "invalid_value", "wait", null]);
     expect(await refusal(`${id}/content?live=1&wait=0`)).toEqual([
       409,
       "video_not_ready",
