@@ -50,7 +50,7 @@ export const speechBody = z.strictObject({
     .describe("Accepted and not used: no model takes any."),
   language: z
     .string({ error: (issue) => `language must be a string, got ${describe(issue.input)}` })
-    .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i, {
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, {
       error: (issue) => `language must be a code such as en-GB, got ${describe(issue.input)}`,
     })
     .max(32)

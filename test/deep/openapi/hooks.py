@@ -26,6 +26,9 @@ def before_load_schema(context, document):
             options = properties[field].get("anyOf", [])
             nulls = [option for option in options if option == {"type": "null"}]
             properties[field] = {"anyOf": [value, *nulls]}
+    # What comes of it depends on the time: 408 is no answer to a valid request, nor one to a wrong one.
+    for schema in schemas.values():
+        schema.get("properties", {}).pop("start_deadline", None)
     for path in document["paths"].values():
         for operation in path.values():
             content = answer_of(operation).get("content", {})
