@@ -177,7 +177,7 @@ export async function readGpuCost(db: Db, query: CostQuery): Promise<GpuCost[]> 
   return rows;
 }
 
-/** What work is told apart by. */
+/** Columns by which kinds of work differ. */
 const KIND = sql`project_id, modality, model, tier, service_tier`;
 
 /** Nano-dollars of microseconds. */

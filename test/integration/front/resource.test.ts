@@ -149,16 +149,6 @@ describe("the video resource", () => {
     await replica.close();
   });
 
-  it("is notified of the end without polling the database", async () => {
-    const id = await create();
-    const lease = await claim(harness.front, id);
-    // The clock stands still: the time to ask again never comes.
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const waiting = ask(`/${id}?wait=60`);
-    await complete(lease);
-    expect((await waiting).json.status).toBe("completed");
-  });
-
   it("estimates from measured runs, and says null before there are any", async () => {
     const id = await create();
     const [lease] = [await claim(harness.front, id)];
@@ -200,6 +190,17 @@ describe("the video resource", () => {
     expect(newest.data.map((job: { id: string }) => job.id)).toEqual(ids.toReversed());
     const positions = newest.data.map((job: { queue_position: number }) => job.queue_position);
     expect(positions).toEqual(positions.toSorted((a: number, b: number) => b - a));
+  });
+
+  // Last: what sets a timer meanwhile waits for ever.
+  it("is notified of the end without polling the database", async () => {
+    const id = await create();
+    const lease = await claim(harness.front, id);
+    // The clock stands still: the time to ask again never comes.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const waiting = ask(`/${id}?wait=60`);
+    await complete(lease);
+    expect((await waiting).json.status).toBe("completed");
   });
 });
 
