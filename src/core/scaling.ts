@@ -69,6 +69,12 @@ export interface ScalerTrigger {
   readonly gpuDollarsPerHour: number | undefined;
 }
 
+/** The workers of a trigger that one of its metrics asks for. */
+export interface WantedWorkers {
+  readonly metric: string;
+  readonly workers: number;
+}
+
 /** A number that the autoscaler divides by its target to have the workers that are wanted. */
 export interface ScalerMetric {
   readonly metricName: typeof JOBS | typeof SECONDS;

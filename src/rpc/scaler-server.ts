@@ -6,6 +6,7 @@ import {
   type Outstanding,
   parseTrigger,
   type ScalerTrigger,
+  type WantedWorkers,
 } from "../core/scaling.js";
 import type { ExternalScalerHandlers } from "./gen/externalscaler/ExternalScaler.js";
 import type { IsActiveResponse } from "./gen/externalscaler/IsActiveResponse.js";
@@ -18,11 +19,6 @@ export interface ScalerServerOptions extends Address {
   readonly readOutstanding: (models: readonly string[]) => Promise<Outstanding>;
   /** Workers of a trigger that may be paid for, of those that one of its metrics asks for. */
   readonly allowWorkers: (trigger: ScalerTrigger, wanted: WantedWorkers) => Promise<number>;
-}
-
-export interface WantedWorkers {
-  readonly metric: string;
-  readonly workers: number;
 }
 
 export interface ScalerServer {

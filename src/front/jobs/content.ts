@@ -72,8 +72,10 @@ async function openFile(store: ArtifactStore, { id }: Artifact, range: ByteRange
   });
 }
 
-/** `video` names the file itself, as clients for the convention call it. */
-/** Of an endpoint's files: `content`, or one of its variants. Throws `invalid_value` for others. */
+/**
+ * Of an endpoint's files: `content`, or one of its variants. `video` names the file itself, as clients for
+ * the convention call it. Throws `invalid_value` for others.
+ */
 export function parseVariant({ object, variants }: Endpoint, variant: unknown): string {
   if (variant === undefined || variant === "content" || variant === object) return "content";
   if (typeof variant === "string" && variants.includes(variant)) return variant;

@@ -1,16 +1,10 @@
 import { JobError } from "../../core/errors.js";
-import type { ScalerTrigger } from "../../core/scaling.js";
+import type { ScalerTrigger, WantedWorkers } from "../../core/scaling.js";
 import { type Db, type Sql, sql } from "./database/sql.js";
 import { ABSENT_MS } from "./workers.js";
 
 /** A grant that is not asked for again holds for so long: KEDA asks every 15 to 30 s. */
 const GRANT = sql`interval '2 minutes'`;
-
-/** The workers of a trigger that one of its metrics asks for. */
-interface WantedWorkers {
-  readonly metric: string;
-  readonly workers: number;
-}
 
 interface Worker {
   readonly models: readonly string[];

@@ -165,7 +165,11 @@ async function awaitEnd(name: string): Promise<void> {
 
 /** Kills a process and its group, unless its id names another by now. */
 export function killProcess(processId: number, start: string | undefined): void {
-  if (start === undefined || processStart(processId) !== start) return;
+  if (start !== undefined && processStart(processId) === start) killGroup(processId);
+}
+
+/** Kills the group of a process that is there for certain. */
+export function killGroup(processId: number): void {
   try {
     process.kill(-processId, "SIGKILL");
   } catch {

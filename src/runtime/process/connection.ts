@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AdoptedProcess, killProcess, processStart } from "./adoption.js";
+import { type AdoptedProcess, killGroup, killProcess, processStart } from "./adoption.js";
 import { openChannel } from "./channel.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
 
@@ -124,12 +124,4 @@ function createListeners() {
       onEnd: (hear: (how: string) => void) => void ends.push(hear),
     },
   };
-}
-
-function killGroup(processId: number): void {
-  try {
-    process.kill(-processId, "SIGKILL");
-  } catch {
-    // ESRCH: it went between the look and the signal.
-  }
 }
