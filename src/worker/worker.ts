@@ -69,12 +69,12 @@ async function closeHanded({ inference, closeReporters }: WorkerOptions): Promis
 
 async function startParts(options: WorkerOptions, closers: Closers): Promise<Worker> {
   const { broker, models, slots, workerId, log } = options;
-  let running = 0;
+  const busy = createBusyClock();
   let phase: WorkerStatus["state"] = "starting";
   const state = () => {
     if (phase !== "ready") return phase;
     if (Object.keys(fitness.obstacles).length > 0) return "unready";
-    return running > 0 ? "busy" : "ready";
+    return busy.jobs > 0 ? "busy" : "ready";
   };
   const plans = planConsuming(options);
   const fitness = createFitness({
@@ -87,7 +87,7 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   const spool = await openSpool({ ...options, folder: options.spoolDir });
   closers.add(() => spool.close());
   const { obstacles } = fitness;
-  const observed = { state, obstacles, running: () => running, spooled: () => spool.size };
+  const observed = { state, obstacles, running: () => busy.jobs, spooled: () => spool.size };
   const { health, metrics } = await openHealth(options, observed);
   closers.add(() => health.close());
   const scratch = await openScratch(options.scratchDir, (path, thrown) => {
@@ -101,14 +101,9 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   const onDrain = () => follow({ drain: true });
   const { signal: preempted } = preempt;
   const deps = { ...options, scratch, spool, fitness, metrics, onDrain, preempted };
-  const busy = createBusyClock();
   const execute = async (delivery: Delivery) => {
-    running += 1;
     const rest = busy.work();
-    return await executeJob(delivery, deps).finally(() => {
-      running -= 1;
-      rest();
-    });
+    return await executeJob(delivery, deps).finally(rest);
   };
   const intake = createIntake(() =>
     Promise.all(plans.map((plan) => broker.consume(plan, execute))),
@@ -124,7 +119,7 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   const announce = async () => {
     const described = await describe(options);
     const times = { uptimeMs: performance.now(), startingMs, busyMs: busy.readMs() };
-    return await options.announce({ ...described, ...times, state: state(), running });
+    return await options.announce({ ...described, ...times, state: state(), running: busy.jobs });
   };
   // Files and the health port outlive what writes and is watched.
   closers.add(() => closeHanded(options));
@@ -175,13 +170,16 @@ async function unlessGivenUp(options: WorkerOptions, work: () => Promise<void>):
   signal?.throwIfAborted();
 }
 
-/** How long there was at least one job in hand. */
+/** Jobs in hand, and how long there was at least one. */
 function createBusyClock() {
   let jobs = 0;
   let sinceMs = 0;
   let sumMs = 0;
   const readMs = () => sumMs + (jobs > 0 ? performance.now() - sinceMs : 0);
   return {
+    get jobs() {
+      return jobs;
+    },
     readMs,
     /** Until the returned function is called. */
     work() {

@@ -153,12 +153,21 @@ async function ask(path: string, key: string): Promise<AdoptedProcess | "other" 
   });
 }
 
-/** Resolves when the process that a socket's name names has gone, killed if need be. */
+/** Resolves when the process that a socket's name names has gone. */
 async function awaitEnd(name: string): Promise<void> {
-  const [, processId, start = ""] = name.replace(".sock", "").split("-");
+  const [, processId, start] = name.replace(".sock", "").split("-");
+  await awaitExit(Number(processId), start, END_MS);
+}
+
+/** Resolves when a process that is no child has gone, killed after so many milliseconds. */
+export async function awaitExit(
+  processId: number,
+  start: string | undefined,
+  killAfterMs: number,
+): Promise<void> {
   const from = performance.now();
-  while (processStart(Number(processId)) === start) {
-    if (performance.now() - from > END_MS) killProcess(Number(processId), start);
+  while (start !== undefined && processStart(processId) === start) {
+    if (performance.now() - from > killAfterMs) killProcess(processId, start);
     await sleep(POLL_MS);
   }
 }

@@ -1,7 +1,12 @@
 import { spawn } from "node:child_process";
 import { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type AdoptedProcess, killGroup, killProcess, processStart } from "./adoption.js";
+import {
+  type AdoptedProcess,
+  awaitExit,
+  killGroup,
+  killProcess,
+  processStart,
+} from "./adoption.js";
 import { openChannel } from "./channel.js";
 import type { InferenceReply, InferenceRequest } from "./protocol.js";
 
@@ -78,10 +83,7 @@ export function joinInference(adopted: AdoptedProcess): Connection {
   };
   // It is no child: that it has gone is seen by looking.
   const awaitEnd = async () => {
-    for (let waits = 0; start !== undefined && processStart(processId) === start; waits += 1) {
-      if (waits === MOST_WAITS) kill();
-      await sleep(POLL_MS);
-    }
+    await awaitExit(processId, start, OWN_END_MS);
     listeners.end("its connection closed");
   };
   return {
@@ -99,9 +101,8 @@ export function joinInference(adopted: AdoptedProcess): Connection {
   };
 }
 
-const POLL_MS = 20;
-/** One that has closed its connection has two seconds to end by itself. */
-const MOST_WAITS = 100;
+/** One that has closed its connection has so long to end by itself, in milliseconds. */
+const OWN_END_MS = 2_000;
 
 function createListeners() {
   const replies: ((reply: InferenceReply) => void)[] = [];
