@@ -6,8 +6,8 @@ import type { ModelInfo } from "../../core/modality.js";
 import { UNIT_NAMES } from "../../core/usage.js";
 import { findModality, listModalities } from "../../modalities/registry.js";
 
-const KEY = /^([a-z]+)(\/[\w-]+)?(:[\w.-]+)?$/;
-const KEY_FORM = "must be modality[/tier][:model]";
+const KEY = /^([a-z]+)(\/[\w-]+)?(@(?:flex|priority))?(:[\w.-]+)?$/;
+const KEY_FORM = "must be modality[/tier][@flex or @priority][:model]";
 
 const price = z
   .number("must be micro-dollars a unit")
@@ -20,14 +20,18 @@ const rows = z.record(
 
 /**
  * The list prices with an operator's rows in their place; a row for a whole modality also takes the
- * place of the list's rows for its tiers. The error of a wrong one names its row.
+ * place of the list's rows for its tiers, and any row that of the list's for its service tiers: a job that
+ * is dearer or cheaper than by the list is not sold at the list's share. The error of a wrong one names its
+ * row.
  */
 export async function readPriceTable(path: string | undefined): Promise<PriceTable> {
   const listed = listPrices(listModalities());
   if (path === undefined) return listed;
   const own = parseRows(path, await readJson(path));
   checkKeys(path, own, listed);
-  const kept = Object.entries(listed).filter(([key]) => own[modalityOf(key)] === undefined);
+  const kept = Object.entries(listed).filter(
+    ([key]) => own[modalityOf(key)] === undefined && own[withoutServiceTier(key)] === undefined,
+  );
   return { ...Object.fromEntries(kept), ...own };
 }
 
@@ -48,10 +52,16 @@ function parseRows(path: string, value: unknown): PriceTable {
 /** A row that fits no job would leave the list price in force, unseen. */
 function checkKeys(path: string, own: PriceTable, listed: PriceTable): void {
   const known = new Set(Object.keys(listed).flatMap((key) => [modalityOf(key), key]));
-  const stray = Object.keys(own).find((key) => !known.has(key.replace(/:.*/, "")));
-  if (stray === undefined) return;
-  const names = [...known].join(", ");
-  throw new Error(`PRICES_FILE ${path}: ${stray} names no modality or tier; there are ${names}`);
+  const fail = (reason: string): never => {
+    throw new Error(`PRICES_FILE ${path}: ${reason}`);
+  };
+  for (const key of Object.keys(own)) {
+    const usual = withoutServiceTier(key);
+    if (!known.has(usual.replace(/:.*/, "")))
+      fail(`${key} names no modality or tier; there are ${[...known].join(", ")}`);
+    const isUsual = own[usual] !== undefined || listed[usual] !== undefined;
+    if (!isUsual) fail(`${key} is of a service tier, and ${usual} has no row beside it`);
+  }
 }
 
 /** Refuses a model of a tier without a price: its requests would fail when they are sent. */
@@ -78,4 +88,8 @@ function describeIssue({ issues }: z.ZodError): string {
 
 function modalityOf(key: string): string {
   return KEY.exec(key)?.[1] ?? key;
+}
+
+function withoutServiceTier(key: string): string {
+  return key.replace(/@[a-z]+/, "");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findPrices, listPrices, tierOf } from "#framemill/core/prices.js";
+import { findPrices, findTierPrices, listPrices, tierOf } from "#framemill/core/prices.js";
 import { nanoPriceOf, priceOf, quote } from "#framemill/core/usage.js";
 
 describe("findPrices", () => {
@@ -17,6 +17,22 @@ describe("findPrices", () => {
     expect([price("x", "fast"), price("x", "high"), price("x")]).toEqual([2, 1, 1]);
   });
 
+  it("offers a service tier by a row as specific as the one of default, or more so", () => {
+    const table = {
+      video: { videoSeconds: 10 },
+      "video@flex": { videoSeconds: 5 },
+      "video/fast:m": { videoSeconds: 40 },
+      "video/fast@priority:m": { videoSeconds: 80 },
+      "video@priority:n": { videoSeconds: 30 },
+    };
+    const price = (model: string, serviceTier: "flex" | "priority") =>
+      findTierPrices(table, { modality: "video", tier: "fast", model }, serviceTier)?.videoSeconds;
+    // The model's own row is dearer than what half of the usual price was meant for.
+    expect([price("x", "flex"), price("m", "flex")]).toEqual([5, undefined]);
+    expect([price("m", "priority"), price("n", "priority")]).toEqual([80, 30]);
+    expect(price("x", "priority")).toBeUndefined();
+  });
+
   it("throws where no row fits, so that no job is free by accident", () => {
     const job = { modality: "video", tier: "ultra", model: "m" };
     expect(() => findPrices({ "video/fast": {} }, job)).toThrow(/no row for video/);
@@ -31,10 +47,14 @@ describe("listPrices", () => {
     prices: { tierOf: ({ size }: { size: string }) => size, byTier: { big: { images: 2 } } },
   };
 
-  it("has a row for each modality, or for each of its tiers", () => {
+  it("has rows for each modality, or for each of its tiers, one a service tier", () => {
     expect(listPrices([flat, tiered])).toEqual({
       flat: { images: 5 },
+      "flat@flex": { images: 2.5 },
+      "flat@priority": { images: 10 },
       "tiered/big": { images: 2 },
+      "tiered/big@flex": { images: 1 },
+      "tiered/big@priority": { images: 4 },
     });
   });
 

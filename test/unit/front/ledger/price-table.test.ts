@@ -24,12 +24,13 @@ describe("readPriceTable", () => {
 
   it("gives the list prices without a file, and replaces whole rows with one", async () => {
     expect(await readPriceTable(undefined)).toEqual(listed);
-    const table = await read({ chat: { inputTokens: 1.5 }, "video/fast:m-1": { videoSeconds: 0 } });
-    expect(table).toEqual({
-      ...listed,
+    const own = {
       chat: { inputTokens: 1.5 },
+      "chat@flex": { inputTokens: 1 },
       "video/fast:m-1": { videoSeconds: 0 },
-    });
+    };
+    const { "chat@priority": _priority, ...kept } = listed;
+    expect(await read(own)).toEqual({ ...kept, ...own });
   });
 
   it("lets a row for a whole modality replace the list's rows for its tiers", async () => {
@@ -43,7 +44,9 @@ describe("readPriceTable", () => {
     ["a negative price", { chat: { inputTokens: -1 } }, /chat\.inputTokens must be .* 0 or more/],
     ["a price in words", { chat: { inputTokens: "1" } }, /chat\.inputTokens must be micro-dollars/],
     ["an unknown unit", { chat: { tokens: 1 } }, /chat .*"tokens"/],
-    ["a key of another form", { "Chat GPT": {} }, /Chat GPT must be modality\[\/tier\]\[:model\]/],
+    ["a key of another form", { "Chat GPT": {} }, /Chat GPT must be modality\[\/tier\]\[@flex or @priority\]\[:model\]/],
+    ["a service tier that is none", { "chat@scale": {} }, /chat@scale must be modality/],
+    ["a service tier alone", { "video@flex": {} }, /video@flex .*, and video has no row beside it/],
     [
       "an unknown modality",
       { vidoe: { videoSeconds: 1 } },
