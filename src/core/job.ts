@@ -1,5 +1,6 @@
 import type { Artifact } from "./artifact.js";
 import { JobError, type FailureCode } from "./errors.js";
+import type { ServiceTier } from "./service-tier.js";
 import type { Prices } from "./usage.js";
 
 /** The public states. A cancelled job is `failed` with code `cancelled`. */
@@ -26,6 +27,8 @@ export interface Job<Request = unknown> {
   readonly id: string;
   readonly modality: string;
   readonly model: string;
+  /** `default` where it is left out, as messages of fronts of before do. */
+  readonly serviceTier?: ServiceTier;
   /** Parsed by the modality's schema. */
   readonly request: Request;
   /** Where the request lies as JSON when it is too long for a message; `request` is null then. */

@@ -1,4 +1,5 @@
 import type { Job } from "../core/job.js";
+import type { ServiceTier } from "../core/service-tier.js";
 
 /** Publishes a copy with a delay, confirmed, then acknowledges. */
 export interface Retry {
@@ -33,8 +34,18 @@ export type DeliveryHandler = (delivery: Delivery) => Promise<Settlement>;
 export interface ConsumeOptions {
   /** Routing keys to take work from, e.g. `video.service-motion-1`. */
   readonly routingKeys: readonly string[];
+  /**
+   * Whose jobs are taken, of these routing keys; `default` alone where absent. Of jobs that wait, one of
+   * another service tier is taken only where none of an earlier one in `SERVICE_TIERS` waits.
+   */
+  readonly serviceTiers?: readonly ServiceTier[];
   /** Jobs in flight = unacknowledged messages. */
   readonly prefetch: number;
+  /**
+   * Routing keys whose flex jobs give their places away: as many priority jobs are taken beyond the
+   * prefetch, where no free place of another consumer takes them. The handler ends the flex jobs.
+   */
+  readonly preemptible?: readonly string[];
   /** Free places of a higher priority are filled first, over all workers; 0 where absent. */
   readonly priority?: number;
 }
@@ -102,12 +113,12 @@ export interface Broker {
   /** What carries the messages, as OpenTelemetry names it. */
   readonly system: "rabbitmq" | "in_process";
   /**
-   * Resolves when the broker has confirmed the message on a queue. Rejects with `JobError`
+   * Resolves when the broker has confirmed the message on the queue of its service tier. Rejects with `JobError`
    * `service_unavailable` when it has not (outage, alarm, unroutable, `signal` aborted).
    */
   publish(routingKey: string, job: Job, options?: { readonly signal?: AbortSignal }): Promise<void>;
   consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription>;
-  depth(routingKey: string): Promise<QueueDepth>;
+  depth(routingKey: string, serviceTier?: ServiceTier): Promise<QueueDepth>;
   /** What no delivery could help. */
   readonly deadLetters: DeadLetters;
   /**

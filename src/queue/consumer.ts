@@ -13,7 +13,14 @@ import type {
 import { type ChannelLife, keepChannel, type KeptOpen } from "./connection.js";
 import { decodeJob, type MessageSigner, signatureOf } from "./message.js";
 import { PUBLISHED_AT_MS, type Publisher, UNANSWERED } from "./publisher.js";
-import { assertJobQueue, HANDLER_FAILED_DELAY_MS, type Topology } from "./topology.js";
+import {
+  assertJobQueue,
+  HANDLER_FAILED_DELAY_MS,
+  isPreemptible,
+  keyOfTier,
+  tiersOf,
+  type Topology,
+} from "./topology.js";
 
 export interface ConsumerOptions {
   /** A connection that never publishes: an alarm must not hold back its acknowledgements. */
@@ -41,9 +48,10 @@ interface Parcel {
 /** Takes deliveries for as long as the subscription lives, over any number of channels. */
 export function startConsumer(
   options: ConsumerOptions,
-  { routingKeys, prefetch: capacity, priority = 0 }: ConsumeOptions,
+  consume: ConsumeOptions,
   handler: DeliveryHandler,
 ): Subscription {
+  const { routingKeys } = consume;
   const inFlight = new Set<Promise<void>>();
   let stopped = false;
   let taken = routingKeys;
@@ -58,16 +66,7 @@ export function startConsumer(
           deliver(options, handler, { message, routingKey, channel, lost: life.lost }),
         );
       const { topology } = options;
-      const intake = new Intake({
-        channel,
-        topology,
-        routingKeys,
-        taken: () => taken,
-        capacity,
-        priority,
-        life,
-        take,
-      });
+      const intake = new Intake({ channel, topology, consume, taken: () => taken, life, take });
       const openedWith = taken;
       if (!stopped) await intake.open();
       // It may have been limited while it opened.
@@ -188,17 +187,16 @@ function settle({ channel, message, lost }: Parcel, { type }: Settlement): void 
 interface IntakeOptions {
   readonly channel: Channel;
   readonly topology: Topology;
-  readonly routingKeys: readonly string[];
-  /** Messages held at once, over all routing keys. */
-  readonly capacity: number;
+  readonly consume: ConsumeOptions;
   /** Those of the routing keys to take work from now. */
   readonly taken: () => readonly string[];
-  /** RabbitMQ's consumer priority. */
-  readonly priority: number;
   readonly life: ChannelLife;
   /** Takes one message to its settlement. Must not throw. */
-  take(message: Message, routingKey: string): Promise<void>;
+  take(message: Message, queueKey: string): Promise<void>;
 }
+
+/** Which messages there are places for: any, priority jobs in the places of flex jobs, or none. */
+type Openness = "any" | "priority" | "none";
 
 /**
  * Longest wait for the broker's answer to a consume, in milliseconds. A quorum queue without a leader
@@ -212,32 +210,44 @@ const WATCH_INTERVAL_MS = 5_000;
 
 /**
  * How messages come in during the life of one channel. Quorum queues know no prefetch shared by
- * several consumers, so with several routing keys the consumers are cancelled while all places are
- * taken, and a free place is filled by asking the queues in turn before listening again. Otherwise a
- * full worker would hold messages that an idle one could run.
+ * several consumers, so with several queues the consumers are cancelled while all places are
+ * taken, and a free place is filled by asking the queues in turn, those of an earlier service tier first,
+ * before listening again. Otherwise a full worker would hold messages that an idle one could run.
  */
 class Intake {
   readonly #options: IntakeOptions;
-  /** Consumer tags by routing key; empty while not listening. */
+  /** Consumer tags by queue key; empty while not listening. */
   readonly #tags = new Map<string, string>();
+  /** What the consumers of now are for. */
+  #listensTo: Openness = "none";
+  /** Messages that each of them may hold. */
+  #prefetch = 0;
   #running = 0;
+  /** Of those, jobs that give their places to priority jobs. */
+  #preemptible = 0;
   #turn = 0;
   #stopped = false;
   #wasStuck = false;
-  /** Whether consumers come and go with free places: for several routing keys, and once it was limited. */
+  /** Whether consumers come and go with free places: for several queues, and once it was limited. */
   #isShared: boolean;
   /** The broker's answers are awaited one change at a time. */
   #changes: Promise<void> = Promise.resolve();
 
   constructor(options: IntakeOptions) {
     this.#options = options;
-    this.#isShared = options.routingKeys.length > 1 || options.taken().length === 0;
+    const { routingKeys } = options.consume;
+    const queues = routingKeys.length * tiersOf(options.consume).length;
+    this.#isShared = queues > 1 || options.taken().length === 0;
   }
 
   async open(): Promise<void> {
-    const { channel, topology, routingKeys } = this.#options;
-    for (const key of routingKeys) await assertJobQueue(channel, topology, key);
-    await this.#refill();
+    const { channel, topology, consume } = this.#options;
+    for (const queueKey of this.#ranked(consume.routingKeys).flat())
+      await assertJobQueue(channel, topology, queueKey);
+    // A message that comes meanwhile changes nothing before the queues are listened to.
+    const opening = this.#refill();
+    this.#changes = opening.catch(() => {});
+    await opening;
     const timer = setInterval(() => void this.#change(() => this.#watch()), WATCH_INTERVAL_MS);
     timer.unref();
     this.#options.life.lost.addEventListener("abort", () => clearInterval(timer), { once: true });
@@ -258,45 +268,75 @@ class Intake {
     await this.#change(() => this.#cancelAll());
   }
 
+  /** Queue keys of these routing keys by service tier, the one that goes first at the front. */
+  #ranked(routingKeys: readonly string[]): string[][] {
+    return tiersOf(this.#options.consume).map((tier) =>
+      routingKeys.map((key) => keyOfTier(key, tier)),
+    );
+  }
+
+  /** Queue keys that messages may come from now. */
+  #open(): string[][] {
+    const ranked = this.#ranked(this.#options.taken());
+    return this.#openness() === "any" ? ranked : ranked.slice(0, 1);
+  }
+
+  #openness(): Openness {
+    const { prefetch, preemptible } = this.#options.consume;
+    if (this.#stopped) return "none";
+    if (this.#running < prefetch) return "any";
+    if (preemptible === undefined || this.#running - this.#preemptible >= prefetch) return "none";
+    return "priority";
+  }
+
   async #refill(): Promise<void> {
-    if (this.#isShared)
-      while (!this.#stopped && this.#running < this.#options.capacity)
-        if (!(await this.#pull())) break;
-    if (!this.#stopped && this.#running < this.#options.capacity) await this.#listen();
+    if (this.#isShared) while (this.#openness() !== "none") if (!(await this.#pull())) break;
+    await this.#listen();
   }
 
   /** Fetches one message from the next queue that has any. */
   async #pull(): Promise<boolean> {
     const { channel, topology } = this.#options;
-    const taken = this.#options.taken();
-    for (let step = 0; step < taken.length; step++) {
-      const key = taken[this.#turn++ % taken.length] ?? "";
-      const { ready } = await assertJobQueue(channel, topology, key);
-      if (ready === 0) continue;
-      const message: GetMessage | false = await channel.get(topology.jobQueue(key));
-      if (message === false) continue;
-      this.#arrive(message, key);
-      return true;
-    }
+    for (const keys of this.#open())
+      for (let step = 0; step < keys.length; step++) {
+        const queueKey = keys[this.#turn++ % keys.length] ?? "";
+        const { ready } = await assertJobQueue(channel, topology, queueKey);
+        if (ready === 0) continue;
+        const message: GetMessage | false = await channel.get(topology.jobQueue(queueKey));
+        if (message === false) continue;
+        this.#arrive(message, queueKey);
+        return true;
+      }
     return false;
   }
 
   async #listen(): Promise<void> {
-    const { channel, capacity } = this.#options;
-    await channel.prefetch(capacity - this.#running);
-    for (const key of this.#options.taken()) if (!this.#tags.has(key)) await this.#consume(key);
+    const { channel, consume } = this.#options;
+    this.#listensTo = this.#openness();
+    if (this.#listensTo === "none") return;
+    const given = this.#listensTo === "priority" ? this.#preemptible : 0;
+    this.#prefetch = consume.prefetch - this.#running + given;
+    await channel.prefetch(this.#prefetch);
+    for (const queueKey of this.#open().flat())
+      if (!this.#tags.has(queueKey)) await this.#consume(queueKey);
   }
 
-  async #consume(key: string): Promise<void> {
-    const { channel, topology, life, priority } = this.#options;
+  async #consume(queueKey: string): Promise<void> {
+    const { channel, topology, life, consume } = this.#options;
     const take = (message: Message | null) => {
-      if (message !== null) this.#arrive(message, key);
+      if (message !== null) this.#arrive(message, queueKey);
       // The broker cancelled the consumer: its queue was deleted. A new channel declares it again.
-      else life.end(new Error(`the broker cancelled the consumer of ${key}`));
+      else life.end(new Error(`the broker cancelled the consumer of ${queueKey}`));
     };
-    const consuming = channel.consume(topology.jobQueue(key), take, { priority });
-    const { consumerTag } = await withDeadline(consuming, CONSUME_TIMEOUT_MS, `consuming ${key}`);
-    this.#tags.set(key, consumerTag);
+    // A worker with a free place goes before one whose flex job would have to leave.
+    const priority = (consume.priority ?? 0) - (this.#listensTo === "priority" ? 1 : 0);
+    const consuming = channel.consume(topology.jobQueue(queueKey), take, { priority });
+    const { consumerTag } = await withDeadline(
+      consuming,
+      CONSUME_TIMEOUT_MS,
+      `consuming ${queueKey}`,
+    );
+    this.#tags.set(queueKey, consumerTag);
   }
 
   /**
@@ -315,42 +355,50 @@ class Intake {
 
   async #isStuck(): Promise<boolean> {
     const { channel, topology } = this.#options;
-    for (const key of this.#options.taken()) {
-      const { ready, consumers } = await assertJobQueue(channel, topology, key);
+    for (const queueKey of this.#open().flat()) {
+      const { ready, consumers } = await assertJobQueue(channel, topology, queueKey);
       if (ready > 0 || consumers === 0) return true;
     }
     return false;
   }
 
-  #arrive(message: Message, key: string): void {
-    const isTaken = !this.#stopped && this.#options.taken().includes(key);
-    if (!isTaken || this.#running >= this.#options.capacity)
+  #arrive(message: Message, queueKey: string): void {
+    if (!this.#open().flat().includes(queueKey) || this.#openness() === "none")
       return this.#options.channel.nack(message, false, true);
+    const given = isPreemptible(this.#options.consume, queueKey) ? 1 : 0;
     this.#running++;
-    if (this.#full()) void this.#change(() => this.#pause()); // errors end in #change
-    void this.#options.take(message, key).then(() => this.#release()); // take does not throw
+    this.#preemptible += given;
+    this.#adapt();
+    const release = () => {
+      this.#running--;
+      this.#preemptible -= given;
+      this.#adapt();
+    };
+    void this.#options.take(message, queueKey).then(release); // take does not throw
   }
 
-  #release(): void {
-    this.#running--;
-    if (this.#isShared && !this.#stopped) void this.#change(() => this.#resume()); // errors end in #change
+  /** Brings the consumers into line with the places that there are. */
+  #adapt(): void {
+    if (this.#isShared && this.#isOutOfLine())
+      void this.#change(async () => {
+        if (!this.#isOutOfLine()) return;
+        await this.#cancelAll();
+        await this.#refill();
+      }); // errors end in #change
   }
 
-  #full(): boolean {
-    return this.#isShared && this.#running >= this.#options.capacity;
-  }
-
-  async #pause(): Promise<void> {
-    if (this.#full()) await this.#cancelAll();
-  }
-
-  async #resume(): Promise<void> {
-    if (this.#tags.size === 0) await this.#refill();
+  /** Consumers that listen with few places free would go on to hold few messages: they begin anew. */
+  #isOutOfLine(): boolean {
+    const openness = this.#openness();
+    if (this.#stopped || openness !== this.#listensTo) return !this.#stopped;
+    const places = this.#options.consume.prefetch - this.#running;
+    return openness === "any" && places >= 2 * this.#prefetch;
   }
 
   async #cancelAll(): Promise<void> {
-    for (const [key, tag] of this.#tags) {
-      this.#tags.delete(key);
+    this.#listensTo = "none";
+    for (const [queueKey, tag] of this.#tags) {
+      this.#tags.delete(queueKey);
       await this.#options.channel.cancel(tag);
     }
   }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { unixMs } from "../core/time.js";
 import { JobError } from "../core/errors.js";
+import type { ServiceTier } from "../core/service-tier.js";
 import type { Job } from "../core/job.js";
 import type {
   Broker,
@@ -17,8 +18,11 @@ import { type DeadMessage, idOf, summariseDeadLetter } from "./dead-letters.js";
 import {
   DELIVERY_LIMIT,
   HANDLER_FAILED_DELAY_MS,
+  keyOfTier,
+  isPreemptible,
   pickRetryDelayMs,
   RETRY_DELAYS_MS,
+  tiersOf,
 } from "./topology.js";
 
 const FORMAT = { contentType: CONTENT_TYPE, type: MESSAGE_TYPE };
@@ -51,6 +55,8 @@ interface Consumer {
   taken: readonly string[];
   /** Where the search for the next message starts, so that no routing key starves. */
   turn: number;
+  /** Flex jobs in flight that give their places to priority jobs. */
+  preemptible: number;
 }
 
 /**
@@ -68,7 +74,6 @@ class InProcessBroker implements Broker {
   readonly #retryDelaysMs: readonly number[];
   readonly #onEvent: (event: BrokerEvent) => void;
   readonly #queues = new Map<string, StoredMessage[]>();
-  /** The highest priority first. */
   #consumers: Consumer[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #closed = new AbortController();
@@ -94,7 +99,7 @@ class InProcessBroker implements Broker {
       throw new JobError("service_unavailable", "queue unavailable: it is closed", {
         retryAfterSeconds: 2,
       });
-    this.#enqueue({ routingKey, body });
+    this.#enqueue({ routingKey: keyOfTier(routingKey, job.serviceTier), body });
   }
 
   async consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription> {
@@ -107,9 +112,9 @@ class InProcessBroker implements Broker {
       stopped: false,
       taken: options.routingKeys,
       turn: 0,
+      preemptible: 0,
     };
     this.#consumers.push(consumer);
-    this.#consumers.sort((a, b) => (b.options.priority ?? 0) - (a.options.priority ?? 0));
     this.#dispatchSoon();
     return {
       get consuming() {
@@ -123,11 +128,13 @@ class InProcessBroker implements Broker {
     };
   }
 
-  async depth(routingKey: string) {
-    const consumers = this.#consumers.filter(({ options }) =>
-      options.routingKeys.includes(routingKey),
+  async depth(routingKey: string, serviceTier: ServiceTier = "default") {
+    const consumers = this.#consumers.filter(
+      ({ options }) =>
+        options.routingKeys.includes(routingKey) && tiersOf(options).includes(serviceTier),
     );
-    return { ready: this.#queue(routingKey).length, consumers: consumers.length };
+    const { length: ready } = this.#queue(keyOfTier(routingKey, serviceTier));
+    return { ready, consumers: consumers.length };
   }
 
   get deadLetters(): DeadLetters {
@@ -177,35 +184,53 @@ class InProcessBroker implements Broker {
     setImmediate(() => this.#dispatch());
   }
 
-  /** One message to each consumer with a free place, round after round, by priority. */
+  /**
+   * One message to each consumer with a free place, round after round, by priority; one whose flex job would
+   * have to leave comes after those with a free place and its own priority.
+   */
   #dispatch(): void {
-    const priorities = new Set(this.#consumers.map(({ options }) => options.priority ?? 0));
-    for (const priority of priorities) {
-      const equals = this.#consumers.filter(({ options }) => (options.priority ?? 0) === priority);
-      while (equals.filter((consumer) => this.#deliverNext(consumer)).length > 0);
+    const priorities = this.#consumers.flatMap(({ options: { priority = 0 } }) => [
+      priority,
+      priority - 1,
+    ]);
+    for (const priority of [...new Set(priorities)].toSorted((a, b) => b - a)) {
+      const of = (own: number) =>
+        this.#consumers.filter(({ options }) => (options.priority ?? 0) === own);
+      this.#deliverTo(of(priority), hasPlace, tiersOf);
+      this.#deliverTo(of(priority + 1), isPreempting, () => ["priority"]);
     }
   }
 
-  #deliverNext(consumer: Consumer): boolean {
-    const message = this.#next(consumer);
-    if (message !== undefined) this.#start(consumer, message);
-    return message !== undefined;
+  #deliverTo(
+    consumers: readonly Consumer[],
+    mayTake: (consumer: Consumer) => boolean,
+    tiers: (options: ConsumeOptions) => readonly ServiceTier[],
+  ): void {
+    const deliverNext = (consumer: Consumer): boolean => {
+      const message = mayTake(consumer) ? this.#next(consumer, tiers(consumer.options)) : undefined;
+      if (message !== undefined) this.#start(consumer, message);
+      return message !== undefined;
+    };
+    while (consumers.filter(deliverNext).length > 0);
   }
 
-  #next(consumer: Consumer): StoredMessage | undefined {
-    const { taken, options } = consumer;
-    if (consumer.inFlight.size >= options.prefetch) return undefined;
-    for (let step = 0; step < taken.length; step++) {
-      const key = taken[consumer.turn++ % taken.length] ?? "";
-      const message = this.#queue(key).shift();
-      if (message !== undefined) return message;
-    }
+  #next(consumer: Consumer, tiers: readonly ServiceTier[]): StoredMessage | undefined {
+    const { taken } = consumer;
+    for (const tier of tiers)
+      for (let step = 0; step < taken.length; step++) {
+        const key = taken[consumer.turn++ % taken.length] ?? "";
+        const message = this.#queue(keyOfTier(key, tier)).shift();
+        if (message !== undefined) return message;
+      }
     return undefined;
   }
 
   #start(consumer: Consumer, message: StoredMessage): void {
+    const given = isPreemptible(consumer.options, message.routingKey) ? 1 : 0;
+    consumer.preemptible += given;
     const delivery = this.#deliver(consumer, message).finally(() => {
       consumer.inFlight.delete(delivery);
+      consumer.preemptible -= given;
       this.#dispatchSoon();
     });
     consumer.inFlight.add(delivery);
@@ -253,4 +278,13 @@ class InProcessBroker implements Broker {
     );
     this.#timers.add(timer);
   }
+}
+
+function hasPlace({ inFlight, options }: Consumer): boolean {
+  return inFlight.size < options.prefetch;
+}
+
+/** Whether it takes a priority job in the place of a flex job. */
+function isPreempting({ inFlight, preemptible, options }: Consumer): boolean {
+  return preemptible > 0 && inFlight.size - preemptible < options.prefetch;
 }

@@ -3,6 +3,7 @@ import type { Message } from "amqplib";
 import { z } from "zod";
 import { JobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
+import { SERVICE_TIERS } from "../core/service-tier.js";
 
 /** Longest request as JSON, in bytes of UTF-8. Bigger inputs travel as artifacts. */
 export const MAX_REQUEST_BYTES = 65_536;
@@ -22,6 +23,7 @@ const jobSchema = z.object({
   id: z.string().regex(JOB_ID),
   modality: z.string().min(1).max(64),
   model: z.string().min(1).max(128),
+  serviceTier: z.enum(SERVICE_TIERS).optional(),
   request: z.unknown(),
   requestFile: z
     .object({
@@ -75,9 +77,10 @@ export function decodeJob(body: Buffer, format: MessageFormat): Job {
     );
   const parsed = jobSchema.safeParse(parseJson(body));
   if (!parsed.success) throw new CorruptedMessageError(z.prettifyError(parsed.error));
-  const { traceparent, tenant, requestFile, ...job } = parsed.data;
+  const { serviceTier, traceparent, tenant, requestFile, ...job } = parsed.data;
   return {
     ...job,
+    ...(serviceTier !== undefined && { serviceTier }),
     ...(traceparent !== undefined && { traceparent }),
     ...(tenant !== undefined && { tenant }),
     ...(requestFile !== undefined && { requestFile }),

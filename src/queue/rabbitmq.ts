@@ -12,6 +12,7 @@ import {
   assertJobQueue,
   assertTopology,
   createTopology,
+  keyOfTier,
   type TopologyOptions,
 } from "./topology.js";
 
@@ -69,8 +70,10 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
       return publisher.connected;
     },
     system: "rabbitmq",
-    publish: async (routingKey, job, { signal } = {}) =>
-      await publisher.publish(routingKey, toMessage(signer, routingKey, job), signal),
+    async publish(routingKey, job, { signal } = {}) {
+      const key = keyOfTier(routingKey, job.serviceTier);
+      await publisher.publish(key, toMessage(signer, key, job), signal);
+    },
     async consume(consume, handler) {
       const connection = consuming.get();
       const shared = { topology, publisher, signer, onEvent };
@@ -79,10 +82,10 @@ export function createRabbitmqBroker(options: RabbitmqOptions): Broker {
       subscriptions.add(subscription);
       return subscription;
     },
-    depth: (routingKey) =>
+    depth: (routingKey, serviceTier) =>
       withTimeout(options.publishTimeoutMs, async (signal): Promise<QueueDepth> => {
         const channel = await inspecting.get().get(signal);
-        return await assertJobQueue(channel, topology, routingKey);
+        return await assertJobQueue(channel, topology, keyOfTier(routingKey, serviceTier));
       }),
     async close() {
       await Promise.all([...subscriptions].map((subscription) => subscription.stop()));

@@ -1,5 +1,7 @@
 import type { Channel, Options } from "amqplib";
 import { withDeadline } from "../core/async/deadline.js";
+import { SERVICE_TIERS, type ServiceTier } from "../core/service-tier.js";
+import type { ConsumeOptions } from "./broker.js";
 
 /** How long a message may wait in a retry queue, in milliseconds, shortest first. */
 export const RETRY_DELAYS_MS: readonly number[] = [5_000, 30_000, 120_000];
@@ -28,7 +30,7 @@ export interface TopologyOptions {
 
 /** The names of everything the system declares on the broker. */
 export interface Topology {
-  /** Direct exchange; the routing key of a job is `<modality>.<model>`. */
+  /** Direct exchange; the routing key of a job is `<modality>.<model>`, with its service tier behind it. */
   readonly jobsExchange: string;
   readonly deadExchange: string;
   readonly deadQueue: string;
@@ -52,6 +54,21 @@ export function createTopology(options: TopologyOptions = {}): Topology {
     retryQueue: (delayMs) => `${prefix}jobs.retry.${delayMs}ms`,
     declared: new Map(),
   };
+}
+
+/** `video.m` of usual jobs, `video.m@flex` of those of another service tier: each has a queue of its own. */
+export function keyOfTier(routingKey: string, serviceTier: ServiceTier = "default"): string {
+  return serviceTier === "default" ? routingKey : `${routingKey}@${serviceTier}`;
+}
+
+/** In the order in which their jobs are taken. */
+export function tiersOf({ serviceTiers = ["default"] }: ConsumeOptions): readonly ServiceTier[] {
+  return SERVICE_TIERS.filter((tier) => serviceTiers.includes(tier));
+}
+
+/** Whether jobs of a queue give their places to priority jobs. */
+export function isPreemptible({ preemptible = [] }: ConsumeOptions, queueKey: string): boolean {
+  return preemptible.some((key) => keyOfTier(key, "flex") === queueKey);
 }
 
 /** The shortest retry delay that is not below the one asked for, else the longest there is. */

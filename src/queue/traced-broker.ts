@@ -39,7 +39,7 @@ export function traceBroker(broker: Broker, tracer: Tracer): Broker {
     },
     consume: async (options, handler) =>
       await broker.consume(options, async (delivery) => await process(delivery, handler)),
-    depth: async (routingKey) => await broker.depth(routingKey),
+    depth: async (...queue) => await broker.depth(...queue),
     close: async () => await broker.close(),
   };
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SERVICE_TIERS, type ServiceTier } from "#framemill/core/service-tier.js";
 import type { Broker, Delivery, Settlement } from "#framemill/queue/broker.js";
 import { openBroker, type OpenBrokerOptions } from "#framemill/queue/index.js";
 import {
@@ -214,6 +215,97 @@ describe.each([
     gate.open();
     await Promise.all([full.stop(), subscription.stop()]);
     expect(deliveries[0]?.redelivered).toBe(false);
+  });
+
+  test("takes priority jobs before usual ones, and flex jobs last", async () => {
+    const key = createRoutingKey();
+    const gate = createGate();
+    const taken: (string | undefined)[] = [];
+    const tiers = { serviceTiers: SERVICE_TIERS, prefetch: 1 };
+    await broker.publish(key, createJob());
+    const subscription = await broker.consume({ ...tiers, routingKeys: [key] }, async ({ job }) => {
+      taken.push(job.serviceTier);
+      await gate.opened;
+      return ack;
+    });
+    await until(() => taken.length === 1);
+    for (const serviceTier of ["flex", "default", "priority", "flex", "priority"] as const)
+      await broker.publish(key, createJob({ serviceTier }));
+    await until(async () => (await broker.depth(key, "priority")).ready === 2);
+    gate.open();
+    await until(() => taken.length === 6);
+    await subscription.stop();
+    expect(taken.slice(1)).toEqual(["priority", "priority", "default", "flex", "flex"]);
+  });
+
+  test("takes a priority job in the place of a flex job, and beyond no other job", async () => {
+    const [key, other] = [createRoutingKey(), createRoutingKey()];
+    const ends = new Map<string, () => void>();
+    const consume = { routingKeys: [key, other], serviceTiers: SERVICE_TIERS, prefetch: 1 };
+    const subscription = await broker.consume(
+      { ...consume, preemptible: [key] },
+      async ({ job }) => {
+        const gate = createGate();
+        ends.set(job.id, () => gate.open());
+        await gate.opened;
+        return ack;
+      },
+    );
+    const publish = async (serviceTier: ServiceTier, to = key) => {
+      const job = createJob({ serviceTier });
+      await broker.publish(to, job);
+      return job.id;
+    };
+    const end = (id: string) => ends.get(id)?.();
+    const flex = await publish("flex");
+    await until(() => ends.has(flex));
+    const usual = await publish("default");
+    const [first, second] = [await publish("priority"), await publish("priority", other)];
+    await until(() => ends.has(first) || ends.has(second));
+    end(flex);
+    const [before, after] = ends.has(first) ? [first, second] : [second, first];
+    end(before);
+    await until(() => ends.has(after));
+    expect(ends.has(usual)).toBe(false);
+    end(after);
+    await until(() => ends.has(usual));
+    end(usual);
+    // Flex jobs of a key that is not named keep their places.
+    const kept = await publish("flex", other);
+    await until(() => ends.has(kept));
+    const waiting = await publish("priority");
+    await until(async () => (await broker.depth(key, "priority")).ready === 1);
+    expect(ends.has(waiting)).toBe(false);
+    end(kept);
+    await until(() => ends.has(waiting));
+    end(waiting);
+    await subscription.stop();
+  });
+
+  test("leaves a priority job to a consumer with a free place, before one with a flex job", async () => {
+    const key = createRoutingKey();
+    const gate = createGate();
+    const taken: string[] = [];
+    const consume = async (name: string) =>
+      await broker.consume(
+        { routingKeys: [key], serviceTiers: SERVICE_TIERS, prefetch: 1, preemptible: [key] },
+        async ({ job }) => {
+          taken.push(`${name} ${job.serviceTier}`);
+          await gate.opened;
+          return ack;
+        },
+      );
+    const full = await consume("full");
+    await broker.publish(key, createJob({ serviceTier: "flex" }));
+    await until(() => taken.length === 1);
+    await until(async () => (await broker.depth(key)).consumers === consumersWhileFull);
+    const free = await consume("free");
+    await until(async () => (await broker.depth(key, "priority")).consumers === 2);
+    await broker.publish(key, createJob({ serviceTier: "priority" }));
+    await until(() => taken.length === 2);
+    gate.open();
+    await Promise.all([full.stop(), free.stop()]);
+    expect(taken).toEqual(["full flex", "free priority"]);
   });
 
   test("retries no earlier than asked, in the next longer retry queue", async () => {
