@@ -30,7 +30,7 @@ export function addOperatingCommands(program: Command, config: ReadConfig): void
     .option("--until <time>", "not included", parseTime)
     .option(
       "--by <groups>",
-      "some of day,project,key,model,tier; project,model,tier when left out",
+      "some of day,project,key,model,tier,service_tier; project,model,tier,service_tier when left out",
       parseGroups,
     )
     .addOption(

@@ -3,6 +3,7 @@ import type { Answer } from "./answer.js";
 import type { Chunk, PipelineEvent } from "./events.js";
 import type { JobFailure, JobState } from "./job.js";
 import type { TierPrices } from "./prices.js";
+import type { ServiceTier } from "./service-tier.js";
 import type { Prices, Quote, Units, Usage } from "./usage.js";
 
 /** A file part of a multipart request, whole in memory (the body limit bounds it). */
@@ -133,6 +134,7 @@ export interface Schemas<Request, Output, Delta> {
 export interface JobView<Request = unknown, Output = unknown> {
   readonly id: string;
   readonly model: string;
+  readonly serviceTier: ServiceTier;
   readonly state: JobState;
   readonly request: Request;
   /** 0 to 100; 100 only when the file can be downloaded. */
@@ -165,6 +167,7 @@ export interface PublicObject {
 export interface Exchange<Request = unknown, Output = unknown, Delta = unknown> {
   readonly id: string;
   readonly model: string;
+  readonly serviceTier: ServiceTier;
   readonly path: string;
   readonly createdAtMs: number;
   readonly request: Request;
@@ -236,7 +239,7 @@ export interface PipelineContext {
   /** Reads an input artifact whole. */
   readInput(artifact: Artifact): Promise<Uint8Array>;
   /**
-   * Aborts when the worker must leave. A pipeline that can be resumed then yields a `checkpoint` as soon
+   * Aborts when the worker must leave or a priority job needs the place. A pipeline that can be resumed then yields a `checkpoint` as soon
    * as it has one and ends with `preempted`; others go on until `signal` aborts, seconds later.
    */
   readonly preempted?: AbortSignal;
@@ -278,6 +281,8 @@ export interface Modality<
   /** A smallest body without `model`, which the given model takes; for canaries, documentation and tests. */
   readonly example: (model?: ModelInfo) => Record<string, unknown>;
   readonly schemas: Schemas<Request, Output, Delta>;
+  /** Whether its pipeline yields a checkpoint, and ends, when its context's `preempted` aborts. */
+  readonly isResumable?: true;
   /** JSON schema of the request body, for the OpenAPI document; schemas with an `id` are components of it. */
   readonly requestSchema: (bodyType?: BodyType) => unknown;
   /** JSON schema of the resource or reply; undefined where no answer is JSON. */

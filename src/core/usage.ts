@@ -72,7 +72,7 @@ function sumPrices(prices: Prices, units: Units): number {
 }
 
 /** What usage may be summed by. */
-export const USAGE_GROUPS = ["day", "project", "key", "model", "tier"] as const;
+export const USAGE_GROUPS = ["day", "project", "key", "model", "tier", "service_tier"] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 /** Groups of a list such as `day,key`; undefined where one is unknown, or comes twice. */

@@ -123,6 +123,7 @@ test.each(rendered)("$name renders what its own response schema describes", asyn
   const view: JobView = {
     id: `${modality.endpoint.idPrefix}${"0".repeat(32)}`,
     model: model.id,
+    serviceTier: "flex",
     state: "queued",
     request,
     progress: 0,

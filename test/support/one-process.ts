@@ -70,6 +70,7 @@ export async function openRunner<Request, Output>(
       const answer = await modality.answer?.({
         id: `${modality.endpoint.idPrefix}1`,
         model: info.id,
+        serviceTier: "default",
         path,
         createdAtMs: 0,
         request,

@@ -35,6 +35,7 @@ export function exchangeOf<Request, Output>(
   return {
     id: `${modality.endpoint.idPrefix}${randomBytes(16).toString("hex")}`,
     model: model.id,
+    serviceTier: "default",
     path: modality.endpoint.path,
     createdAtMs: Date.now(),
     request,

@@ -66,12 +66,13 @@ function printMargins(margins: readonly Margin[]): void {
 }
 
 function marginRow(margin: Margin): Record<string, string | number> {
-  const { day, project, projectId, model, tier } = margin;
+  const { day, project, projectId, model, tier, serviceTier } = margin;
   return {
     ...(day !== undefined && { day }),
     ...(projectId !== undefined && { project: project ?? projectId ?? "(unused)" }),
     ...(model !== undefined && { model: model ?? "(unused)" }),
     ...(tier !== undefined && { tier: tier ?? "" }),
+    ...(serviceTier !== undefined && { "service tier": serviceTier ?? "" }),
     charged: formatNanoUsd(margin.chargedNanoUsd),
     worked: formatNanoUsd(margin.workedNanoUsd),
     lost: formatNanoUsd(margin.lostNanoUsd),
@@ -83,7 +84,7 @@ function marginRow(margin: Margin): Record<string, string | number> {
 }
 
 function usageRow(usage: UsageSummary): Record<string, string | number> {
-  const { day, project, projectId, keyId, key, model, tier } = usage;
+  const { day, project, projectId, keyId, key, model, tier, serviceTier } = usage;
   const units = Object.entries(usage.units).map(([unit, count]) => `${round(count)} ${unit}`);
   return {
     ...(day !== undefined && { day }),
@@ -91,6 +92,7 @@ function usageRow(usage: UsageSummary): Record<string, string | number> {
     ...(keyId !== undefined && { key: key ?? keyId ?? "(not noted)" }),
     ...(model !== undefined && { model: model ?? "(not noted)" }),
     ...(tier !== undefined && { tier }),
+    ...(serviceTier !== undefined && { "service tier": serviceTier }),
     jobs: usage.jobs,
     units: units.join(", "),
     "worker hours": (usage.gpuMs / 3_600_000).toFixed(3),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SERVICE_TIERS } from "../../core/service-tier.js";
 import { UNIT_NAMES } from "../../core/usage.js";
 
 /** Objects of the API that belong to no modality; what answers with one has its type from here. */
@@ -41,6 +42,7 @@ export const chargeObject = z
     object: z.literal("charge"),
     currency: z.literal("usd"),
     amount: z.number(),
+    service_tier: z.enum(SERVICE_TIERS),
     units: z.partialRecord(z.enum(UNIT_NAMES), z.number()),
     created_at: unixSeconds,
   })

@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { codesOfStatus } from "../../core/errors.js";
 import { type BodyType, isPolled, type Modality } from "../../core/modality.js";
+import { SERVICE_TIER_WORDS } from "../../core/service-tier.js";
 import {
   chargeObject,
   deletedObject,
@@ -205,7 +206,7 @@ function requestSchema(modality: Modality, bodyType: BodyType): Json {
   const properties = {
     ...asJson(own["properties"]),
     ...(isPolled(modality) && WEBHOOK),
-    ...START_DEADLINE,
+    ...WANTED,
   };
   const required = new Set([own["required"]].flat());
   const isForm = bodyType === "multipart/form-data";
@@ -218,7 +219,12 @@ function requestSchema(modality: Modality, bodyType: BodyType): Json {
 
 const WEBHOOK = { webhook_url: { type: "string", format: "uri", maxLength: 2_048 } };
 
-const START_DEADLINE = {
+/** How soon a job is wanted. */
+const WANTED = {
+  service_tier: {
+    enum: [...SERVICE_TIER_WORDS],
+    description: "How soon it is wanted, at which price",
+  },
   start_deadline: {
     type: "number",
     exclusiveMinimum: 0,

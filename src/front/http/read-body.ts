@@ -18,6 +18,8 @@ export interface ReadBody {
   readonly webhookUrl?: unknown;
   /** `start_deadline` as it came. */
   readonly startDeadline?: unknown;
+  /** `service_tier` as it came. */
+  readonly serviceTier?: unknown;
   /** Of a replied job that is not waited for. */
   readonly background?: BackgroundUse | undefined;
   /** Of a job that is not waited for, or one with an Idempotency-Key; empty for any other. */
@@ -35,9 +37,10 @@ interface Reading {
 export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBody {
   checkBody(body);
   const { value: startDeadline, rest: undated } = take(body, "start_deadline");
+  const { value: serviceTier, rest: plain } = take(undated, "service_tier");
   const { value: webhookUrl, rest } = isPolled(modality)
-    ? take(undated, "webhook_url")
-    : { value: undefined, rest: undated };
+    ? take(plain, "webhook_url")
+    : { value: undefined, rest: plain };
   const ignored = ignoredIn(rest, modality);
   const background = modality.background?.(rest);
   const isCompared = isPolled(modality) || background !== undefined || isHashed;
@@ -46,6 +49,7 @@ export function readBody(body: unknown, { modality, isHashed }: Reading): ReadBo
     ignored,
     webhookUrl,
     startDeadline,
+    serviceTier,
     background,
     // What is answered at once and has no key is never compared with an earlier request.
     bodyHash: isCompared ? hashBody([modality.name, body]) : "",

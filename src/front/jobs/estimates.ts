@@ -6,8 +6,13 @@ import {
   OPEN,
   readPaces,
 } from "../ledger/index.js";
+import { SERVICE_TIERS, type ServiceTier } from "../../core/service-tier.js";
 import { cached } from "../../core/async/cached.js";
 import { findPace, type OpenWork, type Outstanding, sumOutstanding } from "../../core/scaling.js";
+
+interface OpenJobs extends OpenWork {
+  readonly service_tier: ServiceTier;
+}
 
 interface Load {
   readonly model: string;
@@ -35,19 +40,29 @@ export function createEstimates({ db, concurrencyOf }: EstimatesOptions) {
   const refresh = cached(FRESH_MS, async () => {
     [paces, loads] = await Promise.all([readPaces(db), readLoads(db)]);
   });
-  const readOpen = async (): Promise<OpenWork[]> => {
+  const readOpen = async (): Promise<OpenJobs[]> => {
     await refresh();
     return await readOutstanding(db);
   };
   const sum = (kinds: readonly OpenWork[]) => sumOutstanding(kinds, paces, concurrencyOf);
   return {
     refresh,
-    /** Jobs of these models, or of all, that have not ended, and the seconds a worker will need for them. */
+    /**
+     * Jobs of these models, or of all, that have not ended, and the seconds a worker will need for them.
+     * Flex jobs have what workers there are, and ask for none.
+     */
     outstanding: async (models: readonly string[]): Promise<Outstanding> => {
-      const isAsked = ({ model }: OpenWork) => models.length === 0 || models.includes(model);
+      const isAsked = ({ model, service_tier: tier }: OpenJobs) =>
+        tier !== "flex" && (models.length === 0 || models.includes(model));
       return sum((await readOpen()).filter(isAsked));
     },
-    /** The same of every model that has such jobs, each by itself. */
+    /** The same of each service tier, of all models. */
+    outstandingByTier: async (): Promise<readonly (readonly [ServiceTier, Outstanding])[]> => {
+      const kinds = await readOpen();
+      const ofTier = (tier: ServiceTier) => kinds.filter(({ service_tier: own }) => own === tier);
+      return SERVICE_TIERS.map((tier) => [tier, sum(ofTier(tier))] as const);
+    },
+    /** The same of every model that has such jobs, each by itself, flex jobs included. */
     outstandingByModel: async (): Promise<ReadonlyMap<string, Outstanding>> => {
       const kinds = await readOpen();
       const models = new Set(kinds.map(({ model }) => model));
@@ -83,11 +98,11 @@ function runningSeconds(record: JobRecord, secondsPerUnit: number): number | nul
   return left > 0 ? Math.ceil(left) : null;
 }
 
-async function readOutstanding(db: Db): Promise<OpenWork[]> {
-  const { rows } = await sql<OpenWork>`
-    SELECT modality, model, tier, count(*)::int AS jobs,
+async function readOutstanding(db: Db): Promise<OpenJobs[]> {
+  const { rows } = await sql<OpenJobs>`
+    SELECT modality, model, tier, service_tier, count(*)::int AS jobs,
       sum(work * (100 - progress) / 100.0) AS work_left
-    FROM jobs WHERE ${OPEN} GROUP BY modality, model, tier`.execute(db);
+    FROM jobs WHERE ${OPEN} GROUP BY modality, model, tier, service_tier`.execute(db);
   return rows;
 }
 

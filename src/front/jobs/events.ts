@@ -1,4 +1,10 @@
-import { sql, type JobNotifications, type JobRecord, type Database } from "../ledger/index.js";
+import {
+  sql,
+  type JobNotifications,
+  type JobRecord,
+  type Database,
+  rankOf,
+} from "../ledger/index.js";
 import { isEndState, type JobState } from "../../core/job.js";
 import { JobError } from "../../core/errors.js";
 import { groupCommit } from "../../core/async/group-commit.js";
@@ -131,8 +137,8 @@ export function createLookAtJob(db: Database): LookAtJob {
         SELECT id, modality, model, state, progress, stage FROM jobs
         WHERE id = ANY(${unique}::text[]) AND deleted_at IS NULL
       ), ahead AS (
-        SELECT q.id, (row_number() OVER (PARTITION BY q.modality, q.model ORDER BY q.seq) - 1)::int
-          AS jobs_ahead
+        SELECT q.id, (row_number() OVER (PARTITION BY q.modality, q.model
+          ORDER BY ${rankOf(sql`q.service_tier`)}, q.seq) - 1)::int AS jobs_ahead
         FROM jobs q WHERE q.state = 'queued' AND (q.modality, q.model) IN
           (SELECT modality, model FROM watched WHERE state = 'queued')
       )

@@ -83,6 +83,7 @@ export async function startReply(
     const exchange: Exchange = {
       id,
       model: job.model,
+      serviceTier: job.serviceTier,
       path,
       createdAtMs: job.createdAtMs,
       request: job.request,
@@ -135,11 +136,12 @@ async function findReply(
   const record = await findJob(database, scope, id);
   const output = record?.state === "completed" ? await readOutput(store, record) : undefined;
   if (record === undefined || output === undefined) throw repeated(id);
-  const { model, request } = job;
+  const { model, serviceTier, request } = job;
   return {
     exchange: {
       id,
       model,
+      serviceTier,
       path,
       createdAtMs: record.created_at.getTime(),
       request,

@@ -19,6 +19,7 @@ import { EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
 import { JobError, resourceCode } from "../../core/errors.js";
 import { isEndState } from "../../core/job.js";
 import type { Modality, ModelInfo, JobView, PublicObject } from "../../core/modality.js";
+import type { ServiceTier } from "../../core/service-tier.js";
 import type { Units } from "../../core/usage.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import {
@@ -430,6 +431,7 @@ function toView({ schemas }: Modality, record: JobRecord, estimates: Estimates):
   return {
     id: record.id,
     model: record.model,
+    serviceTier: record.service_tier,
     state: record.state,
     request: record.request,
     progress: record.progress,
@@ -467,9 +469,10 @@ function queuePosition({ state, jobs_ahead: ahead }: JobRecord): number | null {
 async function readCharge(db: Db, projectId: string, id: string): Promise<ChargeObject> {
   const { rows } = await sql<{
     readonly nano_usd: number;
+    readonly service_tier: ServiceTier;
     readonly counted_units: Units;
     readonly created_at: Date;
-  }>`SELECT ${nanoUsdOf("charges")} AS nano_usd, counted_units, created_at FROM charges
+  }>`SELECT ${nanoUsdOf("charges")} AS nano_usd, service_tier, counted_units, created_at FROM charges
     WHERE job_id = ${id} AND project_id = ${projectId}`.execute(db);
   const [charge] = rows;
   if (charge === undefined)
@@ -481,6 +484,7 @@ async function readCharge(db: Db, projectId: string, id: string): Promise<Charge
     object: "charge",
     currency: "usd",
     amount: charge.nano_usd / 1_000_000_000,
+    service_tier: charge.service_tier,
     units: charge.counted_units,
     created_at: Math.floor(charge.created_at.getTime() / 1_000),
   };

@@ -17,9 +17,10 @@ import {
 import { type Artifact, sentFolder } from "../../core/artifact.js";
 import { JobError } from "../../core/errors.js";
 import { type AdmitContext, isPolled, type Modality, type ModelInfo } from "../../core/modality.js";
-import { findPrices, type PriceTable, tierOf } from "../../core/prices.js";
+import { findTierPrices, type PriceTable, tierOf } from "../../core/prices.js";
+import { SERVICE_TIER_WORDS, SERVICE_TIERS, type ServiceTier } from "../../core/service-tier.js";
 import { traced, type Tracer } from "../../core/tracing.js";
-import { type Quote, quote } from "../../core/usage.js";
+import { type Prices, type Quote, quote } from "../../core/usage.js";
 import type { Broker } from "../../queue/index.js";
 import type { ArtifactStore } from "../../storage/index.js";
 import {
@@ -76,6 +77,7 @@ export interface AcceptedJob {
   /** Another than the submission's where it repeats an earlier one. */
   readonly id: string;
   readonly model: string;
+  readonly serviceTier: ServiceTier;
   readonly request: unknown;
   readonly quote: Quote;
   readonly createdAtMs: number;
@@ -152,11 +154,12 @@ async function acceptJob(
   const { database, checkContent } = options;
   const { id, modality, caller } = submission;
   const startDeadlineMs = readStartDeadline(submission);
+  const serviceTier = readServiceTier(submission);
   const context = admitContext(options, submission, model);
   const request = submission.request ?? (await modality.admit(submission.body, context));
   await checkContent(submission, request);
-  const job = await draftJob(options, submission, { model, request, startDeadlineMs });
-  const accepted = { id, model: model.id, request, quote: job.quote };
+  const job = await draftJob(options, submission, { model, serviceTier, request, startDeadlineMs });
+  const accepted = { id, model: model.id, serviceTier, request, quote: job.quote };
   if (standsAlone(submission)) return { ...accepted, ...(await options.insertAlone(job)) };
   return await database.transaction(async (trx) => {
     const earlierId = await findEarlier(trx, submission);
@@ -319,11 +322,12 @@ async function draftJob(
   submission: Submission,
   draft: {
     readonly model: ModelInfo;
+    readonly serviceTier: ServiceTier;
     readonly request: unknown;
     readonly startDeadlineMs: number | null;
   },
 ): Promise<NewJob> {
-  const { model, request, startDeadlineMs } = draft;
+  const { model, serviceTier, request, startDeadlineMs } = draft;
   const { store, outbox, prices: table, replyTimeoutMs } = options;
   const { id, modality, caller, isFree = false } = submission;
   const { name } = modality;
@@ -331,7 +335,7 @@ async function draftJob(
   const text = JSON.stringify(request);
   const tier = tierOf(modality, request);
   const row = { modality: name, model: model.id, ...(tier !== undefined && { tier }) };
-  const prices = isFree ? {} : findPrices(table, row);
+  const prices = isFree ? {} : getPrices(table, row, serviceTier);
   const tooLong = Buffer.byteLength(text) > MAX_MESSAGE_REQUEST_BYTES;
   return {
     id,
@@ -344,6 +348,7 @@ async function draftJob(
     requestFile: tooLong ? await saveRequest(store, id, text) : null,
     quote: quote(prices, modality.mostUnits(request, model)),
     tier: tier ?? "",
+    serviceTier,
     kept: isPolled(modality) || modality.isStored?.(request) === true,
     reportTo: isAwaited(submission) ? outbox.reportTo : null,
     deadlineMs: isAwaited(submission) ? replyTimeoutMs : POLL_DEADLINE_MS,
@@ -354,6 +359,28 @@ async function draftJob(
     webhookUrl,
     room: roomOf(model.concurrency),
   };
+}
+
+/** Refuses a service tier in which the model is not offered. */
+function getPrices(
+  table: PriceTable,
+  row: Parameters<typeof findTierPrices>[1],
+  serviceTier: ServiceTier,
+): Prices {
+  const prices = findTierPrices(table, row, serviceTier);
+  if (prices !== undefined) return prices;
+  const offered = SERVICE_TIERS.filter((tier) => findTierPrices(table, row, tier) !== undefined);
+  const message = `service_tier ${serviceTier} is not offered for ${row.model}, which has ${offered.join(", ")}`;
+  throw new JobError("invalid_value", message, { param: "service_tier" });
+}
+
+function readServiceTier({ serviceTier: given }: Submission): ServiceTier {
+  if (given === undefined || given === null) return "default";
+  const word = SERVICE_TIER_WORDS.find((known) => known === given);
+  if (word !== undefined) return word === "auto" ? "default" : word;
+  const shown = typeof given === "string" ? JSON.stringify(given.slice(0, 64)) : typeof given;
+  const message = `service_tier must be one of ${SERVICE_TIER_WORDS.join(", ")}, got ${shown}`;
+  throw new JobError("invalid_value", message, { param: "service_tier" });
 }
 
 /** Milliseconds of `start_deadline`; null where there is none. */

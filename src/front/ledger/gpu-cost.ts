@@ -65,13 +65,13 @@ export async function addWork(
   await sql`
     INSERT INTO work_days (day, worker_id, project_id, modality, model, tier, service_tier, worked_ms, lost_ms)
     SELECT (ended.ended_at AT TIME ZONE 'UTC')::date, ended.worker_id, project_id, modality, model, tier,
-      'default', coalesce(sum(gpu_ms) FILTER (WHERE has_product), 0),
+      service_tier, coalesce(sum(gpu_ms) FILTER (WHERE has_product), 0),
       coalesce(sum(gpu_ms) FILTER (WHERE NOT has_product), 0)
     FROM (SELECT job_id, worker_id, gpu_ms, ended_at, outcome IN ('completed', 'preempted') AS has_product
       FROM attempts WHERE outcome IS NOT NULL AND gpu_ms > 0
         AND ended_at >= ${since} AND ended_at < ${until}) ended
       JOIN jobs ON jobs.id = ended.job_id
-    GROUP BY 1, 2, 3, 4, 5, 6
+    GROUP BY 1, 2, 3, 4, 5, 6, 7
     ON CONFLICT (day, worker_id, project_id, modality, model, tier, service_tier) DO UPDATE SET
       worked_ms = work_days.worked_ms + excluded.worked_ms,
       lost_ms = work_days.lost_ms + excluded.lost_ms`.execute(db);
@@ -103,7 +103,7 @@ export async function closeLostAttempts(db: Db): Promise<void> {
 }
 
 /** What GPU cost can be summed by. */
-export const COST_GROUPS = ["day", "project", "model", "tier"] as const;
+export const COST_GROUPS = ["day", "project", "model", "tier", "service_tier"] as const;
 export type CostGroup = (typeof COST_GROUPS)[number];
 
 /**
@@ -118,6 +118,7 @@ export interface GpuCost {
   readonly modality?: string | null;
   readonly model?: string | null;
   readonly tier?: string | null;
+  readonly serviceTier?: string | null;
   /** Attempts that completed, or handed over what they had made. */
   readonly workedNanoUsd: number;
   /** Attempts that failed, were cancelled, or of which nobody reported. */
@@ -144,6 +145,7 @@ const GROUP_COLUMNS: Readonly<Record<CostGroup, Readonly<Record<string, Sql>>>> 
   project: { projectId: sql`shares.project_id`, project: sql`projects.name` },
   model: { modality: sql`shares.modality`, model: sql`shares.model` },
   tier: { tier: sql`shares.tier` },
+  service_tier: { serviceTier: sql`shares.service_tier` },
 };
 const PARTS = ["worked", "lost", "starting", "idle"] as const;
 

@@ -61,6 +61,7 @@ export {
   listJobs,
   OLDEST_SECONDS,
   OPEN,
+  rankOf,
   RUNNING_COUNT,
 } from "./job-records.js";
 export {

@@ -1,5 +1,6 @@
 import type { Db } from "./database/sql.js";
 import type { Artifact } from "../../core/artifact.js";
+import type { ServiceTier } from "../../core/service-tier.js";
 import type { Quote } from "../../core/usage.js";
 import type { OutgoingJob } from "./outbox.js";
 import { readStatement } from "./statements.js";
@@ -17,12 +18,13 @@ export interface NewJob {
   readonly requestFile: Artifact | null;
   readonly quote: Quote;
   readonly tier: string;
+  readonly serviceTier: ServiceTier;
   readonly kept: boolean;
   readonly reportTo: string | null;
   readonly deadlineMs: number;
   /** Until a worker must have begun it; null where any time will do. */
   readonly startDeadlineMs: number | null;
-  /** Most released jobs of its model that nobody has claimed yet. */
+  /** Most released jobs of its queue that nobody has claimed yet. */
   readonly room: number;
   readonly idempotencyKey: string | null;
   readonly bodyHash: string;
@@ -78,6 +80,7 @@ function toInserted(job: NewJob, row: InsertedRow | undefined): InsertedJob {
     id: job.id,
     modality: job.modality,
     model: job.model,
+    service_tier: job.serviceTier,
     request: job.request,
     request_file: job.requestFile,
     report_to: job.reportTo,

@@ -6,7 +6,7 @@ import type { ArtifactStore } from "../../storage/index.js";
 import type { Database } from "./database/database.js";
 import { abandonGone, forgetFronts } from "./fronts.js";
 import { abandonReplies, failMissedStarts, failOverdueJobs, LEASE_MS } from "./jobs.js";
-import type { Outbox } from "./outbox.js";
+import type { Outbox, QueueKey } from "./outbox.js";
 import { messageOf } from "../../core/errors.js";
 import { every, type PeriodicTask } from "../../core/async/every.js";
 import { eraseProjects } from "./erasure.js";
@@ -49,7 +49,7 @@ const LIVE_KEPT_MS = 300_000;
 
 const lapse = readStatement<object, object>("lapse");
 const republishAll = readStatement<object, object>("republish-all");
-const republish = readStatement<Pick<Waiting, "modality" | "model">, object>("republish");
+const republish = readStatement<QueueKey, object>("republish");
 
 /** Keeps what is outside the ledger in step with it: messages, files, deadlines. Safe on every replica. */
 export async function startJanitor(options: JanitorOptions): Promise<PeriodicTask> {
@@ -113,9 +113,7 @@ async function endAbandoned({ database, log }: JanitorOptions): Promise<void> {
   if (jobs > 0) log.warn({ addresses, jobs }, "a front has gone, its callers' jobs were ended");
 }
 
-interface Waiting {
-  readonly modality: string;
-  readonly model: string;
+interface Waiting extends QueueKey {
   /** Open jobs nobody holds. */
   readonly unleased: number;
   /** Those that should have been taken by now. */
@@ -125,20 +123,21 @@ interface Waiting {
 /** A job is lost to the queue when the queue holds fewer messages than the ledger holds jobs. */
 async function republishLost({ database, broker, outbox }: JanitorOptions): Promise<void> {
   const { rows } = await sql<Waiting>`
-    SELECT modality, model, count(*)::int AS unleased,
+    SELECT modality, model, service_tier AS "serviceTier", count(*)::int AS unleased,
       count(*) FILTER (WHERE republish_after <= now())::int AS overdue
     FROM jobs WHERE state IN ('queued', 'in_progress') AND released_at IS NOT NULL
       AND (lease_until IS NULL OR lease_until <= now())
-    GROUP BY modality, model`.execute(database);
-  for (const { modality, model, unleased, overdue } of rows) {
+    GROUP BY modality, model, service_tier`.execute(database);
+  for (const { unleased, overdue, ...queue } of rows) {
     if (overdue === 0) continue;
-    const ready = await broker.depth(`${modality}.${model}`).then(
+    const { modality, model, serviceTier } = queue;
+    const ready = await broker.depth(`${modality}.${model}`, serviceTier).then(
       (depth) => depth.ready,
       // A queue that does not answer may be gone with its messages.
       () => 0,
     );
     if (ready >= unleased) continue;
-    await republish(database, { modality, model });
+    await republish(database, queue);
     outbox.wake();
   }
 }

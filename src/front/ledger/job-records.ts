@@ -1,6 +1,7 @@
 import { type Db, type Sql, sql } from "./database/sql.js";
 import type { Artifact } from "../../core/artifact.js";
 import type { JobFailure, JobState } from "../../core/job.js";
+import { SERVICE_TIERS, type ServiceTier } from "../../core/service-tier.js";
 import type { Prices, Units, Usage } from "../../core/usage.js";
 import { listModalities } from "../../modalities/registry.js";
 import { nanoUsdOf } from "./usage-rollup.js";
@@ -26,6 +27,7 @@ export interface JobRecord {
   readonly progress: number;
   readonly stage: string | null;
   readonly tier: string;
+  readonly service_tier: ServiceTier;
   readonly prices: Prices;
   readonly quoted_units: Units;
   readonly work: number;
@@ -46,7 +48,7 @@ export interface JobRecord {
   readonly expired: boolean;
   /** Seconds since the first attempt began. */
   readonly running_seconds: number | null;
-  /** Queued jobs of the same model before this one, and their work. */
+  /** Queued jobs of the same model that go before this one, and their work. */
   readonly jobs_ahead: number | null;
   readonly work_ahead: number | null;
   /** Null where nothing was charged. */
@@ -91,7 +93,7 @@ export async function listJobs(
 function selectJobs({ projectId, modality }: JobScope, restriction: Sql): Sql<JobRecord> {
   return sql<JobRecord>`
     SELECT j.seq, j.id, j.modality, j.model, j.request, j.state, j.progress, j.stage, j.tier,
-      j.prices, j.quoted_units, j.work, ${nanoUsdOf("j")} AS amount_nano_usd, j.failure, j.artifacts, j.usage,
+      j.service_tier, j.prices, j.quoted_units, j.work, ${nanoUsdOf("j")} AS amount_nano_usd, j.failure, j.artifacts, j.usage,
       j.output, j.kept, j.report_to IS NOT NULL AS is_awaited, j.created_at, j.started_at, j.ended_at, j.expires_at, ahead.jobs_ahead,
       ahead.work_ahead,
       (j.files_removed OR coalesce(j.expires_at <= now(), false)) AS expired,
@@ -100,12 +102,23 @@ function selectJobs({ projectId, modality }: JobScope, restriction: Sql): Sql<Jo
     FROM jobs j
     LEFT JOIN charges ON charges.job_id = j.id
     LEFT JOIN LATERAL (
-      SELECT count(*)::int AS jobs_ahead, coalesce(sum(q.work), 0) AS work_ahead FROM jobs q
-      WHERE j.state = 'queued' AND q.state = 'queued' AND q.modality = j.modality
-        AND q.model = j.model AND q.seq < j.seq
+      SELECT count(*)::int AS jobs_ahead, coalesce(sum(work), 0) AS work_ahead FROM (
+        SELECT q.work FROM jobs q WHERE j.state = 'queued' AND q.state = 'queued'
+          AND q.modality = j.modality AND q.model = j.model AND q.service_tier = j.service_tier
+          AND q.seq < j.seq
+        UNION ALL
+        SELECT q.work FROM jobs q WHERE j.state = 'queued' AND j.service_tier <> ${sql.lit(SERVICE_TIERS[0])}
+          AND q.state = 'queued' AND q.modality = j.modality AND q.model = j.model
+          AND ${rankOf(sql`q.service_tier`)} < ${rankOf(sql`j.service_tier`)}
+      ) before
     ) ahead ON true
     WHERE j.project_id = ${projectId} AND j.modality = ${modality} AND j.deleted_at IS NULL
       ${restriction}`;
+}
+
+/** Jobs of a lower one are taken first. */
+export function rankOf(serviceTier: Sql): Sql {
+  return sql`array_position(${sql.lit(`{${SERVICE_TIERS.join(",")}}`)}::text[], ${serviceTier})`;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { type Db, sql } from "./database/sql.js";
 import type { Artifact } from "../../core/artifact.js";
 import type { Job } from "../../core/job.js";
+import type { ServiceTier } from "../../core/service-tier.js";
 import type { Broker } from "../../queue/index.js";
 import type { Database } from "./database/database.js";
 import { messageOf } from "../../core/errors.js";
@@ -14,6 +15,7 @@ export interface OutgoingJob {
   readonly id: string;
   readonly modality: string;
   readonly model: string;
+  readonly service_tier: ServiceTier;
   readonly request: unknown;
   readonly request_file: Artifact | null;
   /** The replica whose caller waits; null = any. */
@@ -24,9 +26,10 @@ export interface OutgoingJob {
 }
 
 /** Jobs that one queue serves. */
-interface QueueKey {
+export interface QueueKey {
   readonly modality: string;
   readonly model: string;
+  readonly serviceTier: ServiceTier;
 }
 
 interface QueueWindow extends QueueKey {
@@ -148,7 +151,9 @@ async function releaseWaiting({ database, concurrencyOf }: OutboxOptions): Promi
 
 /** Queues whose jobs wait in the ledger. */
 async function listWaiting(db: Db): Promise<QueueKey[]> {
-  const { rows } = await sql<QueueKey>`SELECT DISTINCT modality, model FROM jobs
+  const { rows } =
+    await sql<QueueKey>`SELECT DISTINCT modality, model, service_tier AS "serviceTier"
+    FROM jobs
     WHERE ended_at IS NULL AND released_at IS NULL`.execute(db);
   return rows;
 }
@@ -165,7 +170,7 @@ async function takeBatch(db: Database): Promise<OutgoingJob[]> {
         ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
       RETURNING job_id
     )
-    SELECT id, modality, model, request, request_file, report_to, traceparent, project_id,
+    SELECT id, modality, model, service_tier, request, request_file, report_to, traceparent, project_id,
       (extract(epoch FROM deadline_at) * 1000)::bigint AS expires_at_ms
     FROM jobs JOIN taken ON taken.job_id = jobs.id ORDER BY seq`.execute(db);
   return rows;
@@ -184,6 +189,7 @@ function toMessage(job: OutgoingJob, reportTo: string): Job {
     request: job.request_file === null ? job.request : null,
     expiresAtMs: job.expires_at_ms,
     reportTo: job.report_to ?? reportTo,
+    serviceTier: job.service_tier,
     tenant: tenantOf(job.project_id),
     ...(job.request_file !== null && { requestFile: job.request_file }),
     ...(job.traceparent !== null && { traceparent: job.traceparent }),

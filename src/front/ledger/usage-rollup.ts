@@ -25,13 +25,15 @@ export function isoTime(time: Sql): Sql {
 export const ROLLED_UNTIL = sql`(SELECT rolled_until FROM usage_rollup)`;
 
 /**
- * What a charge is summed by, as columns of `usage_hours`. Rows of a front of before do not say whose key
+ * What a charge is summed by, as columns of `usage_hours`; there `tier` is as the price table has it, with
+ * `@flex` or `@priority` behind it. Rows of a front of before do not say whose key
  * and which tier it was: their jobs do, while those are kept.
  */
 export const CHARGE_GROUP = sql`charges.project_id,
   coalesce(charges.api_key_id, jobs.api_key_id, '') AS api_key_id,
   coalesce(charges.modality, '') AS modality, coalesce(charges.model, '') AS model,
-  coalesce(charges.tier, jobs.tier, '') AS tier`;
+  coalesce(charges.tier, jobs.tier, '') ||
+    CASE charges.service_tier WHEN 'default' THEN '' ELSE '@' || charges.service_tier END AS tier`;
 export const CHARGES_WITH_JOBS = sql`charges
   LEFT JOIN jobs ON charges.api_key_id IS NULL AND jobs.id = charges.job_id`;
 /** What is summed of a charge. */

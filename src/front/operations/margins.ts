@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 
 /** Of whole days (UTC), those that the two moments cut included; from the start of this month by default. */
 export async function readMargins(db: Db, query: UsageQuery): Promise<Margin[]> {
-  const { project, by = ["project", "model", "tier"] } = query;
+  const { project, by = ["project", "model", "tier", "service_tier"] } = query;
   const groups = by.map(costGroup);
   const { since, until } = wholeDays(query);
   const [costs, charges] = await Promise.all([
@@ -41,12 +41,14 @@ export async function readMargins(db: Db, query: UsageQuery): Promise<Margin[]> 
     .toSorted((a, b) => (a.day ?? "").localeCompare(b.day ?? "") || b.gpuNanoUsd - a.gpuNanoUsd);
 }
 
-function withoutCost({ day, projectId, project, modality, model, tier }: UsageSummary): GpuCost {
+function withoutCost(charge: UsageSummary): GpuCost {
+  const { day, projectId, project, modality, model, tier, serviceTier } = charge;
   return {
     ...(day !== undefined && { day }),
     ...(projectId !== undefined && { projectId, project: project ?? null }),
     ...(model !== undefined && { modality: modality ?? null, model }),
     ...(tier !== undefined && { tier }),
+    ...(serviceTier !== undefined && { serviceTier }),
     workedNanoUsd: 0,
     lostNanoUsd: 0,
     startingNanoUsd: 0,
@@ -73,16 +75,17 @@ function wholeDays({ since, until }: UsageQuery): { since: string; until: string
   return { since: dayOf(first), until: dayOf(end) };
 }
 
-type Group = Pick<Margin, "day" | "projectId" | "modality" | "model" | "tier">;
+type Group = Pick<Margin, "day" | "projectId" | "modality" | "model" | "tier" | "serviceTier">;
 
-function keyOf({ day, projectId, modality, model, tier }: Partial<Group>): string {
-  return JSON.stringify([day, projectId, modality, model, tier].map((value) => value ?? ""));
+function keyOf({ day, projectId, modality, model, tier, serviceTier }: Partial<Group>): string {
+  const parts = [day, projectId, modality, model, tier, serviceTier];
+  return JSON.stringify(parts.map((value) => value ?? ""));
 }
 
 /** Margins as comma-separated values (RFC 4180) with a heading; dollars are exact, groups of unused time empty. */
 export function marginsCsv(margins: readonly Margin[]): string {
   const heading =
-    "day project_id project modality model tier charged_usd worked_usd lost_usd starting_usd idle_usd gpu_usd margin_usd";
+    "day project_id project modality model tier service_tier charged_usd worked_usd lost_usd starting_usd idle_usd gpu_usd margin_usd";
   const rows = margins.map((line) => [
     line.day ?? "",
     line.projectId ?? "",
@@ -90,6 +93,7 @@ export function marginsCsv(margins: readonly Margin[]): string {
     line.modality ?? "",
     line.model ?? "",
     line.tier ?? "",
+    line.serviceTier ?? "",
     exactUsd(line.chargedNanoUsd),
     exactUsd(line.workedNanoUsd),
     exactUsd(line.lostNanoUsd),

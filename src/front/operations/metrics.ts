@@ -9,7 +9,6 @@ import {
   type FrontSummary,
   type GpuCost,
   listFronts,
-  OLDEST_SECONDS,
   OPEN,
   readChargeTotals,
   readGpuCost,
@@ -83,7 +82,7 @@ interface OpenJobs {
 /** What is open now: as quick as there are few open jobs. */
 interface Present {
   readonly jobs: readonly OpenJobs[];
-  readonly outstandingSeconds: number;
+  readonly outstanding: Awaited<ReturnType<Estimates["outstandingByTier"]>>;
   readonly fronts: readonly FrontSummary[];
   readonly gpuNanoUsdPerHour: number;
 }
@@ -92,7 +91,7 @@ interface History extends Totals {
   readonly charges: Awaited<ReturnType<typeof readChargeTotals>>;
   /** Attempts without an end, lost ones among them. */
   readonly unended: number;
-  /** Of today (UTC), by model and tier. */
+  /** Of today (UTC), by model, tier and service tier. */
   readonly costs: readonly GpuCost[];
 }
 
@@ -110,7 +109,7 @@ const FRESH_MS = 2_000;
 /** Prometheus text of what the ledger holds; of its absence where it cannot be read. */
 function createLedgerMetrics(
   db: Db,
-  estimates: Pick<Estimates, "outstanding">,
+  estimates: Pick<Estimates, "outstandingByTier">,
   ceiling: number | undefined,
 ): () => Promise<string> {
   const read = cached(FRESH_MS, async (): Promise<Readings> => {
@@ -143,15 +142,15 @@ async function render(
 
 async function readPresent(
   db: Db,
-  { outstanding }: Pick<Estimates, "outstanding">,
+  { outstandingByTier }: Pick<Estimates, "outstandingByTier">,
 ): Promise<Present> {
-  const [jobs, { seconds: outstandingSeconds }, fronts, gpuNanoUsdPerHour] = await Promise.all([
+  const [jobs, outstanding, fronts, gpuNanoUsdPerHour] = await Promise.all([
     countOpen(db),
-    outstanding([]),
+    outstandingByTier(),
     listFronts(db),
     readGpuRate(db),
   ]);
-  return { jobs, outstandingSeconds, fronts, gpuNanoUsdPerHour };
+  return { jobs, outstanding, fronts, gpuNanoUsdPerHour };
 }
 
 async function readPast(db: Db): Promise<History> {
@@ -162,7 +161,7 @@ async function readPast(db: Db): Promise<History> {
     readTotals(db),
     readChargeTotals(db),
     countUnended(db),
-    readGpuCost(db, { since, until, by: ["model", "tier"] }),
+    readGpuCost(db, { since, until, by: ["model", "tier", "service_tier"] }),
   ]);
   return { ...totals, charges, unended, costs };
 }
@@ -199,15 +198,17 @@ function addGpuRate(
 /** Time that nobody used has empty labels. */
 function addGpuCost(registry: Registry, { costs }: History): void {
   const help = "Dollars that workers' time cost today (UTC), by what it was used for.";
-  const cost = addGauge(registry, "framemill_gpu_cost_dollars", help, "model", "tier", "part");
-  for (const { model, tier, ...parts } of costs) {
-    const labels = { model: model ?? "", tier: tier ?? "" };
+  const cost = addGauge(registry, "framemill_gpu_cost_dollars", help, ...COST_LABELS);
+  for (const { model, tier, serviceTier, ...parts } of costs) {
+    const labels = { model: model ?? "", tier: tier ?? "", service_tier: serviceTier ?? "" };
     cost.set({ ...labels, part: "worked" }, parts.workedNanoUsd / 1e9);
     cost.set({ ...labels, part: "lost" }, parts.lostNanoUsd / 1e9);
     cost.set({ ...labels, part: "starting" }, parts.startingNanoUsd / 1e9);
     cost.set({ ...labels, part: "idle" }, parts.idleNanoUsd / 1e9);
   }
 }
+
+const COST_LABELS = ["model", "tier", "service_tier", "part"] as const;
 
 function addJobs(
   registry: Registry,
@@ -232,14 +233,17 @@ function addJobs(
     count.set({ model, tier, state }, jobs);
     ages.set(model, Math.max(ages.get(model) ?? 0, seconds ?? 0));
   }
-  const help = "How long the oldest queued job of a model has waited.";
+  const help = "How long the oldest queued job of a model has waited, flex jobs aside.";
   const age = addGauge(registry, "framemill_queue_age_seconds", help, "model");
   for (const [model, seconds] of ages) age.set({ model }, seconds);
-  addGauge(
+  const seconds = addGauge(
     registry,
     "framemill_outstanding_seconds",
     "Compute-seconds that queued and running jobs will need, as far as their kind was measured.",
-  ).set(present.outstandingSeconds);
+    "service_tier",
+  );
+  for (const [tier, outstanding] of present.outstanding)
+    seconds.set({ service_tier: tier }, outstanding.seconds);
 }
 
 function addMoney(registry: Registry, present: Present | undefined, history: History): void {
@@ -271,7 +275,8 @@ function addMoney(registry: Registry, present: Present | undefined, history: His
 async function countOpen(db: Db): Promise<readonly OpenJobs[]> {
   const { rows } = await sql<OpenJobs>`SELECT model, tier, state, count(*)::int AS jobs,
     count(*) FILTER (WHERE state = 'in_progress' AND lease_until > now())::int AS held,
-    ${OLDEST_SECONDS} AS oldest_seconds
+    extract(epoch FROM now() - min(created_at)
+      FILTER (WHERE state = 'queued' AND service_tier <> 'flex'))::double precision AS oldest_seconds
     FROM jobs WHERE ${OPEN} GROUP BY model, tier, state`.execute(db);
   return rows;
 }

@@ -15,7 +15,7 @@ import { type UsageGroup, UNIT_NAMES, type Units } from "../../core/usage.js";
 import { readMonth } from "../../core/time.js";
 import { JobError } from "../../core/errors.js";
 
-const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier"];
+const USUAL_GROUPS: readonly UsageGroup[] = ["project", "model", "tier", "service_tier"];
 
 /** What was spent within one group; it has the fields that it is summed by. */
 export interface UsageSummary {
@@ -32,6 +32,8 @@ export interface UsageSummary {
   readonly model?: string | null;
   /** Row of the price table within the modality; empty where it has but one. */
   readonly tier?: string;
+  /** `priority`, `default` or `flex`. */
+  readonly serviceTier?: string;
   /** Charged jobs, those that were free included. */
   readonly jobs: number;
   readonly units: Units;
@@ -49,7 +51,7 @@ export interface UsageQuery {
   readonly since?: string;
   /** ISO 8601, not included; until now by default. */
   readonly until?: string;
-  /** By project, model and tier by default. */
+  /** By project, model, tier and service tier by default. */
   readonly by?: readonly UsageGroup[];
 }
 
@@ -64,7 +66,10 @@ const GROUP_COLUMNS: Readonly<Record<UsageGroup, Readonly<Record<string, Sql>>>>
   project: { projectId: sql`used.project_id`, project: sql`projects.name` },
   key: { keyId: sql`nullif(used.api_key_id, '')`, key: sql`api_keys.name` },
   model: { modality: sql`nullif(used.modality, '')`, model: sql`nullif(used.model, '')` },
-  tier: { tier: sql`used.tier` },
+  tier: { tier: sql`split_part(used.tier, '@', 1)` },
+  service_tier: {
+    serviceTier: sql`coalesce(nullif(split_part(used.tier, '@', 2), ''), 'default')`,
+  },
 };
 
 /** Charges by group: by day where they are grouped by it, then the dearest first. */
@@ -138,7 +143,8 @@ function usedWithin(since: Sql, until: Sql): Sql {
 
 type Cell = string | number;
 
-const FIRST_COLUMNS = "day project_id project key_id key modality model tier jobs".split(" ");
+const FIRST_COLUMNS =
+  "day project_id project key_id key modality model tier service_tier jobs".split(" ");
 const LAST_COLUMNS = ["worker_seconds", "charged_usd"];
 
 /** Usage as comma-separated values (RFC 4180) with a heading; dollars are exact. */
@@ -153,6 +159,7 @@ export function usageCsv(usage: readonly UsageSummary[]): string {
     line.modality ?? "",
     line.model ?? "",
     line.tier ?? "",
+    line.serviceTier ?? "",
     line.jobs,
     ...UNIT_NAMES.map((name) => line.units[name] ?? 0),
     line.gpuMs / 1_000,
@@ -199,7 +206,7 @@ function toSnakeCase(name: string): string {
 interface Invoice {
   readonly projectId: string;
   readonly project: string;
-  /** By model and tier, exact. */
+  /** By model, tier and service tier, exact. */
   readonly lines: readonly UsageSummary[];
   /** Exact sum of the lines. */
   readonly chargedNanoUsd: number;

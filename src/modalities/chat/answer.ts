@@ -20,6 +20,7 @@ import {
   toUsage,
 } from "../shared/completion-answer.js";
 import { openDeltas, tokenLogprob, tokenLogprobs } from "../shared/generation-answer.js";
+import { serviceTierField } from "../shared/job-object.js";
 import type { ChatRequest } from "./request.js";
 
 const logprobsObject = z
@@ -40,7 +41,7 @@ const finishReason = z.enum(["stop", "length", "tool_calls", "content_filter"]);
 const chatFields = {
   id: z.string().describe("chatcmpl- and 32 hexadecimal digits"),
   ...headerFields,
-  service_tier: z.literal("default"),
+  service_tier: serviceTierField,
 };
 
 /** The whole answer of `POST /v1/chat/completions`. */
@@ -109,7 +110,7 @@ export async function answerChat(exchange: ChatExchange): Promise<Answer> {
 }
 
 function header(exchange: ChatExchange) {
-  return { ...completionHeader(exchange), service_tier: "default" } as const;
+  return { ...completionHeader(exchange), service_tier: exchange.serviceTier };
 }
 
 function toChoice(choice: GenerationChoice, index: number): ChatCompletion["choices"][number] {

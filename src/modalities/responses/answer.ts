@@ -40,11 +40,15 @@ export async function answerResponses(exchange: ResponsesExchange): Promise<Answ
 function begin({
   id,
   model,
+  serviceTier,
   request,
   createdAtMs,
-}: Pick<ResponsesExchange, "id" | "model" | "request" | "createdAtMs">): ResponseState {
+}: Pick<
+  ResponsesExchange,
+  "id" | "model" | "serviceTier" | "request" | "createdAtMs"
+>): ResponseState {
   const nothing = { output: null, failure: null, completedAtMs: null };
-  return { id, model, request, createdAtMs, status: "in_progress", ...nothing };
+  return { id, model, serviceTier, request, createdAtMs, status: "in_progress", ...nothing };
 }
 
 interface Stream {
@@ -89,8 +93,8 @@ async function* streamResponse({ exchange, begun, deltas }: Stream): AsyncGenera
  */
 export function responseEvents(job: JobView<ResponsesRequest, GenerationOutput>): string[] {
   const write = createWrite();
-  const { id, model, request, createdAtMs, startedAtMs, state, output } = job;
-  const begun = begin({ id, model, request, createdAtMs });
+  const { id, request, startedAtMs, state, output } = job;
+  const begun = begin(job);
   const queued = { ...begun, status: request.isBackground ? "queued" : begun.status } as const;
   const events = [write("response.created", { response: toResponse(queued) })];
   if (request.isBackground) events.push(write("response.queued", { response: toResponse(queued) }));

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { JobFailure } from "../../core/job.js";
 import type { JobView } from "../../core/modality.js";
+import type { ServiceTier } from "../../core/service-tier.js";
 import type {
   AnswerPart,
   ConversationMessage,
@@ -10,6 +11,7 @@ import type {
 } from "../../models/decoder/request/generation-request.js";
 import { type PublicLogprob, tokenLogprob, tokenLogprobs } from "../shared/generation-answer.js";
 import { reasoningEffort } from "../shared/generation-body.js";
+import { serviceTierField } from "../shared/job-object.js";
 import { inputItemId, type ItemKind, outputItemId } from "./conversation.js";
 import type { ResponsesRequest } from "./request.js";
 
@@ -120,7 +122,7 @@ export const responseObject = z
     parallel_tool_calls: z.boolean(),
     previous_response_id: z.string().nullable(),
     reasoning: z.object({ effort: reasoningEffort.nullable(), summary: z.null() }),
-    service_tier: z.literal("default"),
+    service_tier: serviceTierField,
     store: z.boolean(),
     temperature: z.number(),
     text: z.object({ format: anyObject }),
@@ -188,6 +190,7 @@ export type ResponseEvent = z.infer<typeof responseEvent>;
 export interface ResponseState {
   readonly id: string;
   readonly model: string;
+  readonly serviceTier: ServiceTier;
   readonly request: ResponsesRequest;
   readonly createdAtMs: number;
   readonly completedAtMs: number | null;
@@ -201,7 +204,7 @@ export function renderResponse(job: JobView<ResponsesRequest, GenerationOutput>)
 }
 
 export function toResponse(state: ResponseState): ResponseObject {
-  const { id, model, request, output, failure } = state;
+  const { id, model, serviceTier, request, output, failure } = state;
   const choice = output?.choices[0];
   const isCut = choice?.finishReason === "length";
   return {
@@ -216,7 +219,7 @@ export function toResponse(state: ResponseState): ResponseObject {
     ...echo(request),
     model,
     output: choice ? outputItems(id, choice) : [],
-    service_tier: "default",
+    service_tier: serviceTier,
     usage: output && toUsage(output),
     user: null,
   };

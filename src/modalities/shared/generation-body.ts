@@ -134,7 +134,6 @@ export const sharedFields = {
     .describe("Variables of the model's chat template, by name"),
   enable_thinking: flag.describe("Whether the model thinks first, where its template lets choose"),
   safety_identifier: z.string().nullish(),
-  service_tier: hint,
   prompt_cache_key: hint,
   prompt_cache_retention: hint,
 };

@@ -1,12 +1,16 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
+import { SERVICE_TIERS } from "../../core/service-tier.js";
 import type { UnitName } from "../../core/usage.js";
 
 const unixSeconds = z.int().nullable().describe("Unix time in seconds");
 
+export const serviceTierField = z.enum(SERVICE_TIERS);
+
 /** Fields before a modality's own in the public object of a polled job. */
 const state = {
   model: z.string(),
+  service_tier: serviceTierField,
   status: z.enum(["queued", "in_progress", "completed", "failed"]),
   progress: z.int().min(0).max(100),
   stage: z.string().nullable().describe("what is being done while in progress"),
@@ -64,6 +68,7 @@ export function renderJob<Name extends string, Own extends object>(
     id: job.id,
     object,
     model: job.model,
+    service_tier: job.serviceTier,
     status: job.state,
     progress: job.progress,
     stage: job.stage,

@@ -50,6 +50,7 @@ export const video = defineModality<"video", VideoRequest, VideoOutput>({
     ignores: ["num_inference_steps", "guidance_scale"],
   },
   schemas: { request: videoRequest, output: videoOutput },
+  isResumable: true,
   requestSchema: (bodyType) =>
     z.toJSONSchema(bodyType === "multipart/form-data" ? videoForm : videoBody, { io: "input" }),
   responseSchema: () => z.toJSONSchema(videoObject),

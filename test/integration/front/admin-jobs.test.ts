@@ -124,6 +124,7 @@ describe("an operator", () => {
         jobs: 2,
         units: { videoSeconds: 8 },
         tier: "standard",
+        serviceTier: "default",
         chargedMicroUsd: 1_440_000,
         chargedNanoUsd: 1_440_000_000,
         gpuMs: 2_468,
@@ -137,9 +138,9 @@ describe("an operator", () => {
     const table = await ask(`/usage?${own}&by=day,key&format=csv`);
     expect(table.headers.get("content-type")).toMatch(/^text\/csv/);
     expect(table.text.split("\r\n")).toEqual([
-      "day,project_id,project,key_id,key,modality,model,tier,jobs,input_tokens,output_tokens," +
+      "day,project_id,project,key_id,key,modality,model,tier,service_tier,jobs,input_tokens,output_tokens," +
         "images,audio_seconds,video_seconds,characters,searches,worker_seconds,charged_usd",
-      `${today},,,${keyId},test,,,,2,0,0,0,0,8,0,0,2.468,1.440000000`,
+      `${today},,,${keyId},test,,,,,2,0,0,0,0,8,0,0,2.468,1.440000000`,
       "",
     ]);
     const month = today.slice(0, 7);

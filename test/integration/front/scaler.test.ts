@@ -65,7 +65,9 @@ describe("KEDA, asking a front", () => {
       );
     });
 
-  it("counts queued and running jobs of the models it names", async () => {
+  it("counts queued and running jobs of the models it names, and no flex jobs", async () => {
+    const flex = { model: MODEL, prompt: "a fox", seconds: 4, service_tier: "flex" };
+    await createJob(harness.front, harness.account.key, flex);
     expect(await isActive({})).toBe(false);
     const results: boolean[] = [];
     const stream = client.StreamIsActive(refOf({ models: MODEL }));

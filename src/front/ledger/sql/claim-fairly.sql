@@ -4,21 +4,23 @@
 -- Moves: waiting, queued, returned, lapsed → leased; queued → waiting; waiting → queued
 -- No row: never. A null token: as for claim.sql, or a rival goes first (`othersWait`).
 --
--- Start-time fair queueing (Goyal, Vin and Cheng, 1996) of projects over the jobs of one model. A job's
--- virtual start time (`turn`) is the later of the one that was served when it came and the finish of its
--- project's last served job, in units of work over the project's weight; the earliest goes first. A rival
--- that was released more than two seconds ago and is still unclaimed is not waited for: its message may
--- be lost.
+-- Start-time fair queueing (Goyal, Vin and Cheng, 1996) of projects over the jobs of one model and
+-- service tier. A job's virtual start time (`turn`) is the later of the one that was served when it came
+-- and the finish of its project's last served job, in units of work over the project's weight; the earliest
+-- goes first. A rival that was released more than two seconds ago and is still unclaimed is not waited for:
+-- its message may be lost.
 WITH RECURSIVE lane AS (
-  SELECT modality, model FROM jobs WHERE id = :job_id::text AND state = 'queued'
+  SELECT modality, model, service_tier FROM jobs WHERE id = :job_id::text AND state = 'queued'
 ), waiting (project_id) AS (
   -- The projects that have jobs waiting, each by one look into the index.
   (SELECT project_id FROM jobs, lane
-    WHERE jobs.modality = lane.modality AND jobs.model = lane.model AND jobs.state = 'queued'
+    WHERE jobs.modality = lane.modality AND jobs.model = lane.model
+      AND jobs.service_tier = lane.service_tier AND jobs.state = 'queued'
     ORDER BY project_id LIMIT 1)
   UNION ALL
   SELECT (SELECT jobs.project_id FROM jobs, lane
-    WHERE jobs.modality = lane.modality AND jobs.model = lane.model AND jobs.state = 'queued'
+    WHERE jobs.modality = lane.modality AND jobs.model = lane.model
+      AND jobs.service_tier = lane.service_tier AND jobs.state = 'queued'
       AND jobs.project_id > waiting.project_id ORDER BY jobs.project_id LIMIT 1)
   FROM waiting WHERE waiting.project_id IS NOT NULL
 ), shares AS (
@@ -26,6 +28,7 @@ WITH RECURSIVE lane AS (
       SELECT served.turn + served.work / projects.weight
       FROM jobs served JOIN projects ON projects.id = served.project_id
       WHERE served.modality = lane.modality AND served.model = lane.model
+        AND served.service_tier = lane.service_tier
         AND served.project_id = waiting.project_id AND served.token > 0
       ORDER BY served.turn DESC LIMIT 1), 0) AS finish
   FROM waiting JOIN projects ON projects.id = waiting.project_id, lane
@@ -37,7 +40,8 @@ WITH RECURSIVE lane AS (
   SELECT head.id, head.released_at FROM own, shares CROSS JOIN LATERAL (
     SELECT jobs.id, jobs.seq, jobs.released_at, greatest(jobs.turn, shares.finish) AS turn
     FROM jobs, lane
-    WHERE jobs.modality = lane.modality AND jobs.model = lane.model AND jobs.state = 'queued'
+    WHERE jobs.modality = lane.modality AND jobs.model = lane.model
+      AND jobs.service_tier = lane.service_tier AND jobs.state = 'queued'
       AND jobs.project_id = shares.project_id
     ORDER BY jobs.seq LIMIT 1
   ) head
@@ -77,5 +81,6 @@ SELECT asked.job_id AS id, token, attempts AS attempt, prices, quoted_units AS "
   EXISTS (SELECT FROM rival)
   OR EXISTS (SELECT FROM jobs job WHERE job.id = asked.job_id AND job.state = 'queued'
     AND EXISTS (SELECT FROM jobs WHERE modality = job.modality AND model = job.model
-      AND id <> job.id AND ended_at IS NULL AND released_at IS NULL)) AS "othersWait"
+      AND service_tier = job.service_tier AND id <> job.id
+      AND ended_at IS NULL AND released_at IS NULL)) AS "othersWait"
 FROM (SELECT :job_id AS job_id) asked LEFT JOIN leased ON leased.id = asked.job_id;

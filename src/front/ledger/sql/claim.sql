@@ -17,6 +17,7 @@ WITH asked AS (
       SELECT served.turn + served.work / projects.weight
       FROM jobs served JOIN projects ON projects.id = served.project_id
       WHERE served.modality = jobs.modality AND served.model = jobs.model
+        AND served.service_tier = jobs.service_tier
         AND served.project_id = jobs.project_id AND served.token > 0
       ORDER BY served.turn DESC LIMIT 1), 0)) ELSE turn END,
     released_at = coalesce(released_at, now()),
@@ -31,10 +32,12 @@ WITH asked AS (
     -- Two ranges of an index rather than `<>`, which would read all that wait.
     AND (state <> 'queued' OR NOT (
       EXISTS (SELECT FROM jobs other
-        WHERE other.modality = jobs.modality AND other.model = jobs.model AND other.state = 'queued'
+        WHERE other.modality = jobs.modality AND other.model = jobs.model
+          AND other.service_tier = jobs.service_tier AND other.state = 'queued'
           AND other.project_id < jobs.project_id)
       OR EXISTS (SELECT FROM jobs other
-        WHERE other.modality = jobs.modality AND other.model = jobs.model AND other.state = 'queued'
+        WHERE other.modality = jobs.modality AND other.model = jobs.model
+          AND other.service_tier = jobs.service_tier AND other.state = 'queued'
           AND other.project_id > jobs.project_id)))
   RETURNING id, token, attempts, prices, quoted_units, checkpoint, kept, report_to, worker_id
 ), noted AS (
@@ -43,8 +46,9 @@ WITH asked AS (
 SELECT asked.job_id AS id, token, attempts AS attempt, prices, quoted_units AS "quotedUnits",
   report_to AS "reportTo", checkpoint,
   CASE WHEN kept THEN pg_notify('framemill_jobs', leased.id) END,
-  -- Whether others of its model wait in the ledger.
+  -- Whether others of its queue wait in the ledger.
   EXISTS (SELECT FROM jobs job WHERE job.id = asked.job_id AND job.state = 'queued'
     AND EXISTS (SELECT FROM jobs WHERE modality = job.modality AND model = job.model
-      AND id <> job.id AND ended_at IS NULL AND released_at IS NULL)) AS "othersWait"
+      AND service_tier = job.service_tier AND id <> job.id
+      AND ended_at IS NULL AND released_at IS NULL)) AS "othersWait"
 FROM asked LEFT JOIN leased ON leased.id = asked.job_id;

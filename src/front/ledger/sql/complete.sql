@@ -18,11 +18,12 @@ WITH report AS (
   WHERE id = ANY(:job_ids::text[])
     AND id = report.job_id AND jobs.token = report.token AND state <> 'queued' AND ended_at IS NULL
   RETURNING id, jobs.token, state, failure, jobs.artifacts, jobs.usage, jobs.output, ended_at, kept,
-    project_id, api_key_id, modality, model, tier, work, prices, units, amount, gpu_ms, is_awaited
+    project_id, api_key_id, modality, model, tier, service_tier, work, prices, units, amount, gpu_ms,
+    is_awaited
 ), charged AS (
-  INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices, counted_units,
-    amount_nano_usd, amount_micro_usd, gpu_ms)
-  SELECT id, project_id, api_key_id, modality, model, tier, prices, units, amount,
+  INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, service_tier, prices,
+    counted_units, amount_nano_usd, amount_micro_usd, gpu_ms)
+  SELECT id, project_id, api_key_id, modality, model, tier, service_tier, prices, units, amount,
     round(amount / 1000.0)::bigint, gpu_ms
   FROM done
 ), noted AS (

@@ -11,15 +11,15 @@ WITH ended AS (
   WHERE id = :job_id AND project_id = :project_id AND state IN ('queued', 'in_progress')
   RETURNING id, pg_notify('framemill_jobs', id)
 ), done AS (
-  SELECT id, project_id, api_key_id, modality, model, tier, prices, :units::jsonb AS units,
+  SELECT id, project_id, api_key_id, modality, model, tier, service_tier, prices, :units::jsonb AS units,
     :amount_nano_usd::bigint AS amount, 0 AS gpu_ms
   FROM jobs
   WHERE :is_delivered::boolean AND id = :job_id AND project_id = :project_id
     AND (EXISTS (SELECT FROM ended) OR (state = 'failed' AND failure ->> 'code' = 'cancelled'))
 ), charged AS (
-  INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices, counted_units,
-    amount_nano_usd, amount_micro_usd, gpu_ms)
-  SELECT id, project_id, api_key_id, modality, model, tier, prices, units, amount,
+  INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, service_tier, prices,
+    counted_units, amount_nano_usd, amount_micro_usd, gpu_ms)
+  SELECT id, project_id, api_key_id, modality, model, tier, service_tier, prices, units, amount,
     round(amount / 1000.0)::bigint, gpu_ms
   FROM done
   ON CONFLICT (job_id) DO NOTHING

@@ -6,7 +6,8 @@ WITH lost AS (
   UPDATE jobs SET republish_after = now() + interval '60 seconds' WHERE id IN (
     SELECT id FROM jobs
     WHERE state IN ('queued', 'in_progress') AND (lease_until IS NULL OR lease_until <= now())
-      AND modality = :modality AND model = :model AND republish_after <= now()
+      AND modality = :modality AND model = :model AND service_tier = :service_tier
+      AND republish_after <= now()
       AND released_at IS NOT NULL
     ORDER BY seq LIMIT 200 FOR UPDATE SKIP LOCKED)
   RETURNING id

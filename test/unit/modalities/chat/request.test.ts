@@ -33,7 +33,6 @@ describe("a chat body", () => {
     const ignored = {
       user: "u",
       store: true,
-      service_tier: "auto",
       reasoning_effort: "low",
       modalities: ["text"],
       temperature: null,

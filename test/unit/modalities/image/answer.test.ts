@@ -31,6 +31,7 @@ function exchangeOf(body: unknown, chunks: readonly Chunk[]): Exchange<ImageRequ
   return {
     id: "img_1",
     model: model.id,
+    serviceTier: "default",
     path: "/v1/images/generations",
     createdAtMs: 1_790_000_000_000,
     request: parseImageRequest(body, model, () => 1),

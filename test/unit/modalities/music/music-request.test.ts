@@ -96,6 +96,7 @@ describe("a music request", () => {
     const view: JobView<MusicRequest, MusicOutput> = {
       id: "music_1",
       model: "m",
+      serviceTier: "default",
       state: "completed",
       request,
       progress: 100,

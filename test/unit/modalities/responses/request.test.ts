@@ -157,6 +157,7 @@ describe("a stored response", () => {
     stage: null,
     createdAtMs: 1_790_000_000_000,
     startedAtMs: null,
+    serviceTier: "default" as const,
     completedAtMs: null,
     expiresAtMs: null,
     failure: null,

@@ -38,6 +38,7 @@ function exchange(
   return {
     id: "trans_1",
     model: "ears",
+    serviceTier: "default",
     path: "/v1/audio/transcriptions",
     createdAtMs: 0,
     request: {
