@@ -69,8 +69,9 @@ function isAway(thrown: unknown): boolean {
   return thrown instanceof Error && "code" in thrown && AWAY.test(String(thrown.code));
 }
 
-/** Longest upload of a checkpoint by a worker that must leave, in milliseconds. */
-const KEEP_MS = 2_000;
+/** Longest upload of a checkpoint by a worker that must leave, in milliseconds, and by one that stays. */
+const LAST_KEEP_MS = 2_000;
+const KEEP_MS = 30_000;
 
 /** A checkpoint in the scratch folder, once there is one. */
 export interface Saved {
@@ -102,13 +103,14 @@ export async function readCheckpoint(
 export async function keepCheckpoint(
   { jobId, attempt }: Lease,
   { path }: Saved,
-  { store, log }: Deps,
+  { store, log, preempted }: Deps & Pick<WorkerDeps, "preempted">,
 ): Promise<Artifact | null> {
   if (path === undefined) return null;
   const id = `${attemptFolder(jobId, attempt)}checkpoint.bin`;
   const label = { id, variant: "checkpoint", mediaType: "application/octet-stream" };
   try {
-    return await store.putFile(label, path, AbortSignal.timeout(KEEP_MS));
+    const mostMs = preempted.aborted ? LAST_KEEP_MS : KEEP_MS;
+    return await store.putFile(label, path, AbortSignal.timeout(mostMs));
   } catch (thrown) {
     log.warn({ jobId, reason: reasonOf(thrown) }, "checkpoint not kept");
     return null;

@@ -9,6 +9,7 @@ import type { InferenceHost } from "../runtime/process/protocol.js";
 import type { ArtifactStore } from "../storage/index.js";
 import type { Fitness } from "./fitness.js";
 import type { Log } from "./log.js";
+import type { Place } from "./places.js";
 import type { WorkerMetrics } from "./metrics.js";
 import type { Scratch } from "./scratch.js";
 import type { Spool } from "./spool.js";
@@ -35,6 +36,8 @@ export interface WorkerDeps {
   readonly onDrain: () => void;
   /** Aborts when the process must leave: the job goes back without blame. */
   readonly preempted: AbortSignal;
+  /** Of a polled job that shares the worker's slots. */
+  readonly place?: Place | undefined;
   readonly metrics: Pick<WorkerMetrics, "watchStages" | "completed" | "failed" | "callerLost">;
   readonly tracer: Tracer;
   readonly log: Log;

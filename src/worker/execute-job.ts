@@ -2,7 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pRetry from "p-retry";
 import { type Artifact, attemptFolder } from "../core/artifact.js";
+import { orAbort } from "../core/async/deadline.js";
 import { JobError, reasonOf, toJobError } from "../core/errors.js";
+import { WAITING } from "../core/events.js";
 import { toFailure, type Job, type Lease } from "../core/job.js";
 import type { Modality } from "../core/modality.js";
 import type { ClaimResult, CompletionReport, ProgressStream } from "../core/reports.js";
@@ -145,6 +147,7 @@ async function runLeased(running: Running, job: Job): Promise<Settlement> {
     deps.log.warn({ ...fields, code: error.code, reason: reasonOf(error) }, "attempt failed");
     deps.metrics.failed(job, error.code);
     deps.fitness.met(error);
+    deps.place?.leave();
     running.span.fail(error.code);
     return await settleFailure(job, { ...running, error, saved, gpuMs: attempt.workedMs() });
   } finally {
@@ -214,6 +217,7 @@ async function make(job: Job, running: Running & Shown & { readonly saved: Saved
   const isReported = createProgressFilter();
   // The front learns whom to tell that nobody wants it any more.
   stream.progress(progress);
+  await awaitPlace(running, () => stream.progress({ ...progress, stage: WAITING }));
   for await (const event of run.events(job, await readCheckpoint(running))) {
     if (event.type === "progress") {
       progress = { jobId: job.id, token, fraction: event.fraction, stage: event.stage };
@@ -230,6 +234,7 @@ async function make(job: Job, running: Running & Shown & { readonly saved: Saved
     else output = event.output;
   }
   attempt.signal.throwIfAborted();
+  deps.place?.leave();
   stages.enter("uploading");
   const [made] = await Promise.all([
     deliver(job, { output, files }, running),
@@ -237,6 +242,18 @@ async function make(job: Job, running: Running & Shown & { readonly saved: Saved
   ]);
   stages.end();
   return made;
+}
+
+/** Waits for others to leave the place. */
+async function awaitPlace(
+  { attempt, deps: { place } }: Pick<Running, "attempt" | "deps">,
+  onWait: () => void,
+): Promise<void> {
+  if (place?.freed === undefined) return;
+  onWait();
+  const since = performance.now();
+  await orAbort(place.freed, attempt.signal, place.needed);
+  attempt.waited(performance.now() - since);
 }
 
 /** Between two reports of one stage: each is a statement of the ledger, and news to who waits. */
@@ -403,7 +420,8 @@ async function settleFailure({ traceparent }: Job, failed: FailedAttempt): Promi
     if (error.code === "preempted") {
       const checkpoint = await keepCheckpoint(lease, failed.saved, deps);
       await reporter.release({ jobId, token, traceparent, checkpoint, gpuMs });
-      return { type: "return" };
+      // What gave its place away comes again later: the broker counts what is returned.
+      return deps.preempted.aborted ? { type: "return" } : { type: "retry", delayMs: RETRY_MS };
     }
     if (error.code !== "cancelled") await stream.flush(lease, AbortSignal.timeout(FLUSH_MS));
     const failure = toFailure(error);

@@ -62,7 +62,8 @@ async function* traceEvents(
   { job, checkpoint, scratchPath, attempt }: Task,
   deps: WorkerDeps,
 ): AsyncGenerator<PipelineEvent> {
-  const { inference, preempted, tracer } = deps;
+  const { inference, place, tracer } = deps;
+  const preempted = place ? AbortSignal.any([deps.preempted, place.needed]) : deps.preempted;
   const span = tracer.start("run", { parent: job.traceparent });
   const { traceparent } = span;
   const traced = traceparent === undefined ? job : { ...job, traceparent };

@@ -2,8 +2,10 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Closers, createClosers } from "../core/closers.js";
 import { reasonOf, toJobError } from "../core/errors.js";
+import type { Job } from "../core/job.js";
 import { isPolled, type Modality, type ModelInfo } from "../core/modality.js";
 import type { ListenAddress } from "../core/ports.js";
+import { SERVICE_TIERS } from "../core/service-tier.js";
 import type { Reporter, WorkerOrders, WorkerStatus } from "../core/reports.js";
 import { type Page, servePages } from "../http/serve-pages.js";
 import type { Broker, ConsumeOptions, Delivery, Subscription } from "../queue/index.js";
@@ -11,11 +13,12 @@ import type { WorkerDeps } from "./attempt.js";
 import { executeJob } from "./execute-job.js";
 import { createFitness, type Obstacles } from "./fitness.js";
 import { createWorkerMetrics, type WorkerMetricsOptions } from "./metrics.js";
+import { createPlaces, type Place } from "./places.js";
 import { openScratch } from "./scratch.js";
 import { openSpool } from "./spool.js";
 
 /** What a worker opens itself, or is. */
-type OwnDeps = "scratch" | "spool" | "fitness" | "onDrain" | "preempted" | "metrics";
+type OwnDeps = "scratch" | "spool" | "fitness" | "onDrain" | "preempted" | "place" | "metrics";
 
 export interface WorkerOptions extends Omit<WorkerDeps, OwnDeps> {
   readonly modalities: readonly Modality[];
@@ -101,9 +104,14 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   const onDrain = () => follow({ drain: true });
   const { signal: preempted } = preempt;
   const deps = { ...options, scratch, spool, fitness, metrics, onDrain, preempted };
+  const enterPlace = createPolledPlaces(options);
   const execute = async (delivery: Delivery) => {
     const rest = busy.work();
-    return await executeJob(delivery, deps).finally(rest);
+    const place = enterPlace(delivery.job);
+    return await executeJob(delivery, { ...deps, place }).finally(() => {
+      place?.leave();
+      rest();
+    });
   };
   const intake = createIntake(() =>
     Promise.all(plans.map((plan) => broker.consume(plan, execute))),
@@ -251,11 +259,29 @@ function takenKeys(
   return keys.filter((key) => !polled.some(({ name }) => key.startsWith(`${name}.`)));
 }
 
+/** Jobs of models that run one at a time, and are no light ones, share the slots. */
+function sharesSlots({ concurrency, hasOwnSlot }: ModelInfo): boolean {
+  return concurrency === 1 && hasOwnSlot !== true;
+}
+
+function resumableOf(modalities: readonly Modality[]): ReadonlySet<string> {
+  return new Set(modalities.filter(({ isResumable }) => isResumable).map(({ name }) => name));
+}
+
+/** Gives a place to each polled job that shares the slots. */
+function createPolledPlaces({ modalities, models, slots }: WorkerOptions) {
+  const polled = new Set(modalities.filter(isPolled).map(({ name }) => name));
+  const places = createPlaces(slots, resumableOf(modalities));
+  const sharing = new Set(models.filter(sharesSlots).map(({ id }) => id));
+  return (job: Job): Place | undefined =>
+    polled.has(job.modality) && sharing.has(job.model) ? places.enter(job) : undefined;
+}
+
 /**
  * One intake for polled jobs of the models that run a job at a time, which share the slots, and one for
  * jobs with a caller on the line, which wait for callers' jobs only; one for each light model and for
- * each that batches as many jobs as its package says; and one for the jobs that a model takes ahead: a
- * worker without a job comes before those.
+ * each that batches as many jobs as its package says; and one for the jobs that a model takes ahead, of
+ * which flex are none: a worker without a job comes before those, and before one with a flex job.
  */
 function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOptions[] {
   const keysOf = (model: ModelInfo, polled?: boolean) =>
@@ -270,17 +296,26 @@ function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOpt
   const light = singles
     .filter(({ hasOwnSlot }) => hasOwnSlot === true)
     .map((model) => ({ routingKeys: keysOf(model), prefetch: slots }));
-  const sharing = singles.filter(({ hasOwnSlot }) => hasOwnSlot !== true);
-  const shared = [false, true].map((polled) => ({
-    routingKeys: sharing.flatMap((model) => keysOf(model, polled)),
-    prefetch: slots,
-    priority: 1,
-  }));
+  const sharing = models.filter(sharesSlots);
+  const resumable = [...resumableOf(modalities)];
+  const shared = [false, true].map((polled) => {
+    const routingKeys = sharing.flatMap((model) => keysOf(model, polled));
+    const preemptible = routingKeys.filter((key) =>
+      resumable.some((name) => key.startsWith(`${name}.`)),
+    );
+    return { routingKeys, prefetch: slots, priority: 2, ...(polled && { preemptible }) };
+  });
   const ahead = sharing
     .filter((model) => (model.ahead ?? 0) > 0)
-    .map((model) => ({ routingKeys: keysOf(model), prefetch: slots * (model.ahead ?? 0) }));
+    .map((model) => ({
+      routingKeys: keysOf(model),
+      prefetch: slots * (model.ahead ?? 0),
+      serviceTiers: ["priority", "default"] as const,
+    }));
   const plans = [...light, ...batching, ...shared, ...ahead];
-  return plans.filter(({ routingKeys }) => routingKeys.length > 0);
+  return plans
+    .filter(({ routingKeys }) => routingKeys.length > 0)
+    .map((plan) => ({ serviceTiers: SERVICE_TIERS, ...plan }));
 }
 
 /** Taking jobs from the queue, which operators and the end of the process turn on and off. */

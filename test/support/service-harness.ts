@@ -156,9 +156,9 @@ export async function finishClip(client: OpenAI, { id }: Pick<Video, "id">): Pro
   }
 }
 
-/** `framemill jobs --json` over the database that the environment names. */
+/** `framemill jobs --json` of the 100 newest, over the database that the environment names. */
 export async function listJobs(env: NodeJS.ProcessEnv): Promise<JobRow[]> {
-  return JSON.parse(await runCommand(["jobs", "--json"], env)) as JobRow[];
+  return JSON.parse(await runCommand(["jobs", "--json", "--limit", "100"], env)) as JobRow[];
 }
 
 /** What a command of the command line prints. */
