@@ -108,7 +108,7 @@ const settings = z.object({
   watchdogMs: z.coerce.number().int().nonnegative().default(30_000),
   /** Event streams and waits that a project may have open at one front. */
   watchesPerProject: count.default(64),
-  /** JSON file of prices in micro-dollars a unit, by `modality[/tier][:model]`; its rows replace the list prices'. */
+  /** JSON file of prices in micro-dollars a unit, by `modality[/tier][@service tier][:model]`; its rows replace the list prices'. */
   pricesFile: z.string().optional(),
   /** Moderation model that judges every prompt before it is queued; unset = none. */
   moderationModel: z.string().optional(),

@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import { loadConfig, type Config } from "../config.js";
 import { systemCodeOf } from "../core/errors.js";
+import { SERVICE_TIERS } from "../core/service-tier.js";
 import { TIER_NAMES } from "../modalities/video/request.js";
 import { addOperatingCommands, addTenantCommands } from "./operating-commands.js";
 import { parsePort, type ReadConfig, UsageError } from "./option-values.js";
@@ -143,6 +144,12 @@ function clipOptions(command: Command): Command {
         "--quality <tier>",
         "fast: 720p · standard: 720p, sound · high: 1080p, sound; the model's usual one when left out",
       ).choices(TIER_NAMES),
+    )
+    .addOption(
+      new Option(
+        "--service-tier <tier>",
+        "priority goes first, flex fills idle workers at half the price; default when left out",
+      ).choices(SERVICE_TIERS),
     )
     .option("--seconds <number>", "length of the clip, 4 to 10", "4")
     .option("--seed <number>", "same seed, same frames")

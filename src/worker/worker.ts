@@ -79,7 +79,7 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
     if (Object.keys(fitness.obstacles).length > 0) return "unready";
     return busy.jobs > 0 ? "busy" : "ready";
   };
-  const plans = planConsuming(options);
+  const plans = planConsuming(options).filter(({ routingKeys }) => routingKeys.length > 0);
   const fitness = createFitness({
     store: options.store,
     folders: [options.scratchDir, options.spoolDir],
@@ -291,19 +291,26 @@ function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOpt
       .map(({ name }) => `${name}.${model.id}`);
   const batching = models
     .filter(({ concurrency }) => concurrency > 1)
-    .map((model) => ({ routingKeys: keysOf(model), prefetch: model.concurrency }));
+    .map((model) => ({
+      routingKeys: keysOf(model),
+      serviceTiers: SERVICE_TIERS,
+      prefetch: model.concurrency,
+    }));
   const singles = models.filter(({ concurrency }) => concurrency === 1);
   const light = singles
     .filter(({ hasOwnSlot }) => hasOwnSlot === true)
-    .map((model) => ({ routingKeys: keysOf(model), prefetch: slots }));
+    .map((model) => ({
+      routingKeys: keysOf(model),
+      serviceTiers: SERVICE_TIERS,
+      prefetch: slots,
+    }));
   const sharing = models.filter(sharesSlots);
   const resumable = [...resumableOf(modalities)];
+  const isResumable = (key: string) => resumable.some((name) => key.startsWith(`${name}.`));
   const shared = [false, true].map((polled) => {
     const routingKeys = sharing.flatMap((model) => keysOf(model, polled));
-    const preemptible = routingKeys.filter((key) =>
-      resumable.some((name) => key.startsWith(`${name}.`)),
-    );
-    return { routingKeys, prefetch: slots, priority: 2, ...(polled && { preemptible }) };
+    const preemptible = routingKeys.filter(isResumable);
+    return { routingKeys, serviceTiers: SERVICE_TIERS, prefetch: slots, priority: 2, preemptible };
   });
   const ahead = sharing
     .filter((model) => (model.ahead ?? 0) > 0)
@@ -312,10 +319,7 @@ function planConsuming({ models, slots, modalities }: WorkerOptions): ConsumeOpt
       prefetch: slots * (model.ahead ?? 0),
       serviceTiers: ["priority", "default"] as const,
     }));
-  const plans = [...light, ...batching, ...shared, ...ahead];
-  return plans
-    .filter(({ routingKeys }) => routingKeys.length > 0)
-    .map((plan) => ({ serviceTiers: SERVICE_TIERS, ...plan }));
+  return [...light, ...batching, ...shared, ...ahead];
 }
 
 /** Taking jobs from the queue, which operators and the end of the process turn on and off. */

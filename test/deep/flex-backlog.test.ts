@@ -27,8 +27,8 @@ afterAll(async () => {
 
 test("behind 50 flex clips, a priority clip takes the first one's place, and each is charged once by its tier", async () => {
   const race = await raceBacklog(service, { count: 50, seconds: 4, folder });
-  console.log(
-    `the priority clip computed ${Math.round(race.startedAfterMs)} ms after its acceptance`,
+  process.stdout.write(
+    `the priority clip computed ${Math.round(race.startedAfterMs)} ms after its acceptance\n`,
   );
   expect(race.flexBefore).toBe(0);
   expect(race.interrupted.map(({ attempts }) => attempts)).toEqual([2]);

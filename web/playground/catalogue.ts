@@ -78,9 +78,7 @@ const MAIN = [
 ];
 /** Other names of fields that are there, what only programs need, and what is taken and not used. */
 const LEFT_OUT = new Set([
-  ..."tier input_reference resolution webhook_url user safety_identifier store service_tier".split(
-    " ",
-  ),
+  ..."tier input_reference resolution webhook_url user safety_identifier store".split(" "),
   ..."stream_options stream_format include background priority metadata".split(" "),
 ]);
 

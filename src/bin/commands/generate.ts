@@ -15,6 +15,7 @@ import { showTrace } from "./trace.js";
 export interface GenerateOptions {
   readonly model: string;
   readonly quality?: string;
+  readonly serviceTier?: string;
   readonly seconds: string;
   readonly seed?: string;
   readonly negativePrompt?: string;
@@ -68,6 +69,7 @@ async function requestForm(prompt: string, options: GenerateOptions): Promise<Fo
   form.set("prompt", prompt);
   form.set("seconds", options.seconds);
   if (options.quality !== undefined) form.set("quality", options.quality);
+  if (options.serviceTier !== undefined) form.set("service_tier", options.serviceTier);
   if (options.seed !== undefined) form.set("seed", options.seed);
   if (options.fit !== undefined) form.set("fit", options.fit);
   if (options.negativePrompt !== undefined) form.set("negative_prompt", options.negativePrompt);

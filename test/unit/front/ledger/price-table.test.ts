@@ -44,7 +44,11 @@ describe("readPriceTable", () => {
     ["a negative price", { chat: { inputTokens: -1 } }, /chat\.inputTokens must be .* 0 or more/],
     ["a price in words", { chat: { inputTokens: "1" } }, /chat\.inputTokens must be micro-dollars/],
     ["an unknown unit", { chat: { tokens: 1 } }, /chat .*"tokens"/],
-    ["a key of another form", { "Chat GPT": {} }, /Chat GPT must be modality\[\/tier\]\[@flex or @priority\]\[:model\]/],
+    [
+      "a key of another form",
+      { "Chat GPT": {} },
+      /Chat GPT must be modality\[\/tier\]\[@flex or @priority\]\[:model\]/,
+    ],
     ["a service tier that is none", { "chat@scale": {} }, /chat@scale must be modality/],
     ["a service tier alone", { "video@flex": {} }, /video@flex .*, and video has no row beside it/],
     [
