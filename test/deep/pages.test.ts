@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await page.getByRole("button", { name: "Use" }).click();
   };
   const state = () => page.locator(".status").getAttribute("data-state");
-  const run = async () => await page.getByRole("button", { name: "Run" }).click();
+  const run = async () => await page.getByRole("button", { name: "Run", exact: true }).click();
   /** In both colours, at the desk and on a phone: nothing that axe finds, nothing beside the window. */
   const look = async (name: string) => {
     await page.evaluate("scrollTo(0, 0)");
@@ -350,7 +350,7 @@ describe.skipIf(!hasChromium())("the pages in a browser", () => {
     await expect.poll(() => draining.count(), WAIT).toBe(0);
     await desk.getByLabel("Seconds").fill("10");
     await desk.getByLabel("Quality").selectOption("high");
-    await desk.getByRole("button", { name: "Run" }).click();
+    await desk.getByRole("button", { name: "Run", exact: true }).click();
     const held = page.locator(".held li");
     await expect
       .poll(() => held.textContent(), { timeout: CLIP_MS })
