@@ -87,7 +87,8 @@ const ASK: Readonly<Record<string, Ask>> = {
   async speech(client, body) {
     const answer = await client.audio.speech.create(body as never);
     const wav = Buffer.from(await answer.arrayBuffer());
-    const words = Array.from({ length: (wav.length - 44) / 2 }, (_, at) =>
+    // Behind the samples stand a comment and the manifest.
+    const words = Array.from({ length: wav.readUInt32LE(40) / 2 }, (_, at) =>
       wav.readInt16LE(44 + 2 * at),
     );
     return { exact: { sampleRate: wav.readUInt32LE(24) }, near: words.map((it) => it / 32_767) };
