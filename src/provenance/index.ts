@@ -106,8 +106,11 @@ const NOTHING = {
 /** That nobody known vouches for the signer says nothing of the file. */
 const UNTRUSTED = "signingCredential.untrusted";
 const EXPIRED = "signingCredential.expired";
-/** What c2pa-rs says of a manifest that it finds and cannot read. */
-const DAMAGED = /C2pa\((Jumbf|Assertion|Claim|Cose|Manifest)/;
+/** What c2pa-rs says where it does not come to a manifest: the file is broken, signed or not. */
+const BROKEN = /C2pa\((?:InvalidAsset|IoError)\(.*?"(.+)"/;
+const ELSEWHERE = /C2pa\(RemoteManifestUrl\("(.+)"\)/;
+/** And whatever else it says of a manifest that it finds and cannot read. */
+const DAMAGED = /^(?:Error: )?C2pa\((?!OtherError|InsufficientMemory)/;
 
 /** Reads the mark of a file: MP4, PNG, JPEG, WebP, WAV, MP3 or FLAC. `trustedRoots`: PEM. Throws `invalid_value` for others. */
 export async function verifyMedia(bytes: Uint8Array, trustedRoots?: string): Promise<Verification> {
@@ -148,8 +151,14 @@ function wordsOf(between: string, ...words: readonly (string | undefined)[]): st
 }
 
 function asDamaged(thrown: unknown): { readonly damage: string } {
-  const damage = messageOf(thrown);
-  if (DAMAGED.test(damage)) return { damage };
+  const said = messageOf(thrown);
+  const [, defect] = BROKEN.exec(said) ?? [];
+  if (defect !== undefined)
+    throw new JobError("invalid_value", `the file is broken: ${defect.replaceAll("\\", "")}`);
+  const [, address] = ELSEWHERE.exec(said) ?? [];
+  if (address !== undefined)
+    throw new JobError("invalid_value", `its manifest lies at ${address}: nothing is fetched`);
+  if (DAMAGED.test(said)) return { damage: said };
   throw thrown;
 }
 

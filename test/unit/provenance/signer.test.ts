@@ -2,17 +2,24 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   createMarker,
   makeDevelopmentSigner,
   readSigner,
   verifyMedia,
 } from "#framemill/provenance/index.js";
-import { encodePicture } from "#framemill/media/image.js";
+import { encodePicture, sharp } from "#framemill/media/image.js";
 import { readFile } from "node:fs/promises";
 
 const EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+/** XMP that says where a file's manifest is (C2PA 2.2, 11.5). */
+const LINK = `<x:xmpmeta xmlns:x="adobe:ns:meta/">
+  <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+    <rdf:Description rdf:about="" xmlns:dcterms="http://purl.org/dc/terms/"
+      dcterms:provenance="https://example.com/it.c2pa"/>
+  </rdf:RDF>
+</x:xmpmeta>`;
 
 describe("who signs media", () => {
   let folder: string;
@@ -126,6 +133,54 @@ describe("who signs media", () => {
     await expect(verifyMedia(plain)).resolves.toMatchObject({ mark: "none" });
   });
 
+  test("is no longer proven once the certificate has expired, and marks nothing from then on", async () => {
+    const files = await certify("short", { days: "1" });
+    const signer = await readSigner(files);
+    const bytes = await markOne(files);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 86_400_000 });
+    try {
+      const expected = { mark: "expired", job: "image_1", problems: ["signingCredential.expired"] };
+      expect(await verifyMedia(bytes)).toMatchObject(expected);
+      const changed = withOtherByte(bytes, bytes.length - 20);
+      expect(await verifyMedia(changed)).toMatchObject({ mark: "changed" });
+      const origin = { jobId: "image_2", source: "generated", model: { id: "m" } } as const;
+      const late = createMarker(signer, "1.2.3").mark(at("picture.png"), "image/png", origin);
+      await expect(late).rejects.toMatchObject({
+        code: "worker_fault",
+        message: expect.stringMatching(
+          /^the certificate of PROVENANCE_CERTIFICATE_FILE expired at 2/,
+        ),
+      });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("was changed where a box of its manifest is of another type, or a pixel of another colour", async () => {
+    const own = at("own.pem");
+    await writeFile(own, await makeDevelopmentSigner());
+    const bytes = await markOne({ keyPath: own, certificatePath: own });
+    const places = [...bytes.toString("latin1").matchAll(/jumd|IDAT/g)];
+    expect(places.length).toBeGreaterThan(6);
+    for (const { index } of places) {
+      const changed = withOtherByte(bytes, index + 4);
+      expect([index, (await verifyMedia(changed)).mark]).toEqual([index, "changed"]);
+    }
+  });
+
+  test("is not judged where the file is broken, or its manifest elsewhere", async () => {
+    const picture = await encodePicture(pixels, "png", 0);
+    await expect(verifyMedia(picture.subarray(0, 60))).rejects.toMatchObject({
+      code: "invalid_value",
+      message: "the file is broken: PNG out of range",
+    });
+    const linked = await sharp(picture).withXmp(LINK).jpeg().toBuffer();
+    await expect(verifyMedia(linked)).rejects.toMatchObject({
+      code: "invalid_value",
+      message: "its manifest lies at https://example.com/it.c2pa: nothing is fetched",
+    });
+  });
+
   test("is refused where no reader would accept the certificate", async () => {
     const good = await certify("good");
     const refused: [Partial<typeof good>, RegExp][] = [
@@ -142,3 +197,9 @@ describe("who signs media", () => {
       await expect(readSigner({ ...good, ...files })).rejects.toThrow(reason);
   });
 });
+
+function withOtherByte(bytes: Buffer, at: number): Buffer {
+  const changed = Buffer.from(bytes);
+  changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+  return changed;
+}
