@@ -8,7 +8,17 @@ import { openReaper } from "./reaper.mjs";
 import { Refusal, say, secondsSince, stepsTaken } from "./steps.mjs";
 
 /** Suites that need no RabbitMQ and no Postgres. */
-const PLAIN_SUITES = new Set(["media", "cold", "image", "audio", "runtime", "mlperf-video"]);
+const PLAIN_SUITES = new Set([
+  "media",
+  "cold",
+  "image",
+  "audio",
+  "live",
+  "provenance",
+  "runtime",
+  "first-block-cache",
+  "mlperf-video",
+]);
 /** The others. */
 const SERVICE_SUITES = new Set(["all", "video", "queue", "text", "load", "soak", "peers"]);
 

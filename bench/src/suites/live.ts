@@ -13,9 +13,11 @@ const VIEWERS = 2;
 
 /**
  * Clips of one seed that are watched while they are made, beside the same ones by a service with
- * LIVE_PLAYBACK off; which of them goes first changes from round to round.
+ * LIVE_PLAYBACK off; which of them goes first changes from round to round. Both have embedded parts: on
+ * servers that they share, each would take the other's jobs.
  */
-export async function runLive(config: Config, rounds: number): Promise<BenchResult> {
+export async function runLive(given: Config, rounds: number): Promise<BenchResult> {
+  const { amqpUrl: _broker, databaseUrl: _database, ...config } = given;
   const served = { ...config, models: [BENCH_REQUEST.model], livePlayback: true };
   return await withBenchStack(served, async (live) =>
     withBenchStack({ ...served, livePlayback: false }, async (without) => {
@@ -83,16 +85,20 @@ async function makeClip(
   const created = await fetch(`${baseUrl}/videos`, { method: "POST", headers, body });
   const { id } = await readJson(created);
   const url = `${baseUrl}/videos/${id}`;
-  const firsts = Array.from({ length: viewers }, async () => {
-    const response = await fetch(`${url}/content?live=1`, { headers });
-    return await watch(response, () => performance.now() - startedAt);
-  });
-  for (let status = "queued"; status !== "completed";) {
-    ({ status } = await readJson(await fetch(`${url}?wait=60`, { headers })));
-    if (status === "failed") throw new Error(`${id} has failed`);
-  }
-  const wallMs = performance.now() - startedAt;
-  return { wallMs, firstSecondMs: Math.max(...(await Promise.all(firsts))) };
+  const now = () => performance.now() - startedAt;
+  const view = async () => await watch(await fetch(`${url}/content?live=1`, { headers }), now);
+  const finish = async () => {
+    for (let status = "queued"; status !== "completed";) {
+      ({ status } = await readJson(await fetch(`${url}?wait=60`, { headers })));
+      if (status === "failed") throw new Error(`${id} has failed`);
+    }
+    return now();
+  };
+  const [wallMs, ...firsts] = await Promise.all([
+    finish(),
+    ...Array.from({ length: viewers }, view),
+  ]);
+  return { wallMs, firstSecondMs: Math.max(...firsts) };
 }
 
 // The front is of this build.
