@@ -3,18 +3,22 @@ import type { ScalerTrigger, WantedWorkers } from "../../core/scaling.js";
 import { type Db, type Sql, sql } from "./database/sql.js";
 import { ABSENT_MS } from "./workers.js";
 
-/** A grant that is not asked for again holds for so long: KEDA asks every 15 to 30 s. */
+/**
+ * A grant that is not asked for again holds for so long (KEDA asks every 15 to 30 s), and so does a higher
+ * one before it: Kubernetes has begun workers for it that do not announce themselves yet.
+ */
 const GRANT = sql`interval '2 minutes'`;
 
 interface Worker {
   readonly models: readonly string[];
   readonly nanoUsdPerHour: number;
+  readonly isDraining: boolean;
 }
 
 /** Workers that announce themselves: whatever they do, they cost. */
 async function readLive(db: Db): Promise<Worker[]> {
   const { rows } = await sql<Worker>`
-    SELECT status -> 'models' AS models,
+    SELECT status -> 'models' AS models, status ->> 'state' = 'draining' AS "isDraining",
       coalesce((status ->> 'nanoUsdPerHour')::bigint, 0) AS "nanoUsdPerHour"
     FROM workers WHERE seen_at > now() - ${ABSENT_MS} * interval '1 millisecond'`.execute(db);
   return rows;
@@ -49,10 +53,14 @@ export async function grantWorkers(
     const others = await costOfOthers(trx, pool, live);
     const allowed = Math.max(0, Math.floor((ceiling - others) / price));
     const granted = Math.min(workers, allowed);
+    const cost = sql`${granted * price}::bigint`;
     await sql`INSERT INTO scaler_grants (pool, metric, nano_usd_per_hour, granted_until)
-      VALUES (${pool}, ${metric}, ${granted * price}::bigint, now() + ${GRANT})
+      VALUES (${pool}, ${metric}, ${cost}, now() + ${GRANT}),
+        (${pool}, ${`highest of ${metric}`}, ${cost}, now() + ${GRANT})
       ON CONFLICT (pool, metric) DO UPDATE SET nano_usd_per_hour = excluded.nano_usd_per_hour,
-        granted_until = excluded.granted_until`.execute(trx);
+        granted_until = excluded.granted_until
+      WHERE excluded.metric = ${metric} OR scaler_grants.granted_until < now()
+        OR excluded.nano_usd_per_hour >= scaler_grants.nano_usd_per_hour`.execute(trx);
     await sql`DELETE FROM scaler_grants WHERE granted_until < now()`.execute(trx);
     return granted;
   });
@@ -85,14 +93,18 @@ async function readPastPrice(db: Db, models: readonly string[]): Promise<number>
   return rows[0]?.price ?? 0;
 }
 
-/** Other pools cost what their workers cost, or what they were granted where that is more. */
+/**
+ * Other pools cost what their workers cost, or what they were granted where that is more. Workers that
+ * drain, of whatever pool, cost besides: Kubernetes starts others in their place before they are gone.
+ */
 async function costOfOthers(db: Db, own: string, live: readonly Worker[]): Promise<number> {
   const { rows } = await sql<{ pool: string; granted: number }>`
     SELECT pool, max(nano_usd_per_hour)::bigint AS granted FROM scaler_grants
     WHERE pool <> ${own} AND granted_until >= now() GROUP BY pool ORDER BY pool`.execute(db);
   const modelsOf = (pool: string) => (pool === "" ? [] : pool.split(","));
-  let left = live.filter((worker) => !serves(modelsOf(own), worker));
-  let sum = 0;
+  const isOwn = (worker: Worker) => serves(modelsOf(own), worker);
+  let left = live.filter((worker) => !worker.isDraining && !isOwn(worker));
+  let sum = costOf(live.filter(({ isDraining }) => isDraining));
   for (const { pool, granted } of rows) {
     const its = left.filter((worker) => serves(modelsOf(pool), worker));
     left = left.filter((worker) => !its.includes(worker));

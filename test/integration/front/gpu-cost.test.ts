@@ -190,9 +190,18 @@ describe("what workers' time costs", () => {
     const [clips, pictures] = both;
     expect(clips * 2 + pictures * 1.5 + 3).toBeLessThanOrEqual(10);
     expect(clips * 2 + pictures * 1.5 + 3).toBeGreaterThan(8);
-    // What one gives back, the other may have.
+    // What one gives back, the other may have once no worker of it can still be on its way.
+    await grant("clips", 0, 2);
+    expect(await grant("pictures", 9, 1.5)).toBe(pictures);
+    await sql`UPDATE scaler_grants SET granted_until = granted_until - interval '2 minutes'`.execute(
+      database,
+    );
     await grant("clips", 0, 2);
     expect(await grant("pictures", 9, 1.5)).toBe(4);
+    // Others are begun in the place of those that drain, and these are there until they have gone.
+    await announce("going", { models: ["pictures"], nanoUsdPerHour: 1.5e9, state: "draining" });
+    expect(await grant("pictures", 9, 1.5)).toBe(3);
+    await announce("going", { models: ["pictures"], state: "stopped" });
     // A price that the trigger does not say is that of its workers.
     expect(await grant("chat", 9)).toBe(1);
     await expect(grant("unheard-of", 1)).rejects.toThrow("gpuDollarsPerHour");
