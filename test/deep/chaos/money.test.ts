@@ -47,18 +47,19 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Charges of random projects, keys, models, tiers, amounts and times; a tenth of a front of before. */
+/** Charges of random projects, keys, models, tiers, service tiers, amounts and times; a tenth of a front of before. */
 async function addCharges(count: number, maxAgeDays: number): Promise<void> {
   await ledger.query(
-    `INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, prices,
+    `INSERT INTO charges (job_id, project_id, api_key_id, modality, model, tier, service_tier, prices,
         counted_units, amount_nano_usd, amount_micro_usd, gpu_ms, created_at)
       SELECT gen_random_uuid(), project, CASE WHEN NOT old THEN project || '-key' || key END, 'chat',
-        'model-' || model, CASE WHEN NOT old THEN (ARRAY['', 'fast', 'high'])[tier] END, '{}',
+        'model-' || model, CASE WHEN NOT old THEN (ARRAY['', 'fast', 'high'])[tier] END,
+        CASE WHEN old THEN 'default' ELSE (ARRAY['priority', 'default', 'flex'])[service] END, '{}',
         jsonb_build_object('inputTokens', nano / 7), CASE WHEN NOT old THEN nano END, round(nano / 1000.0),
         5, now() - random() * $3::float8 * interval '1 day'
       FROM (SELECT (ARRAY(SELECT id FROM projects ORDER BY id))[1 + floor(random() * $2)] AS project,
           floor(random() * 3)::int AS key, floor(random() * 5)::int AS model,
-          1 + floor(random() * 3)::int AS tier, floor(10 ^ (random() * 9))::bigint AS nano,
+          1 + floor(random() * 3)::int AS tier, 1 + floor(random() * 3)::int AS service, floor(10 ^ (random() * 9))::bigint AS nano,
           random() < 0.1 AS old
         FROM generate_series(1, $1)) drawn`,
     [count, PROJECTS, maxAgeDays],
@@ -91,12 +92,13 @@ function sumUsage(
 }
 
 function sumCsv(csv: string): Sum {
-  const rows = csv
+  const [heading = [], ...rows] = csv
     .split("\r\n")
-    .slice(1, -1)
+    .slice(0, -1)
     .map((line) => line.split(","));
+  const jobs = heading.indexOf("jobs");
   return {
-    jobs: rows.reduce((sum, row) => sum + Number(row[8]), 0),
+    jobs: rows.reduce((sum, row) => sum + Number(row[jobs]), 0),
     nano: rows.reduce((sum, row) => sum + BigInt((row.at(-1) ?? "").replace(".", "")), 0n),
   };
 }
