@@ -188,7 +188,10 @@ async function externalRows(parts: ColdParts, rounds: number): Promise<BenchRow[
   ];
 }
 
-/** With the process that an earlier worker left, beside one that is started; files checked before. */
+/**
+ * With the process that an earlier worker left, beside one that is started; files checked before. What a
+ * worker needs for itself, before it asks for either, is no part of it.
+ */
 async function adoptedRow(
   { openInference, folder }: ColdParts,
   model: ModelPackage,
@@ -215,7 +218,7 @@ async function adoptedRow(
   } finally {
     process.kill(-processId, "SIGKILL");
   }
-  const what = "400 MB: a worker's first answer, inference process adopted / started";
+  const what = "400 MB: first answer of an inference process, adopted / started";
   return compare({ what, unit: "s", target: 0.2 }, pairs);
 }
 
