@@ -239,8 +239,9 @@ export interface PipelineContext {
   /** Reads an input artifact whole. */
   readInput(artifact: Artifact): Promise<Uint8Array>;
   /**
-   * Aborts when the worker must leave or a priority job needs the place. A pipeline that can be resumed then yields a `checkpoint` as soon
-   * as it has one and ends with `preempted`; others go on until `signal` aborts, seconds later.
+   * Aborts when the worker must leave or a priority job needs the place. A pipeline that can be resumed
+   * then yields a `checkpoint` as soon as it has one and ends with `preempted`; others go on until `signal`
+   * aborts, seconds later, where the worker leaves.
    */
   readonly preempted?: AbortSignal;
   /** What an earlier attempt saved, unaltered; a pipeline that cannot use it begins anew. */

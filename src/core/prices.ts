@@ -1,4 +1,4 @@
-import { SERVICE_TIERS, type ServiceTier } from "./service-tier.js";
+import { keyOfTier, SERVICE_TIERS, type ServiceTier } from "./service-tier.js";
 import { type Prices, UNIT_NAMES } from "./usage.js";
 
 /**
@@ -28,7 +28,7 @@ export function listPrices(modalities: readonly Priced<never>[]): PriceTable {
   return Object.fromEntries(
     rows.flatMap(([key, prices]) =>
       SERVICE_TIERS.map((serviceTier): [string, Prices] => [
-        `${key}${suffixOf(serviceTier)}`,
+        keyOfTier(key, serviceTier),
         scale(prices, SHARE_OF_DEFAULT[serviceTier]),
       ]),
     ),
@@ -43,10 +43,6 @@ function rowsOf({ name, prices }: Priced<never>): [string, Prices][] {
 function scale(prices: Prices, factor: number): Prices {
   const priced = UNIT_NAMES.filter((name) => prices[name] !== undefined);
   return Object.fromEntries(priced.map((name) => [name, (prices[name] ?? 0) * factor]));
-}
-
-function suffixOf(serviceTier: ServiceTier): string {
-  return serviceTier === "default" ? "" : `@${serviceTier}`;
 }
 
 /** The tier that a request is priced by; undefined where its modality has none. */
@@ -88,7 +84,7 @@ export function findTierPrices(
     [modality, ""],
   ];
   for (const [key = "", ofModel = ""] of places) {
-    const row = `${key}${suffixOf(serviceTier)}${ofModel}`;
+    const row = `${keyOfTier(key, serviceTier)}${ofModel}`;
     if (Object.hasOwn(table, row)) return table[row];
     if (Object.hasOwn(table, `${key}${ofModel}`)) return undefined;
   }

@@ -113,8 +113,8 @@ export interface Broker {
   /** What carries the messages, as OpenTelemetry names it. */
   readonly system: "rabbitmq" | "in_process";
   /**
-   * Resolves when the broker has confirmed the message on the queue of its service tier. Rejects with `JobError`
-   * `service_unavailable` when it has not (outage, alarm, unroutable, `signal` aborted).
+   * Resolves when the broker has confirmed the message on the queue of its service tier. Rejects with
+   * `JobError` `service_unavailable` when it has not (outage, alarm, unroutable, `signal` aborted).
    */
   publish(routingKey: string, job: Job, options?: { readonly signal?: AbortSignal }): Promise<void>;
   consume(options: ConsumeOptions, handler: DeliveryHandler): Promise<Subscription>;

@@ -2,6 +2,7 @@ import type { Channel, ChannelModel, GetMessage, Message } from "amqplib";
 import pRetry from "p-retry";
 import { withDeadline } from "../core/async/deadline.js";
 import type { Job } from "../core/job.js";
+import { keyOfTier } from "../core/service-tier.js";
 import type {
   BrokerEvent,
   ConsumeOptions,
@@ -17,7 +18,6 @@ import {
   assertJobQueue,
   HANDLER_FAILED_DELAY_MS,
   isPreemptible,
-  keyOfTier,
   tiersOf,
   type Topology,
 } from "./topology.js";

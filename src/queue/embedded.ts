@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { unixMs } from "../core/time.js";
 import { JobError } from "../core/errors.js";
-import type { ServiceTier } from "../core/service-tier.js";
+import { keyOfTier, type ServiceTier } from "../core/service-tier.js";
 import type { Job } from "../core/job.js";
 import type {
   Broker,
@@ -18,7 +18,6 @@ import { type DeadMessage, idOf, summariseDeadLetter } from "./dead-letters.js";
 import {
   DELIVERY_LIMIT,
   HANDLER_FAILED_DELAY_MS,
-  keyOfTier,
   isPreemptible,
   pickRetryDelayMs,
   RETRY_DELAYS_MS,

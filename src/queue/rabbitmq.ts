@@ -1,6 +1,7 @@
 import type { Channel, ConfirmChannel } from "amqplib";
 import { JobError } from "../core/errors.js";
 import type { Job } from "../core/job.js";
+import { keyOfTier } from "../core/service-tier.js";
 import { orAbort } from "../core/async/deadline.js";
 import { keepChannel, keepConnection, type KeptOpen } from "./connection.js";
 import type { Broker, BrokerEvent, QueueDepth, Subscription } from "./broker.js";
@@ -12,7 +13,6 @@ import {
   assertJobQueue,
   assertTopology,
   createTopology,
-  keyOfTier,
   type TopologyOptions,
 } from "./topology.js";
 

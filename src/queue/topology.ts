@@ -1,6 +1,6 @@
 import type { Channel, Options } from "amqplib";
 import { withDeadline } from "../core/async/deadline.js";
-import { SERVICE_TIERS, type ServiceTier } from "../core/service-tier.js";
+import { keyOfTier, SERVICE_TIERS, type ServiceTier } from "../core/service-tier.js";
 import type { ConsumeOptions } from "./broker.js";
 
 /** How long a message may wait in a retry queue, in milliseconds, shortest first. */
@@ -54,11 +54,6 @@ export function createTopology(options: TopologyOptions = {}): Topology {
     retryQueue: (delayMs) => `${prefix}jobs.retry.${delayMs}ms`,
     declared: new Map(),
   };
-}
-
-/** `video.m` of usual jobs, `video.m@flex` of those of another service tier: each has a queue of its own. */
-export function keyOfTier(routingKey: string, serviceTier: ServiceTier = "default"): string {
-  return serviceTier === "default" ? routingKey : `${routingKey}@${serviceTier}`;
 }
 
 /** In the order in which their jobs are taken. */

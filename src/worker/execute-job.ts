@@ -252,8 +252,11 @@ async function awaitPlace(
   if (place?.freed === undefined) return;
   onWait();
   const since = performance.now();
-  await orAbort(place.freed, attempt.signal, place.needed);
-  attempt.waited(performance.now() - since);
+  try {
+    await orAbort(place.freed, attempt.signal, place.needed);
+  } finally {
+    attempt.waited(performance.now() - since);
+  }
 }
 
 /** Between two reports of one stage: each is a statement of the ledger, and news to who waits. */

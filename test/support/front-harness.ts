@@ -14,8 +14,13 @@ import type { Job, Lease } from "#framemill/core/job.js";
 import type { ModelInfo } from "#framemill/core/modality.js";
 import type { CompletionReport } from "#framemill/core/reports.js";
 import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
-import { startFront, type Front, type FrontOptions } from "#framemill/front/front.js";
-import type { Project, ProjectLimits } from "#framemill/front/ledger/keys.js";
+import {
+  projectDefaults,
+  startFront,
+  type Front,
+  type FrontOptions,
+} from "#framemill/front/front.js";
+import { createKeys, type Project, type ProjectLimits } from "#framemill/front/ledger/keys.js";
 import type { Broker } from "#framemill/queue/broker.js";
 import { createEmbeddedBroker } from "#framemill/queue/embedded.js";
 import type { ArtifactStore } from "#framemill/storage/artifact-store.js";
@@ -180,6 +185,23 @@ export async function createLedger(): Promise<Ledger> {
   return {
     environment: { DATABASE_URL: databaseUrl },
     drop: () => dropPostgres(databaseUrl),
+  };
+}
+
+/** A ledger without a front, whose janitor would sum what a test puts into the past. */
+export async function openLedger() {
+  const dataDir = await mkdtemp(join(tmpdir(), "framemill-ledger-"));
+  const databaseUrl = ENGINE === "postgres" ? await createPostgres() : undefined;
+  const database = await openDatabase({ databaseUrl, dataDir, log: pino({ level: "silent" }) });
+  const defaults = projectDefaults(loadConfig({ dataDir }, {}));
+  return {
+    database,
+    keys: createKeys({ database, defaults, randomBytes }),
+    close: async (): Promise<void> => {
+      await database.close();
+      await rm(dataDir, { recursive: true, force: true });
+      if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
+    },
   };
 }
 

@@ -1,20 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pino } from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { loadConfig } from "#framemill/config.js";
 import type { WorkerStatus } from "#framemill/core/reports.js";
-import { projectDefaults } from "#framemill/front/front.js";
-import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
+import type { Database } from "#framemill/front/ledger/database/database.js";
 import { type Db, sql } from "#framemill/front/ledger/database/sql.js";
 import { readGpuCost } from "#framemill/front/ledger/gpu-cost.js";
 import { grantWorkers } from "#framemill/front/ledger/gpu-ceiling.js";
-import { createKeys } from "#framemill/front/ledger/keys.js";
 import { rollUpTotals } from "#framemill/front/ledger/totals.js";
 import { noteWorker } from "#framemill/front/ledger/workers.js";
-import { createPostgres, dropPostgres, ENGINE } from "../../support/front-harness.js";
+import { openLedger } from "../../support/front-harness.js";
 
 const STEP_MS = 60_000;
 const STEPS = 24 * 60;
@@ -51,19 +44,11 @@ let database: Database;
 let projects: readonly string[];
 let close: () => Promise<void>;
 beforeAll(async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "framemill-gpu-day-"));
-  const databaseUrl = ENGINE === "postgres" ? await createPostgres() : undefined;
-  database = await openDatabase({ databaseUrl, dataDir, log: pino({ level: "silent" }) });
-  const defaults = { ...projectDefaults(loadConfig({ dataDir }, {})) };
-  const keys = createKeys({ database, defaults, randomBytes });
+  const { keys, ...ledger } = await openLedger();
+  ({ database, close } = ledger);
   const made = [await keys.createProject("north"), await keys.createProject("south")];
   for (const { id } of made) await keys.createKey(id, "test");
   projects = made.map(({ id }) => id);
-  close = async () => {
-    await database.close();
-    await rm(dataDir, { recursive: true, force: true });
-    if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
-  };
 });
 afterAll(async () => await close?.());
 

@@ -1,20 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "#framemill/config.js";
 import type { WorkerStatus } from "#framemill/core/reports.js";
-import { projectDefaults } from "#framemill/front/front.js";
-import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
+import type { Database } from "#framemill/front/ledger/database/database.js";
 import { sql } from "#framemill/front/ledger/database/sql.js";
 import { closeLostAttempts, readGpuCost } from "#framemill/front/ledger/gpu-cost.js";
 import { grantWorkers } from "#framemill/front/ledger/gpu-ceiling.js";
-import { createKeys } from "#framemill/front/ledger/keys.js";
 import { rollUpTotals } from "#framemill/front/ledger/totals.js";
 import { noteWorker } from "#framemill/front/ledger/workers.js";
-import { createPostgres, dropPostgres, ENGINE } from "../../support/front-harness.js";
+import { openLedger } from "../../support/front-harness.js";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -26,19 +19,11 @@ describe("what workers' time costs", () => {
   let projects: readonly string[];
   let close: () => Promise<void>;
   beforeAll(async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), "framemill-cost-"));
-    const databaseUrl = ENGINE === "postgres" ? await createPostgres() : undefined;
-    database = await openDatabase({ databaseUrl, dataDir, log: pino({ level: "silent" }) });
-    const defaults = { ...projectDefaults(loadConfig({ dataDir }, {})) };
-    const keys = createKeys({ database, defaults, randomBytes });
+    const { keys, ...ledger } = await openLedger();
+    ({ database, close } = ledger);
     const made = [await keys.createProject("north"), await keys.createProject("south")];
     for (const { id } of made) await keys.createKey(id, "test");
     projects = made.map(({ id }) => id);
-    close = async () => {
-      await database.close();
-      await rm(dataDir, { recursive: true, force: true });
-      if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
-    };
   });
   beforeEach(async () => {
     await sql`TRUNCATE workers, worker_days, work_days, scaler_grants, attempts, jobs CASCADE`.execute(

@@ -1,38 +1,21 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { sql } from "#framemill/front/ledger/database/sql.js";
-import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "#framemill/config.js";
 import { embeddings } from "#framemill/modalities/embeddings/index.js";
-import { openDatabase, type Database } from "#framemill/front/ledger/database/database.js";
-import { projectDefaults } from "#framemill/front/front.js";
-import { createKeys, type Keys } from "#framemill/front/ledger/keys.js";
+import type { Database } from "#framemill/front/ledger/database/database.js";
+import type { Keys } from "#framemill/front/ledger/keys.js";
 import { reserveSpending } from "#framemill/front/ledger/spending.js";
 import { readChargeTotals, rollUpUsage } from "#framemill/front/ledger/usage-rollup.js";
 import { summariseUsage, type UsageQuery } from "#framemill/front/operations/usage.js";
-import { createPostgres, dropPostgres, ENGINE, type Account } from "../../support/front-harness.js";
+import { openLedger, type Account } from "../../support/front-harness.js";
 
 const HOUR_MS = 3_600_000;
 
 describe("the sums of charges", () => {
-  // No front: its janitor would sum charges that a test makes in the past.
   let database: Database;
   let keys: Keys;
   let close: () => Promise<void>;
   beforeAll(async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), "framemill-usage-"));
-    const databaseUrl = ENGINE === "postgres" ? await createPostgres() : undefined;
-    database = await openDatabase({ databaseUrl, dataDir, log: pino({ level: "silent" }) });
-    const defaults = { ...projectDefaults(loadConfig({ dataDir }, {})) };
-    keys = createKeys({ database, defaults, randomBytes });
-    close = async () => {
-      await database.close();
-      await rm(dataDir, { recursive: true, force: true });
-      if (databaseUrl !== undefined) await dropPostgres(databaseUrl);
-    };
+    ({ database, keys, close } = await openLedger());
   });
   beforeEach(async () => {
     await sql`TRUNCATE charges, usage_hours, usage_days`.execute(database);
