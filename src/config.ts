@@ -173,7 +173,7 @@ const settings = z.object({
   modelMemoryBytes: count.optional(),
   /** Milliseconds without work after which a model leaves memory, to be loaded again by the next job that needs it; 0 = it stays; unset = 5 minutes for `up`, never for `worker`. At the start all are loaded once, to see that they can be. */
   modelIdleMs: z.coerce.number().int().nonnegative().optional(),
-  /** Milliseconds that a worker's inference process keeps its models for the next worker with the same DATA_DIR, however its own ended; 0 = it ends with its worker. Change: where workers are replaced or restarted on one machine. */
+  /** Milliseconds that a worker's inference process keeps its models for the next worker with the same DATA_DIR, however its own ended; a supervisor starts that at once where the worker was killed or crashed; 0 = it ends with its worker. Change: where loading takes long. */
   adoptMs: z.coerce.number().int().min(0).max(3_600_000).default(0),
   /** Models that make an example before the worker is ready: `auto` = those that do not run on the CPU, `always`, `never`. */
   warmUp: z.enum(["auto", "always", "never"]).default("auto"),

@@ -37,7 +37,13 @@ import {
   readSigner,
   type Signer,
 } from "../provenance/index.js";
-import { createDirectives, type Directives, startWorker, type Worker } from "../worker/index.js";
+import {
+  createDirectives,
+  type Directives,
+  startWorker,
+  type Worker,
+  type WorkerOptions,
+} from "../worker/index.js";
 import { openTracing } from "../tracing/index.js";
 import { type Log, createLog, logWarnings } from "./log.js";
 import { ensureSecret, type SharedConfig, withWorkerToken } from "./data-folder.js";
@@ -82,20 +88,18 @@ export async function openParts(config: SharedConfig, log: Log): Promise<Parts> 
 
 const CANCEL_MS = 4_000;
 
-interface RunWorkerOptions {
+interface RunWorkerOptions extends Pick<WorkerOptions, "startedAtMs" | "signal"> {
   /** Where it reports to, `host:port`. */
   readonly frontAddress: string;
   /** The way to that front where it is of this process; nobody else looks for the worker's ports then. */
   readonly connect?: ReportServer["connect"];
-  /** Gives up the start. */
-  readonly signal?: AbortSignal;
 }
 
 export async function runWorker(
   config: SharedConfig,
   parts: Parts,
   log: Log,
-  { frontAddress, connect, signal }: RunWorkerOptions,
+  { frontAddress, connect, ...start }: RunWorkerOptions,
 ): Promise<Worker> {
   const { stallMs, memoryBytes } = config;
   const tracing = await traceService(config, "framemill-worker", log);
@@ -156,7 +160,7 @@ export async function runWorker(
     modalities: listModalities(),
     tracer,
     log,
-    ...(signal && { signal }),
+    ...start,
   }).catch(async (thrown: unknown) => {
     await tracing.close();
     throw thrown;
@@ -332,8 +336,15 @@ export async function traceService(config: Config, service: string, log: Log): P
   });
 }
 
+interface ServeWorkerOptions extends Pick<RunWorkerOptions, "startedAtMs"> {
+  readonly onReady?: () => void;
+}
+
 /** Takes jobs from the queue until SIGTERM. Needs a real broker: an in-process one has no front. */
-export async function serveWorker(config: Config): Promise<void> {
+export async function serveWorker(
+  config: Config,
+  { onReady, ...options }: ServeWorkerOptions = {},
+): Promise<void> {
   if (config.amqpUrl === undefined) {
     throw new Error(
       "a worker needs AMQP_URL; `framemill up` runs front and worker together without one",
@@ -345,7 +356,9 @@ export async function serveWorker(config: Config): Promise<void> {
     const shared = await withWorkerToken(config);
     const parts = await openParts(shared, log);
     closers.add(() => parts.close());
-    const running = await runWorker(shared, parts, log, { ...shared, signal });
+    const { frontAddress } = shared;
+    const running = await runWorker(shared, parts, log, { frontAddress, ...options, signal });
     closers.add(() => running.stop());
+    onReady?.();
   });
 }

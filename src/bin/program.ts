@@ -12,6 +12,7 @@ const load = {
   log: () => import("./log.js"),
   stack: () => import("./stack.js"),
   parts: () => import("./parts.js"),
+  supervisor: () => import("./supervisor.js"),
   migrate: () => import("./commands/migrate.js"),
   generate: () => import("./commands/generate.js"),
   models: () => import("./commands/models.js"),
@@ -87,8 +88,13 @@ function addServiceCommands(program: Command, config: ReadConfig): void {
     .description("takes jobs from the queue and runs them")
     .option("--front-address <host:port>", "gRPC address of the front (FRONT_ADDRESS)")
     .action(async (options: Partial<Config>) => {
-      (await load.log()).holdWarnings();
-      await (await load.parts()).serveWorker(config(options));
+      const { createLog, holdWarnings, logWarnings } = await load.log();
+      holdWarnings();
+      const settings = config(options);
+      if (settings.adoptMs === 0) return await (await load.parts()).serveWorker(settings);
+      const log = createLog(settings, "framemill-supervisor");
+      logWarnings(log);
+      process.exitCode = await (await load.supervisor()).superviseWorker(settings, log);
     });
 
   program

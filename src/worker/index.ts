@@ -1,2 +1,2 @@
 export { createDirectives, type Directives } from "./attempt.js";
-export { startWorker, type Worker } from "./worker.js";
+export { startWorker, type Worker, type WorkerOptions } from "./worker.js";

@@ -23,6 +23,8 @@ type OwnDeps = "scratch" | "spool" | "fitness" | "onDrain" | "preempted" | "plac
 export interface WorkerOptions extends Omit<WorkerDeps, OwnDeps> {
   readonly modalities: readonly Modality[];
   readonly slots: number;
+  /** When its work began, on the clock of `performance.now`; with the process where absent. */
+  readonly startedAtMs?: number;
   /** What its machine costs an hour, in nano-dollars; 0 where nobody has said. */
   readonly nanoUsdPerHour: number;
   readonly scratchDir: string;
@@ -71,7 +73,8 @@ async function closeHanded({ inference, closeReporters }: WorkerOptions): Promis
 }
 
 async function startParts(options: WorkerOptions, closers: Closers): Promise<Worker> {
-  const { broker, models, slots, workerId, log } = options;
+  const { broker, models, slots, startedAtMs = 0, workerId, log } = options;
+  const readUptimeMs = () => performance.now() - startedAtMs;
   const busy = createBusyClock();
   let phase: WorkerStatus["state"] = "starting";
   const state = () => {
@@ -126,7 +129,7 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   let startingMs = 0;
   const announce = async () => {
     const described = await describe(options);
-    const times = { uptimeMs: performance.now(), startingMs, busyMs: busy.readMs() };
+    const times = { uptimeMs: readUptimeMs(), startingMs, busyMs: busy.readMs() };
     return await options.announce({ ...described, ...times, state: state(), running: busy.jobs });
   };
   // Files and the health port outlive what writes and is watched.
@@ -134,7 +137,7 @@ async function startParts(options: WorkerOptions, closers: Closers): Promise<Wor
   await unlessGivenUp(options, async () => {
     await options.inference.ready();
     await spool.sendAll();
-    startingMs = performance.now();
+    startingMs = readUptimeMs();
     phase = "ready";
     const onRefused = (reason: string) => log.error({ reason }, "worker not announced");
     const endPresence = await keepPresence({ announce, onOrders: follow, onRefused });

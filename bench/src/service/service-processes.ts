@@ -18,6 +18,8 @@ export interface ServiceProcesses {
   readonly processIds: () => Readonly<Record<string, number>>;
   /** An answer of the admin routes, as JSON. */
   readonly admin: (path: string, body?: object) => Promise<unknown>;
+  /** Kills the worker and its inference process, and starts another, without waiting until that is ready. */
+  readonly restartWorker: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,6 +32,7 @@ const TELLING = /"msg":"(front ready|worker ready|models are loaded)"/;
 /** Lines of the log that tell where things are. */
 const logLine = z.object({
   msg: z.string(),
+  pid: z.number(),
   baseUrl: z.string().optional(),
   grpcPort: z.number().optional(),
   processId: z.number().optional(),
@@ -42,7 +45,7 @@ interface Running {
   /** The latest line that says so; waits for one. */
   says(text: string): Promise<LogLine>;
   latest(text: string): LogLine | undefined;
-  stop(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /**
@@ -81,18 +84,19 @@ async function startApart(
     const front = start("front", config);
     running.push(front);
     const { baseUrl = "", grpcPort = 0 } = await front.says("front ready");
-    const worker = start("worker", { ...config, frontAddress: `127.0.0.1:${grpcPort}` });
+    const openWorker = () => start("worker", { ...config, frontAddress: `127.0.0.1:${grpcPort}` });
+    const worker = openWorker();
     running.push(worker);
     await worker.says("worker ready");
     const admin = adminOf(baseUrl, adminKey);
     const made = await admin("/keys", { project: "default", name: "bench" });
     const { key: apiKey } = z.object({ key: z.string() }).parse(made);
-    const processes = { front, worker };
     return serviceOf({
       endpoint: { baseUrl, apiKey },
       parts: "RabbitMQ, Postgres, front and worker apart",
-      processes,
-      worker,
+      processes: { front, worker },
+      workerName: "worker",
+      openWorker,
       admin,
     });
   } catch (thrown) {
@@ -111,12 +115,13 @@ async function startTogether(
     await up.says("worker ready");
     let endpoint: Endpoint | undefined;
     while ((endpoint = await readDevFile(config.dataDir)) === undefined) await sleep(20);
-    const processes = { "front and worker": up };
+    const workerName = "front and worker";
     return serviceOf({
       endpoint,
       parts: "front and worker in one process",
-      processes,
-      worker: up,
+      processes: { [workerName]: up },
+      workerName,
+      openWorker: () => start("up", config),
       admin: adminOf(endpoint.baseUrl, adminKey),
     });
   } catch (thrown) {
@@ -126,19 +131,27 @@ async function startTogether(
 }
 
 interface Parts extends Pick<ServiceProcesses, "endpoint" | "parts" | "admin"> {
-  readonly processes: Readonly<Record<string, Running>>;
-  readonly worker: Running;
+  readonly processes: Record<string, Running>;
+  /** The one of them that is the worker. */
+  readonly workerName: string;
+  readonly openWorker: () => Running;
 }
 
-function serviceOf({ processes, worker, ...told }: Parts): ServiceProcesses {
+function serviceOf({ processes, workerName, openWorker, ...told }: Parts): ServiceProcesses {
+  const inferenceId = () => processes[workerName]?.latest("models are loaded")?.processId ?? 0;
   return {
     ...told,
     processIds() {
-      const named = Object.entries(processes).map(([name, { child }]) => [name, child.pid ?? 0]);
-      return {
-        ...Object.fromEntries(named),
-        inference: worker.latest("models are loaded")?.processId ?? 0,
-      };
+      // A worker's supervisor starts it anew.
+      const idOf = (one: Running) => one.latest("worker ready")?.pid ?? one.child.pid ?? 0;
+      const named = Object.entries(processes).map(([name, one]) => [name, idOf(one)]);
+      return { ...Object.fromEntries(named), inference: inferenceId() };
+    },
+    async restartWorker() {
+      const inference = inferenceId();
+      await processes[workerName]?.stop("SIGKILL");
+      process.kill(-inference, "SIGKILL");
+      processes[workerName] = openWorker();
     },
     close: () => stopAll(Object.values(processes)),
   };
@@ -188,8 +201,8 @@ function startCommand(checkout: string, command: string, config: Config): Runnin
         await sleep(20);
       }
     },
-    async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+    async stop(signal = "SIGTERM") {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await exited;
     },
   };

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunnerParts, runnerParts } from "../../../src/bin/package-runner.js";
 import type { Config } from "../../../src/config.js";
+import { startServiceProcesses } from "../service/service-processes.js";
 import { withBenchFolder } from "../service/stack.js";
 import { bytesField, bytesHeader, numberField } from "../../../src/runtime/onnx/protobuf-write.js";
 import { hashFile } from "../../../src/runtime/packages/checked-files.js";
@@ -28,6 +29,7 @@ import {
 } from "../report/measure.js";
 
 interface ColdParts {
+  readonly config: Config;
   readonly packages: readonly ModelPackage[];
   readonly threads: number;
   /** A new inference process that serves these packages. */
@@ -53,7 +55,7 @@ export async function runCold(config: Config, rounds: number): Promise<BenchResu
   const packages = await listModelPackages(config.modelsDir);
   const { threads } = config;
   return await withBenchFolder(config, async ({ dataDir: folder }) => {
-    return await measureCold({ packages, threads, openInference, folder }, rounds);
+    return await measureCold({ config, packages, threads, openInference, folder }, rounds);
   });
 }
 
@@ -185,6 +187,7 @@ async function externalRows(parts: ColdParts, rounds: number): Promise<BenchRow[
     compare({ what: `${checked}, with its first answer`, unit: "s", target: null }, rows.answered),
     compare({ what: `${what}, files hashed`, unit: "s", target: null }, rows.hashed),
     adopted,
+    ...(await killedRow(parts.config, external, rounds)),
   ];
 }
 
@@ -222,6 +225,52 @@ async function adoptedRow(
   return compare({ what, unit: "s", target: 0.2 }, pairs);
 }
 
+/**
+ * A worker that is killed at its work, beside one that is started with nothing there: from the signal, and
+ * from the start of its process, to the first answer through the HTTP API. Over a real broker and database;
+ * no row where the configuration names none.
+ */
+async function killedRow(
+  given: Config,
+  { id: model, path }: ModelPackage,
+  rounds: number,
+): Promise<BenchRow[]> {
+  if (given.amqpUrl === undefined || given.databaseUrl === undefined) return [];
+  return await withBenchFolder(given, async (config) => {
+    const { dataDir } = config;
+    const [modelsDir, scratchDir] = [join(dataDir, "models"), join(dataDir, "scratch")];
+    await cp(path, join(modelsDir, model), { recursive: true });
+    const kept = { cacheDir: join(dataDir, "cache"), adoptMs: 600_000 };
+    const service = await startServiceProcesses({ ...config, ...kept, modelsDir, scratchDir });
+    const { baseUrl, apiKey } = service.endpoint;
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const answer = async () => {
+      const body = JSON.stringify({ model, input: "a red boat passes the first milestone" });
+      while (!(await fetch(`${baseUrl}/embeddings`, { method: "POST", headers, body })).ok)
+        await sleep(ASK_AGAIN_MS);
+    };
+    const pairs: Pair[] = [];
+    try {
+      await answer();
+      for (let round = 0; round < rounds; round += 1) {
+        // What a start reads has settled, and the next worker waits.
+        await sleep(SETTLED_MS);
+        await service.restartWorker();
+        const { seconds: against } = await timed(answer);
+        await sleep(SETTLED_MS);
+        process.kill(service.processIds()["worker"] ?? 0, "SIGKILL");
+        pairs.push({ ours: (await timed(answer)).seconds, against });
+      }
+    } finally {
+      const { inference = 0 } = service.processIds();
+      await service.close();
+      process.kill(-inference, "SIGKILL");
+    }
+    const what = "400 MB: first answer over HTTP after kill -9 of the worker / from a cold start";
+    return [compare({ what, unit: "s", target: 0.2 }, pairs)];
+  });
+}
+
 function pairOf(
   [ours, against]: readonly [ColdStart, ColdStart],
   read: (start: ColdStart) => number,
@@ -240,6 +289,7 @@ async function embedOnce(inference: InferenceHost, { id, modality }: ModelPackag
 }
 
 const SETTLED_MS = 2_500;
+const ASK_AGAIN_MS = 20;
 
 async function startCold(
   { openInference }: ColdParts,

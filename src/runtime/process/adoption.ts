@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { lstat, readdir, readFile, rm, stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
@@ -68,8 +68,8 @@ export async function adoptionKey(setup: InferenceSetup, entryPath: string): Pro
   hash.update(JSON.stringify([versions, arch, execPath, execArgv, setup, environment]));
   // It names the exact version of every library.
   hash.update(await readFile(join(root, "../package.json")).catch(() => ""));
-  for (const path of [entryPath, ...(await codeOf(root))])
-    hash.update(path).update(await readFile(path));
+  // Hundreds of small files: one after the other and without a thread in between is ten times as fast.
+  for (const path of [entryPath, ...codeOf(root)]) hash.update(path).update(readFileSync(path));
   for (const modelPath of setup.modelPaths) {
     hash.update(await readFile(join(modelPath, "model.json")));
     for (const { path, sha256 } of statedFiles(await loadModelPackage(modelPath))) {
@@ -81,8 +81,8 @@ export async function adoptionKey(setup: InferenceSetup, entryPath: string): Pro
 }
 
 /** The compiled files below a folder. */
-async function codeOf(root: string): Promise<string[]> {
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+function codeOf(root: string): string[] {
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile() && entry.name.endsWith(".js"))
     .map(({ parentPath, name }) => join(parentPath, name))
