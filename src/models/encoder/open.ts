@@ -106,12 +106,34 @@ async function createEncoder(parts: {
     const { [reader.output]: tensor } = await session.run(ROLE, feeds, { fetch: [reader.output] });
     return tensor === undefined ? undefined : readRows(tensor)[0];
   };
-  const equalLengths =
-    graph.limits.equalLengths || !(await ignoresPadding(tokens, maxTokens, readRow));
-  const limits = { ...graph.limits, equalLengths };
+  let mixesLengths = false;
+  const limits = {
+    ...graph.limits,
+    get equalLengths() {
+      return !mixesLengths;
+    },
+  };
   const options = { role: ROLE, limits, lanes, output: reader.output };
   const runner = createGraphRunner<TokenSequence>(session, { ...options, pack });
-  return { config, tokens, maxTokens, ...runner };
+  const probe = async () => {
+    mixesLengths = !graph.limits.equalLengths && (await ignoresPadding(tokens, maxTokens, readRow));
+  };
+  let probing: Promise<void> | undefined;
+  return {
+    config,
+    tokens,
+    maxTokens,
+    async run(...given) {
+      const rows = await runner.run(...given);
+      // Neither the start nor the first answer waits for two runs more; a graph that fails them keeps its lengths apart.
+      probing ??= probe().catch(() => {});
+      return rows;
+    },
+    async close() {
+      await probing;
+      await runner.close();
+    },
+  };
 }
 
 /** Relative difference; dynamically quantised graphs have 0.001 to 0.02 by rounding alone. */
