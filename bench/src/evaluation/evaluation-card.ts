@@ -44,6 +44,8 @@ export interface Finding {
   readonly holds: boolean;
   /** Meets its bar; undefined where there is none. */
   readonly meets: boolean | undefined;
+  /** How much it misses its bar by; 0 where it meets it, undefined where there is none. */
+  readonly missedBy: number | undefined;
 }
 
 /** What was measured beside what is stated. Throws where a stated number was not measured. */
@@ -54,7 +56,8 @@ export function compareWithCard({ metrics }: EvaluationCard, measures: Measures)
     const { better, card: known, slack, target } = stated;
     const holds = isAtLeast(measured, better === "higher" ? known - slack : known + slack, better);
     const meets = target === undefined ? undefined : isAtLeast(measured, target, better);
-    return { name, stated, measured, holds, meets };
+    const missedBy = target === undefined ? undefined : meets ? 0 : Math.abs(measured - target);
+    return { name, stated, measured, holds, meets, missedBy };
   });
 }
 

@@ -98,15 +98,20 @@ async function measure(
 }
 
 function toRow({ model, finding }: PackageFinding, isLimited: boolean) {
-  const { name, measured, holds, meets } = finding;
-  const { card, target, better } = finding.stated;
-  const sign = better === "higher" ? "≥" : "≤";
+  const { name, measured, holds } = finding;
   return {
     model,
     measure: name,
     measured: round(measured),
-    card: round(card),
+    card: round(finding.stated.card),
     verdict: isLimited ? "too few to say" : holds ? "holds" : "FALLS SHORT",
-    bar: meets === undefined || isLimited ? "" : `${meets ? "meets" : "misses"} ${sign} ${target}`,
+    bar: isLimited ? "" : sayBar(finding),
   };
+}
+
+/** `meets ≥ 0.95`, `misses ≥ 0.95 by 0.03`; empty where there is no bar. */
+function sayBar({ stated: { target, better }, meets, missedBy = 0 }: Finding): string {
+  if (target === undefined) return "";
+  const bar = `${better === "higher" ? "≥" : "≤"} ${target}`;
+  return meets ? `meets ${bar}` : `misses ${bar} by ${round(missedBy)}`;
 }

@@ -28,6 +28,18 @@ test("a measurement holds up to its slack beyond the card, and meets its bar apa
   ]);
 });
 
+test("a missed bar says by how much", () => {
+  const missed = (measured: number, target?: number) => {
+    const metrics = {
+      m: { card: 0.5, better: "higher", slack: 0, about: "shares", target } as Metric,
+    };
+    return compareWithCard({ metrics }, { m: measured })[0]?.missedBy;
+  };
+  expect(missed(0.75, 1)).toBe(0.25);
+  expect(missed(1, 0.75)).toBe(0);
+  expect(missed(0.75)).toBeUndefined();
+});
+
 test("a number that is none neither holds nor meets", () => {
   expect(verdict(Number.NaN)).toEqual([false, false]);
 });
