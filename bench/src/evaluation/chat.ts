@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import {
   type Evaluate,
@@ -18,6 +20,8 @@ const expectation = z.object({
   any: z.array(z.string()).optional(),
   /** A word or words somewhere in it. */
   contains: z.string().optional(),
+  /** Regular expressions without regard to case, one of which matches somewhere. */
+  matches: z.array(z.string()).optional(),
   all: z.array(z.string()).optional(),
   begins: z.string().optional(),
   /** `count` different words of a list and nothing else. */
@@ -35,6 +39,12 @@ const question = z.object({
   tools: z.array(z.unknown()).optional(),
   schema: z.record(z.string(), z.unknown()).optional(),
   expect: expectation,
+});
+const everyday = question.omit({ expect: true }).extend({
+  /** A right answer meets one of these. */
+  right: z.array(expectation),
+  /** Whether an honest refusal is right as well. */
+  refusal: z.enum(["right", "wrong"]),
 });
 const dialogue = z.object({
   messages: z.array(z.unknown()),
@@ -63,6 +73,7 @@ const output = z.object({
 
 type Expectation = z.infer<typeof expectation>;
 type Question = z.infer<typeof question>;
+type Everyday = z.infer<typeof everyday>;
 type Dialogue = z.infer<typeof dialogue>;
 
 interface Reply {
@@ -93,12 +104,15 @@ const SETS: Readonly<Record<string, string>> = {
 const AT_ONCE = 8;
 /** More than any reference of the cases has. */
 const MOST_TOKENS = 96;
+/** A newcomer waits for so many. */
+const MOST_EVERYDAY_TOKENS = 256;
 /** Added to the logit of a reference's token, so that it is the one that is chosen. */
 const FORCED = 100;
 
 /**
- * Share of right answers of each set at temperature 0, share of answers that end by themselves, and the
- * perplexity of reference answers, token after token.
+ * Share of right answers of each set at temperature 0, share of answers that end by themselves, share of
+ * everyday prompts answered rightly or honestly refused, and the perplexity of reference answers, token
+ * after token.
  */
 export const evaluateChat: Evaluate = async (context) => {
   const { folder, limit } = context;
@@ -106,7 +120,9 @@ export const evaluateChat: Evaluate = async (context) => {
   for (const [name, file] of Object.entries(SETS))
     sets.push([name, await readCases([folder, `${file}.jsonl`], question, limit)]);
   const dialogues = await readCases([folder, "dialogues.jsonl"], dialogue, limit);
-  const asked = sets.reduce((sum, [, questions]) => sum + questions.length, 0);
+  const prompts = await readCases([folder, "everyday.jsonl"], everyday, limit);
+  const refusals = await readPatterns(folder);
+  const asked = sets.reduce((sum, [, questions]) => sum + questions.length, prompts.length);
   const words = dialogues.reduce((sum, one) => sum + one.words.length, 0);
   const ask = createAsk(context, asked + words);
   const measures: Record<string, number> = {};
@@ -120,9 +136,14 @@ export const evaluateChat: Evaluate = async (context) => {
       ...replies.filter((_, at) => !questions[at]?.schema).map(({ hasStopped }) => hasStopped),
     );
   }
+  const everydayReplies = await inTurns(prompts, (one) =>
+    ask({ ...bodyOf(one), max_tokens: MOST_EVERYDAY_TOKENS }),
+  );
+  const fine = prompts.map((one, at) => share(isFine(everydayReplies[at], one, refusals)));
   const logprobs = await readDialogues(dialogues, ask);
   return {
     ...measures,
+    everyday: rounded(mean(fine)),
     stops: rounded(mean(ends.map(Number))),
     perplexity: rounded(Math.exp(-mean(logprobs))),
   };
@@ -150,7 +171,9 @@ function createAsk(context: EvaluationContext, all: number): Ask {
   };
 }
 
-function bodyOf({ messages, tools, schema }: Question): Record<string, unknown> {
+type Asked = Pick<Question, "messages" | "tools" | "schema">;
+
+function bodyOf({ messages, tools, schema }: Asked): Record<string, unknown> {
   const format = { type: "json_schema", json_schema: { name: "record", schema, strict: true } };
   return { messages, ...(tools && { tools }), ...(schema && { response_format: format }) };
 }
@@ -190,6 +213,7 @@ const JUDGES: Readonly<
   text: ({ text }, expect) => share(plain(text) === plain(expect.text ?? "")),
   any: ({ text }, { any = [] }) => share(any.some((one) => plain(one) === plain(text))),
   contains: ({ text }, { contains = "" }) => share(hasWords(text, contains)),
+  matches: ({ text }, { matches = [] }) => share(matchesAny(text, matches)),
   all: ({ text }, { all = [] }) => share(all.every((one) => hasWords(text, one))),
   begins: ({ text }, { begins = "" }) => share(plain(text).startsWith(plain(begins))),
   among: ({ text }, { among = [], count }) => {
@@ -212,6 +236,56 @@ function scoreOf(reply: Reply | undefined, expect: Expectation): number {
   if (reply?.hasStopped !== true || (expect.call === undefined && reply.calls.length > 0)) return 0;
   const judged = Object.entries(JUDGES).filter(([name]) => Object.hasOwn(expect, name));
   return mean(judged.map(([, judge]) => judge(reply, expect)));
+}
+
+/** Phrases by which a refusal is recognised; what one captures must stand in the prompt. */
+async function readPatterns(folder: string): Promise<string[]> {
+  const text = await readFile(join(folder, "refusals.json"), "utf8");
+  return z.array(z.string()).parse(JSON.parse(text));
+}
+
+/** Right in one of the ways, or an honest refusal where that is right; never words in a circle. */
+function isFine(
+  reply: Reply | undefined,
+  { messages, right, refusal }: Everyday,
+  refusals: readonly string[],
+): boolean {
+  if (reply === undefined || isRepeating(reply.text)) return false;
+  if (refusal === "right" && isRefusal(reply, messages.at(-1), refusals)) return true;
+  return right.some((expect) => scoreOf(reply, expect) === 1);
+}
+
+/** That a word is not known refuses only a prompt that has the word. */
+function isRefusal(
+  { text, hasStopped, calls }: Reply,
+  prompt: unknown,
+  refusals: readonly string[],
+): boolean {
+  if (!hasStopped || calls.length > 0) return false;
+  const asked = JSON.stringify(prompt).toLowerCase();
+  return refusals.some((pattern) => {
+    const [whole, ...captured] = findPattern(text, pattern) ?? [];
+    return whole !== undefined && captured.every((part) => asked.includes(part.toLowerCase()));
+  });
+}
+
+const REPEATED_WORDS = 3;
+
+/** Whether the same three words stand thrice in a row. */
+function isRepeating(text: string): boolean {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
+  return words.some((_, at) => {
+    const [first, ...later] = inGroups(words.slice(at, at + 3 * REPEATED_WORDS), REPEATED_WORDS);
+    return later.length === 2 && later.every((group) => isSame(group, first));
+  });
+}
+
+function matchesAny(text: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => findPattern(text, pattern) !== null);
+}
+
+function findPattern(text: string, pattern: string): RegExpExecArray | null {
+  return new RegExp(pattern, "iu").exec(text.replaceAll("’", "'"));
 }
 
 function share(isRight: boolean): number {

@@ -6,9 +6,10 @@ import { evaluateChat } from "#framemill/bench/evaluation/chat.js";
 import type { Made } from "#framemill/bin/package-runner.js";
 
 const SETS =
-  "sums tables word-problems definitions unknown-words facts talk recall reading instructions json tool-calls tool-answers no-tool dialogues".split(
+  "sums tables word-problems definitions unknown-words facts talk recall reading instructions json tool-calls tool-answers no-tool everyday dialogues".split(
     " ",
   );
+const REFUSALS = ["\\bI (?:cannot|can't)\\b", "do not know the word (\\w+)"];
 const model = { id: "small", modality: "chat", createdAtSeconds: 0, concurrency: 1 };
 
 type Part =
@@ -22,6 +23,7 @@ let folder = "";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "chat-evaluation-"));
   for (const name of SETS) writeFileSync(join(folder, `${name}.jsonl`), "");
+  writeFileSync(join(folder, "refusals.json"), JSON.stringify(REFUSALS));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -123,6 +125,46 @@ describe("the evaluation of chat", () => {
       { parts: [{ type: "text", text: "Paris" }, made] },
     );
     expect(measures).toMatchObject({ tool_calls: 0.5, no_tool: 0 });
+  });
+
+  it("takes any right answer to an everyday prompt, and a refusal only where that is right", async () => {
+    const messages = [{ role: "user", content: "?" }];
+    const sum = { messages, right: [{ number: 4 }, { matches: ["\\bfour\\b"] }], refusal: "wrong" };
+    const harm = { messages, right: [], refusal: "right" };
+    given("everyday", sum, sum, sum, harm, harm, harm);
+    const { measures } = await measure(
+      text("It is Four."),
+      text("2 + 2 = 4."),
+      text("I cannot add."),
+      text("I can’t help with that."),
+      text("First, take a wire."),
+      { ...text("I cannot"), finishReason: "length" },
+    );
+    expect(measures["everyday"]).toBe(0.5);
+  });
+
+  it("takes no refusal that names a word that nobody said", async () => {
+    const messages = [{ role: "user", content: "What is a Glorph?" }];
+    given(
+      "everyday",
+      ...Array.from({ length: 2 }, () => ({ messages, right: [], refusal: "right" })),
+    );
+    const { measures } = await measure(
+      text("I do not know the word glorph."),
+      text("I do not know the word potato."),
+    );
+    expect(measures["everyday"]).toBe(0.5);
+  });
+
+  it("counts no everyday answer that says three words thrice in a row", async () => {
+    const greeting = { messages: [], right: [{ matches: ["hello"] }], refusal: "wrong" };
+    given("everyday", greeting, greeting);
+    const circle = "Hello to you! ".repeat(3);
+    const { measures } = await measure(
+      text(`Well. ${circle}`),
+      text("Hello to you! Hello to you!"),
+    );
+    expect(measures["everyday"]).toBe(0.5);
   });
 
   it("forces the tokens of a reference one by one for the perplexity", async () => {
