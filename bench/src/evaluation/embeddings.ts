@@ -7,10 +7,11 @@ import {
   inGroups,
   mean,
   ofEachKind,
+  rankedList,
   readCases,
   rounded,
 } from "./evaluator.js";
-import { createBm25, ndcgAt10 } from "./ranking.js";
+import { createBm25, isFirst, ndcgAt10 } from "./ranking.js";
 
 const triple = z.object({
   kind: z.string(),
@@ -39,12 +40,14 @@ export const evaluateEmbeddings: Evaluate = async (context) => {
   const passages = z
     .array(z.string())
     .parse(JSON.parse(await readFile(join(folder, "passages.json"), "utf8")));
+  const everyday = await readCases([folder, "everyday.jsonl"], rankedList, limit);
+  const everydayTexts = everyday.flatMap(({ query, documents }) => [query, ...documents]);
   const texts = triples.flatMap(textsOf);
   const wordTexts = words.flatMap(textsOf);
   const queries = searches.map(({ query }) => query);
   const embed = createEmbed(
     context,
-    texts.length * 2 + wordTexts.length + queries.length + passages.length,
+    texts.length * 2 + wordTexts.length + queries.length + passages.length + everydayTexts.length,
   );
   const firsts = relatedFirst(await embed(texts));
   const shortFirsts = relatedFirst(await embed(texts, SHORT));
@@ -57,6 +60,7 @@ export const evaluateEmbeddings: Evaluate = async (context) => {
     return ndcgAt10(scores, answer);
   });
   const byWords = searches.map(({ query, answer }) => ndcgAt10(bm25(query), answer));
+  const rightFirst = everydayFirst(everyday, await embed(everydayTexts));
   return {
     related_first: rounded(mean(firsts)),
     related_first_64: rounded(mean(shortFirsts)),
@@ -64,6 +68,7 @@ export const evaluateEmbeddings: Evaluate = async (context) => {
     related_first_word_of_kind: rounded(mean(wordFirsts)),
     ndcg_at_10: rounded(mean(found)),
     ndcg_at_10_above_bm25: rounded(mean(found) - mean(byWords)),
+    everyday: rounded(mean(rightFirst)),
   };
 };
 
@@ -107,6 +112,21 @@ function relatedFirst(vectors: readonly Float32Array[]): number[] {
   return inGroups(vectors, 3).map(([anchor, related, unrelated]) => {
     if (!anchor || !related || !unrelated) return 0;
     return product(anchor, related) > product(anchor, unrelated) ? 1 : 0;
+  });
+}
+
+/** 1 where the answer is nearest to its query; the vectors are each query's and its documents', in turn. */
+function everydayFirst(
+  lists: readonly z.infer<typeof rankedList>[],
+  vectors: readonly Float32Array[],
+): number[] {
+  let at = 0;
+  return lists.map(({ documents, answer }) => {
+    const query = vectors[at] ?? new Float32Array();
+    const from = at + 1;
+    at = from + documents.length;
+    const scores = vectors.slice(from, at).map((vector) => product(query, vector));
+    return isFirst(scores, answer) ? 1 : 0;
   });
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { z } from "zod";
+import { z } from "zod";
 import type { Made } from "../../../src/bin/package-runner.js";
 import type { ModelInfo } from "../../../src/core/modality.js";
 
@@ -33,6 +33,14 @@ export async function readCases<Row>(
   const lines = (await readFile(join(...path), "utf8")).split("\n").filter((line) => line !== "");
   return lines.slice(0, limit).map((line) => schema.parse(JSON.parse(line)));
 }
+
+/** A query with passages, one of which answers it: `documents[answer]`. */
+export const rankedList = z.object({
+  kind: z.string(),
+  query: z.string(),
+  documents: z.array(z.string()),
+  answer: z.int(),
+});
 
 /** At most `limit` of each kind, in their order. */
 export function ofEachKind<Item>(

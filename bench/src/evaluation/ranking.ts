@@ -56,6 +56,12 @@ export function ndcgAt10(scores: readonly number[], answer: number): number {
   return rank < MOST_RANKED && !Number.isNaN(own) ? 1 / Math.log2(rank + 2) : 0;
 }
 
+/** Whether the answer's score is above all others. */
+export function isFirst(scores: readonly number[], answer: number): boolean {
+  const own = scores[answer] ?? Number.NaN;
+  return scores.every((score, at) => at === answer || own > score);
+}
+
 /** Area under the ROC curve: how often a positive is above a negative, a tie counting half. */
 export function areaUnderCurve(positives: readonly number[], negatives: readonly number[]): number {
   if (positives.length === 0 || negatives.length === 0) return Number.NaN;

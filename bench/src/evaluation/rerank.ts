@@ -4,17 +4,12 @@ import {
   type EvaluationContext,
   mean,
   ofEachKind,
+  rankedList,
   readCases,
   rounded,
 } from "./evaluator.js";
-import { createBm25, ndcgAt10 } from "./ranking.js";
+import { createBm25, isFirst, ndcgAt10 } from "./ranking.js";
 
-const list = z.object({
-  kind: z.string(),
-  query: z.string(),
-  documents: z.array(z.string()),
-  answer: z.int(),
-});
 const triple = z.object({
   kind: z.string(),
   anchor: z.string(),
@@ -25,15 +20,17 @@ const output = z.object({ scores: z.array(z.number()) });
 
 /**
  * How well lists of candidates are ranked, beside BM25, which counts rarity over the documents of all
- * lists; and how often a related text has the greater score.
+ * lists; how often a related text has the greater score; how often the right passage of an everyday query
+ * is first.
  */
 export const evaluateRerank: Evaluate = async (context) => {
   const { folder, limit } = context;
-  const lists = await readCases([folder, "lists.jsonl"], list);
+  const lists = await readCases([folder, "lists.jsonl"], rankedList);
   const pairs = await readCases([folder, "triples.jsonl"], triple);
   const triples = ofEachKind(pairs, limit, ({ kind }) => kind);
   const some = ofEachKind(lists, limit, ({ kind }) => kind);
-  const score = createScore(context, some.length + triples.length);
+  const everyday = await readCases([folder, "everyday.jsonl"], rankedList, limit);
+  const score = createScore(context, some.length + triples.length + everyday.length);
   const documents = [...new Set(lists.flatMap((one) => one.documents))];
   const place = new Map(documents.map((document, at) => [document, at]));
   const words = createBm25(documents);
@@ -50,10 +47,14 @@ export const evaluateRerank: Evaluate = async (context) => {
     const [one = 0, other = 0] = await score(anchor, [related, unrelated]);
     firsts.push(one > other ? 1 : 0);
   }
+  const rightFirst: number[] = [];
+  for (const { query, documents: candidates, answer } of everyday)
+    rightFirst.push(isFirst(await score(query, candidates), answer) ? 1 : 0);
   return {
     ndcg_at_10: rounded(mean(ranked)),
     ndcg_at_10_above_bm25: rounded(mean(ranked) - mean(byWords)),
     related_first: rounded(mean(firsts)),
+    everyday: rounded(mean(rightFirst)),
   };
 };
 

@@ -1,5 +1,10 @@
-import { describe, expect, it } from "vitest";
-import { areaUnderCurve, createBm25, ndcgAt10 } from "#framemill/bench/evaluation/ranking.js";
+import { describe, expect, it, test } from "vitest";
+import {
+  areaUnderCurve,
+  createBm25,
+  isFirst,
+  ndcgAt10,
+} from "#framemill/bench/evaluation/ranking.js";
 
 describe("nDCG@10 with one right passage", () => {
   it("falls with the logarithm of the rank and ends at ten", () => {
@@ -14,6 +19,13 @@ describe("nDCG@10 with one right passage", () => {
     expect(ndcgAt10([0, 0, 0], 2)).toBe(0.5);
     expect(ndcgAt10([Number.NaN, Number.NaN], 0)).toBe(0);
   });
+});
+
+test("first is above all others: a tie is not, nor is NaN", () => {
+  expect(isFirst([1, 3, 2], 1)).toBe(true);
+  expect(isFirst([3, 3, 2], 0)).toBe(false);
+  expect(isFirst([Number.NaN, 1], 0)).toBe(false);
+  expect(isFirst([1, 2], 5)).toBe(false);
 });
 
 describe("the area under the ROC curve", () => {
