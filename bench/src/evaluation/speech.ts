@@ -5,6 +5,7 @@ import { decodeAudio } from "../../../src/media/decode-audio.js";
 import { writeWav } from "../../../src/media/pcm.js";
 import { describeExit, startProcessGroup } from "../../../src/media/process-group.js";
 import { type Evaluate, type EvaluationContext, mean, readCases, rounded } from "./evaluator.js";
+import { measureHardSentences } from "./hard-sentences.js";
 import { measureLoudness } from "./loudness.js";
 import { wordErrors } from "./words.js";
 import { withTemporaryFolder } from "../temporary-folder.js";
@@ -35,7 +36,8 @@ const MAX_SECONDS = 60;
 
 /**
  * Word error of Debian's pocketsphinx on held-out sentences, each read by one voice in turn, as a whole,
- * by voice and of words that training never held; speed, loudness and clipping of the same speech.
+ * by voice and of words that training never held; speed, loudness and clipping of the same speech; share of
+ * hard sentences that are read as their right words.
  */
 export const evaluateSpeech: Evaluate = async (context) => {
   const sentences = await readCases([context.folder, "sentences.jsonl"], sentence, context.limit);
@@ -50,6 +52,7 @@ export const evaluateSpeech: Evaluate = async (context) => {
       ...errorsByVoice(context, said, open),
       unseen_words_heard: rounded(shareOfUnseen(said, open)),
       ...(await measureSound(context, said, folder)),
+      hard_sentences: rounded(await measureHardSentences(context)),
     };
   });
 };
