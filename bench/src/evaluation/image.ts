@@ -24,8 +24,11 @@ import {
 } from "./probe.js";
 
 const prompt = z.object({
-  /** grammar: the training grammar's; unseen: words that it never uses. */
-  set: z.enum(["grammar", "unseen"]),
+  /**
+   * grammar: the training grammar's; unseen: words that it never uses; everyday: as a stranger types them;
+   * outside: of what the model does not know, for the eye alone.
+   */
+  set: z.enum(["grammar", "unseen", "everyday", "outside"]),
   prompt: z.string(),
   size: z.string().regex(/^\d+x\d+$/),
   seed: z.int(),
@@ -49,15 +52,19 @@ interface Seen extends Prompt {
 /** Side of the square that the probe sees, in pixels. */
 const SIDE = 112;
 const UNSEEN = ["subject", "setting", "colour"];
+const EVERYDAY = ["subject", "setting"];
 
 /**
  * Share of the stated attributes that a probe finds in the pictures, for prompts of the training grammar
- * and for words that it never used; distance of the probe's features to painted stills; sharpness of edges.
+ * for words that it never used and for everyday prompts; distance of the probe's features to painted stills; sharpness of edges.
  */
 export const evaluateImage: Evaluate = async (context) => {
   const { folder, limit } = context;
-  const all = await readCases([folder, "prompts.jsonl"], prompt);
-  const cases = (["grammar", "unseen"] as const).flatMap((set) =>
+  const all = [
+    ...(await readCases([folder, "prompts.jsonl"], prompt)),
+    ...(await readCases([folder, "everyday.jsonl"], prompt)),
+  ];
+  const cases = (["grammar", "unseen", "everyday"] as const).flatMap((set) =>
     all.filter((one) => one.set === set).slice(0, limit),
   );
   const known = attributes.parse(
@@ -122,16 +129,17 @@ function brightnessOf(rgb: Uint8Array): Uint8Array {
   return values;
 }
 
-function measuresOf(seen: readonly Seen[], known: Attributes): Measures {
-  const [grammar, unseen] = (["grammar", "unseen"] as const).map((set) =>
-    seen.filter((one) => one.set === set),
-  );
-  const shares = Object.keys(known).map((name) => [name, shareFound(grammar ?? [], name)] as const);
-  const others = UNSEEN.map((name) => [`unseen_${name}`, shareFound(unseen ?? [], name)] as const);
+function measuresOf(all: readonly Seen[], known: Attributes): Measures {
+  const of = (set: Prompt["set"]) => all.filter((one) => one.set === set);
+  const [unseen, everyday] = [of("unseen"), of("everyday")];
+  const shares = Object.keys(known).map((name) => [name, shareFound(of("grammar"), name)] as const);
+  const others = UNSEEN.map((name) => [`unseen_${name}`, shareFound(unseen, name)] as const);
+  const strange = EVERYDAY.map((name) => [`everyday_${name}`, shareFound(everyday, name)] as const);
+  const seen = [...of("grammar"), ...unseen];
   const edges = seen.map(({ sharpness }) => sharpness).filter((value) => !Number.isNaN(value));
   return {
-    ...Object.fromEntries([...shares, ...others]),
-    unheard_words: shareUnheard(unseen ?? []),
+    ...Object.fromEntries([...shares, ...others, ...strange]),
+    unheard_words: shareUnheard(unseen),
     frechet: rounded(distanceFromStandardNormal(seen.map(({ features }) => features))),
     edge_sharpness: rounded(mean(edges)),
   };

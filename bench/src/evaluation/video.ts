@@ -23,8 +23,11 @@ import {
 } from "./probe.js";
 
 const prompt = z.object({
-  /** grammar: the training grammar's, unseen: words it never uses, still: nothing moves, sound: heard. */
-  set: z.enum(["grammar", "unseen", "still", "sound"]),
+  /**
+   * grammar: the training grammar's, unseen: words it never uses, still: nothing moves, sound: heard,
+   * everyday: as a stranger types them, outside: of what the model does not know, for the eye alone.
+   */
+  set: z.enum(["grammar", "unseen", "still", "sound", "everyday", "outside"]),
   prompt: z.string(),
   seed: z.int(),
   /** Attribute to value, as far as the prompt states it; of set sound the kind of sound. */
@@ -59,16 +62,20 @@ const SETS: readonly { set: Prompt["set"]; most: (limit: number) => number }[] =
   { set: "unseen", most: (limit) => Math.ceil(limit / 2) },
   { set: "still", most: (limit) => Math.floor(limit / 6) },
   { set: "sound", most: (limit) => Math.ceil(limit / 3) },
+  { set: "everyday", most: (limit) => Math.ceil(limit / 3) },
 ];
 
 /**
  * Share of the stated attributes that a probe finds in the frames of the MP4, for prompts of the training
- * grammar and for words that it never used; distance of the probe's features to rendered clips; flicker
+ * grammar, for words that it never used and for everyday prompts; distance of the probe's features to rendered clips; flicker
  * of still areas; share of sound beds that are most like their kind.
  */
 export const evaluateVideo: Evaluate = async (context) => {
   const { folder, limit } = context;
-  const all = await readCases([folder, "prompts.jsonl"], prompt);
+  const all = [
+    ...(await readCases([folder, "prompts.jsonl"], prompt)),
+    ...(await readCases([folder, "everyday.jsonl"], prompt)),
+  ];
   const cases = SETS.flatMap(({ set, most }) =>
     all.filter((one) => one.set === set).slice(0, most(limit)),
   );
@@ -129,10 +136,13 @@ function measuresOf(seen: readonly Seen[], { attributes }: Judges): Measures {
   const unseen = ["subject", "setting", "colour"].map(
     (name) => [`unseen ${name}`, shareFound(of("unseen"), name)] as const,
   );
+  const everyday = ["subject", "motion", "setting"].map(
+    (name) => [`everyday ${name}`, shareFound(of("everyday"), name)] as const,
+  );
   const sounds = of("sound").map(({ stated, sound }) => (stated["sound"] === sound ? 1 : 0));
   const judged = [...of("grammar"), ...of("unseen")].map(({ features }) => features);
   return {
-    ...Object.fromEntries([...shares, ...unseen]),
+    ...Object.fromEntries([...shares, ...unseen, ...everyday]),
     "unheard words": shareUnheard(of("unseen")),
     frechet: rounded(distanceFromStandardNormal(judged)),
     flicker: rounded(mean(seen.flatMap(({ flicker }) => flicker ?? []))),
