@@ -23,9 +23,12 @@ ABOUT = {
     "unheard_words": "share of those words that no training saw at all whose meaning a probe finds",
     "frechet": "Fréchet distance of 24 whitened probe features to exactly painted stills",
     "edge_sharpness": "share of a strong edge's step that lies within two pixels, on pictures of 1024 rows",
+    "everyday_subject": "share of 50 everyday prompts, written by hand in the world's words before any training that could know them, whose subject a probe finds",
+    "everyday_setting": "the same, setting",
 }
 TARGETS = {"subject": 0.95, "weather": 0.98, "time": 0.97, "colour": 0.96, "setting": 0.95, "size": 0.9}
 TARGETS |= {f"unseen_{name}": 0.85 for name in ("subject", "setting", "colour")}
+TARGETS |= {"everyday_subject": 0.95, "everyday_setting": 0.95}
 NOISE = {"setting": 0.4, "time": 0.7, "subject": 0.5, "colour": 0.5, "unseen_setting": 0.4}
 """Only measures that even a few cases tell from noise."""
 SLACK, LOOSE = 0.02, {"frechet": 0.5, "unheard_words": 0.05}
