@@ -1,3 +1,7 @@
+import { toCurrency as sayPounds } from "n2words/en-GB";
+import { toCurrency as sayEuros } from "n2words/en-IE";
+import { toCardinal, toCurrency as sayDollars, toOrdinal } from "n2words/en-US";
+
 type Rule = readonly [pattern: RegExp, spoken: string | ((...match: string[]) => string)];
 
 const MONTHS = [
@@ -17,10 +21,15 @@ const MONTHS = [
 const MONTH = MONTHS.join("|");
 const DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-const CURRENCIES: Readonly<Record<string, { unit: string; cent: string; cents: string }>> = {
-  $: { unit: "dollar", cent: "cent", cents: "cents" },
-  "£": { unit: "pound", cent: "penny", cents: "pence" },
-  "€": { unit: "euro", cent: "cent", cents: "cents" },
+interface Currency {
+  readonly units: string;
+  readonly say: (amount: string) => string;
+}
+
+const CURRENCIES: Readonly<Record<string, Currency>> = {
+  $: { units: "dollars", say: sayDollars },
+  "£": { units: "pounds", say: sayPounds },
+  "€": { units: "euros", say: sayEuros },
 };
 const MUCH: Readonly<Record<string, string>> = {
   k: "thousand",
@@ -106,22 +115,6 @@ const FRACTION_SIGNS: Readonly<Record<string, string>> = {
   "⅝": "5/8",
   "⅞": "7/8",
 };
-
-const SMALL = [
-  "zero",
-  "one",
-  "two",
-  "three",
-  "four",
-  "five",
-  "six",
-  "seven",
-  "eight",
-  "nine",
-  "ten",
-  "eleven",
-  "twelve",
-];
 
 /** Names that are followed by which of them it was, and words by which part. */
 const RULERS =
@@ -247,11 +240,14 @@ const NUMBERS: readonly Rule[] = [
   [/(?<![-\d])(\d+)\s?[-–]\s?(\d+)(?![-\d])/g, "$1 to $2"],
   [/(?<=[$£€]\d+(?:\.\d+)?)(k|K|m|M|b|B|bn)\b/g, (much) => ` ${MUCH[much]}`],
   [/([$£€])(\d+(?:\.\d+)?(?: (?:hundred|thousand|million|billion|trillion))+)\b/gi, sayMuchMoney],
-  [/([$£€])(\d+)(?:\.(\d{1,2})(?!\d))?/g, sayMoney],
+  [
+    /([$£€])(\d+(?:\.\d{1,2}(?!\d))?)/g,
+    (all, sign = "", amount = "") => CURRENCIES[sign]?.say(amount) ?? all,
+  ],
   [/(?<=\d)%/g, " percent"],
   [
-    /(?<![\d.])((?:\d+\.)?\d+) ?(°[CF]?|km\/h|m\/s|m[²³]|[A-Za-z]{1,4})(?![\p{L}\d/'-])/gu,
-    (all, amount = "", unit = "") => sayAmount(all, amount, unit),
+    /(\b[Aa]n? )?(?<![\d.])((?:\d+\.)?\d+) ?(°[CF]?|km\/h|m\/s|m[²³]|[A-Za-z]{1,4})(?![\p{L}\d/'-])/gu,
+    sayAmount,
   ],
   [
     /\b([1-9]\d{0,3})([A-Z])\b(?!-)/g,
@@ -280,9 +276,12 @@ const NUMBERS: readonly Rule[] = [
     (all, left = "", right = "", s = "") => sayYear(all, left, right, s),
   ],
   [/['’](?=\d0s\b)/g, ""],
-  [/(?<![\d.])[1-9]\d{6,11}(?![\d.]*\d)/g, (digits) => sayLarge(digits)],
   [/(?<![\d.])\d{13,}(?![\d.]*\d)/g, (digits) => sayDigits(digits)],
   [/\d*(?:\.\d+)+/g, (all) => sayDecimal(all)],
+  [/(?<!\d)\d*0(?=s\b)/g, (decade) => toCardinal(decade).replace(/y$/, "ie")],
+  [/(?<!\d)(\d+)(?:st|nd|rd|th)\b/g, (_, number = "") => toOrdinal(number)],
+  [/(?<=[\p{L}])(?=\d)|(?<=\d)(?=\p{L})/gu, " "],
+  [/\d+/g, (number) => toCardinal(number)],
 ];
 
 const LETTERS: readonly Rule[] = [
@@ -298,7 +297,7 @@ const LETTERS: readonly Rule[] = [
   [/\by(eah?)\b/gi, "ye'a"],
 ];
 
-/** English text, a sentence at a time, as it is read aloud: what is no word becomes words and whole numbers. */
+/** English text, a sentence at a time, as it is read aloud: what is no word is put into words. */
 export function sayEnglish(text: string): string {
   return [...ADDRESSES, ...ABBREVIATIONS, ...DATES, ...NUMBERS, ...LETTERS].reduce(
     (spoken, [pattern, replacement]) =>
@@ -372,7 +371,7 @@ function sayFraction(...[, whole, above = "", below = ""]: (string | undefined)[
   const names = PARTS[below];
   if (names === undefined) return `${before}${above} over ${below}`;
   if (above === "1") return `${before === "" ? "one" : `${before}a`} ${names[0]}`;
-  return `${before}${SMALL[Number(above)] ?? above} ${names[1]}`;
+  return `${before}${above} ${names[1]}`;
 }
 
 /** Digits one by one: 0142 is oh 1 4 2. */
@@ -396,9 +395,12 @@ function sayHouseNumber(digits: string): string {
   return right.startsWith("0") ? `${left} oh ${right.slice(1)}` : `${left} ${right}`;
 }
 
-function sayAmount(all: string, amount: string, unit: string): string {
+/** 5 km is 5 kilometers, a 5 km run is a 5 kilometer run. */
+function sayAmount(...[all = "", article, amount, unit = ""]: (string | undefined)[]): string {
   const names = Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
-  return names === undefined ? all : `${amount} ${amount === "1" ? names[0] : names[1]}`;
+  if (names === undefined) return all;
+  const [one, several] = names;
+  return `${article ?? ""}${amount} ${amount === "1" || article !== undefined ? one : several}`;
 }
 
 const ROMAN_VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10 };
@@ -421,31 +423,9 @@ function sayYear(all: string, left: string, right: string, plural: string): stri
     : `${left} ${right}${plural}`;
 }
 
-const SCALES = ["", " thousand", " million", " billion"];
-
-/** 1234567 is 1 million 234 thousand 567. */
-function sayLarge(digits: string): string {
-  const groups = digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ",").split(",");
-  return groups
-    .map((group, at) => `${Number(group)}${SCALES[groups.length - 1 - at]}`)
-    .filter((said) => !said.startsWith("0"))
-    .join(" ");
-}
-
 /** $2.5 million is 2.5 million dollars. */
 function sayMuchMoney(...[, sign = "", amount = ""]: string[]): string {
-  return `${amount} ${CURRENCIES[sign]?.unit}s`;
-}
-
-/** $3.50 is 3 dollars and 50 cents. */
-function sayMoney(...[all = "", sign = "", whole = "", part = ""]: string[]): string {
-  const currency = CURRENCIES[sign];
-  if (currency === undefined) return all;
-  const units = `${whole} ${currency.unit}${whole === "1" ? "" : "s"}`;
-  const small = Number(part.padEnd(2, "0"));
-  if (small === 0) return units;
-  const cents = `${small} ${small === 1 ? currency.cent : currency.cents}`;
-  return whole === "0" ? cents : `${units} and ${cents}`;
+  return `${amount} ${CURRENCIES[sign]?.units}`;
 }
 
 /** 3.14 is 3 point 1 4; in 1.2.3 every part is a number. */

@@ -66,50 +66,75 @@ describe("any text", () => {
 describe("English as it is read aloud", () => {
   it.each([
     ["Dr. Who met Mr. Fox vs. St. Paul.", "Doctor Who met Mister Fox versus Saint Paul."],
-    ["at 3:05, 3:00 and 12:30", "at 3 oh 5, 3 o'clock and 12 30"],
-    ["in 1999, 1905, 1900, 2005, the 1990s", "in 19 99, 19 oh 5, 19 hundred, 2005, the 19 90s"],
+    ["at 3:05, 3:00 and 12:30", "at three oh five, three o'clock and twelve thirty"],
+    [
+      "in 1999, 1905, 1900, 2005, the 1990s",
+      "in nineteen ninety-nine, nineteen oh five, nineteen hundred, two thousand five, the nineteen nineties",
+    ],
     [
       "$3.50, $1.01, £20, €2.5 million",
-      "3 dollars and 50 cents, 1 dollar and 1 cent, 20 pounds, 2 point 5 million euros",
+      "three dollars and fifty cents, one dollar and one cent, twenty pounds, two point five million euros",
     ],
     [
       "3.14 and 1.2.3 of 1,234,567",
-      "3 point 1 4 and 1 point 2 point 3 of 1 million 234 thousand 567",
+      "three point one four and one point two point three of one million two hundred thirty-four thousand five hundred sixty-seven",
     ],
-    ["pages 3-5, 1999-2005", "pages 3 to 5, 19 99 to 2005"],
+    ["pages 3-5, 1999-2005", "pages three to five, nineteen ninety-nine to two thousand five"],
     ["U.S.A. CDs", "U-S-A CD'S"],
-    ["Ring 555-0173 or 1-800-555-0199.", "Ring 5 5 5, oh 1 7 3 or 1, 8 hundred, 5 5 5, oh 1 9 9."],
+    [
+      "Ring 555-0173 or 1-800-555-0199.",
+      "Ring five five five, oh one seven three or one, eight hundred, five five five, oh one nine nine.",
+    ],
     [
       "+44 20 7946 0958, (212) 555-0101",
-      "plus 4 4, 2 oh, 7 9 4 6, oh 9 5 8, 2 1 2, 5 5 5, oh 1 oh 1",
+      "plus four four, two oh, seven nine four six, oh nine five eight, two one two, five five five, oh one oh one",
     ],
-    ["Call 911, the PIN is 0070", "Call 9 1 1, the PIN is oh oh 7 oh"],
-    ["due 2024-02-29 or 7/4/1976", "due February 29th, 20 24 or July 4th, 19 76"],
-    ["On Oct. 3, 2021 and 12 May 1840", "On October 3rd, 20 21 and the 12th of May 18 40"],
-    ["In May 20 people came by the 4 June train", "In May 20 people came by the 4th of June train"],
+    ["Call 911, the PIN is 0070", "Call nine one one, the PIN is oh oh seven oh"],
+    [
+      "due 2024-02-29 or 7/4/1976",
+      "due February twenty-ninth, twenty twenty-four or July fourth, nineteen seventy-six",
+    ],
+    [
+      "On Oct. 3, 2021 and 12 May 1840",
+      "On October third, twenty twenty-one and the twelfth of May eighteen forty",
+    ],
+    [
+      "In May 20 people came by the 4 June train",
+      "In May twenty people came by the fourth of June train",
+    ],
     [
       "1/2, 3/4, 2 1/3, ⅝ and 7/15",
-      "one half, three quarters, 2 and a third,  five eighths and 7 over 15",
+      "one half, three quarters, two and a third,  five eighths and seven over fifteen",
     ],
-    ["at 7:30 p.m. or 9am; 18:45, 06:05", "at 7 30 P-M or 9 A-M; 18 45, 6 oh 5"],
-    ["It closes at 6 p.m.", "It closes at 6 P-M."],
+    [
+      "at 7:30 p.m. or 9am; 18:45, 06:05",
+      "at seven thirty P-M or nine A-M; eighteen forty-five, six oh five",
+    ],
+    ["It closes at 6 p.m.", "It closes at six P-M."],
     [
       "12B Elm Rd., 305C Mill Ave and room 404",
-      "12 B Elm Road, 3 oh 5 C Mill Avenue and room 4 oh 4",
+      "twelve B Elm Road, three oh five C Mill Avenue and room four oh four",
     ],
     ["J. K. Rowling, C.S. Lewis and John F. Kennedy", "J-K Rowling, C-S Lewis and John F Kennedy"],
-    ["Henry V met Louis XIV in World War II", "Henry the 5th met Louis the 14th in World War 2"],
+    [
+      "Henry V met Louis XIV in World War II",
+      "Henry the fifth met Louis the fourteenth in World War two",
+    ],
     [
       "-5°C, 60 mph, 1 kg, 2.5 km",
-      "minus 5 degrees Celsius, 60 miles an hour, 1 kilogram, 2 point 5 kilometers",
+      "minus five degrees Celsius, sixty miles an hour, one kilogram, two point five kilometers",
     ],
-    ["$5m, $0.99, 30%", "5 million dollars, 99 cents, 30 percent"],
-    ["2+2 = 4 & #7", "2 plus 2 equals 4 and number 7"],
+    ["$5m, $0.99, 30%", "five million dollars, ninety-nine cents, thirty percent"],
+    ["2+2 = 4 & #7", "two plus two equals four and number seven"],
     [
       "Mail ann.lee@example.com or see www.example.org/help",
       "Mail ann dot lee at example dot com or see W-W-W dot example dot org slash help",
     ],
-    ["The A380 lands on B12", "The A 380 lands on B 12"],
+    ["The A380 lands on B12", "The A three hundred eighty lands on B twelve"],
+    [
+      "a 5 km run of 5 km in the '90s, on the 42nd day",
+      "a five kilometer run of five kilometers in the nineties, on the forty-second day",
+    ],
   ])("%s", (written, spoken) => {
     expect(sayEnglish(written)).toBe(spoken);
   });
