@@ -4,6 +4,8 @@ import functools
 import random
 import re
 
+from .lexicon import is_kept
+
 TOKEN = re.compile(r"[()\[\]|]|[^()\[\]|]+")
 
 COMMAND = re.compile(
@@ -69,13 +71,69 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+class NoneKept(LookupError):
+    """All sentences of a pattern are for training."""
+
+
+TRIES = 40
+"""Sentences that are drawn in search of one that is for training, or kept."""
+
+
+def phrase(
+    patterns: str | tuple[str, ...], rng: random.Random, held_out: bool, keep: bool = False, **words: object
+) -> str:
+    """As `say`, of one pattern: one sentence in six, before its words are filled in, is kept for the evaluation.
+
+    keep: the words stay as they are, since they are to be copied.
+    """
+    for _ in range(TRIES):
+        text = choose(parse(patterns if isinstance(patterns, str) else rng.choice(patterns)), rng)
+        if is_kept(text) == held_out:
+            shaped = text if held_out else casual(text, rng)
+            filled = shaped.format(**words) if words else shaped
+            return (
+                filled
+                if keep or held_out or shaped.rstrip(".?!") != text.lower().rstrip(".?!") or rng.random() < 0.5
+                else filled.lower()
+            )
+    if held_out:
+        raise NoneKept(patterns)
+    raise ValueError(f"no sentence for training: {patterns}")
+
+
+LEADS = (
+    "Hi! ", "Hey, ", "Hello, ", "Please: ", "OK, ", "So, ", "And now: ", "hi ", "Can you help me? ", "Question: ",
+    "I have a question. ", "Sorry, ", "Well, ", "Right. ", "Quick question: ", "One more thing: ", "Now ", "Thanks. ",
+)  # fmt: skip
+
+
 def casual(text: str, rng: random.Random, lower: bool = True) -> str:
-    """A question as people type it: a greeting before it, no capitals, no full stop, a `please` behind it."""
+    """A question as people type it: a greeting before it, no capitals, no full stop, a `please` behind it, a slip."""
     draw = rng.random()
     if draw < 0.05:
-        return rng.choice(("Hi! ", "Hey, ", "Hello, ", "Please: ", "OK, ", "So, ", "And now: ")) + text
-    if draw < 0.09 and text[-1] in ".?":
+        return rng.choice(LEADS) + text
+    if draw < 0.09 and text[-1:] in (".", "?"):
         return text[:-1] + rng.choice((", please", " please")) + text[-1]
-    if draw < 0.16:
+    if draw < 0.18:
         return text.rstrip(".?!")
-    return text.lower().rstrip(".?!") if lower and draw < 0.26 else text
+    if draw < 0.22:
+        return text + rng.choice(("?", "!", " ", "??", "..", " :)"))
+    if not lower:
+        return text
+    if draw < 0.42:
+        return text.lower().rstrip(".?!")
+    if draw < 0.5:
+        return text.lower()
+    return slip(text, rng) if draw < 0.53 else text
+
+
+def slip(text: str, rng: random.Random) -> str:
+    """The text with a letter left out, twice, or in its neighbour's place, where no word is yet to be filled in."""
+    at = rng.randrange(1, max(2, len(text) - 1))
+    if "{" in text or not text[at : at + 2].isalpha():
+        return text
+    return rng.choice((
+        text[:at] + text[at + 1 :],
+        text[:at] + text[at] + text[at:],
+        text[:at] + text[at : at + 2][::-1] + text[at + 2 :],
+    ))  # fmt: skip
