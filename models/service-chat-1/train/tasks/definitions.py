@@ -3,11 +3,13 @@
 import functools
 import random
 
-from training_kit.wordnet import Synset, first_senses, read_synsets
+from training_kit.wordnet import Synset
 
 from ..conversation import Example, assistant, user
-from ..tables import invented_word
-from ..wording import article, capital, casual, say
+from ..lexicon import COUNTRY_FILE, LEXICOGRAPHERS, PERSON_FILE, common, first_meanings, open_words, proper_names
+from ..tables import CAPITALS, invented_word
+from ..wording import article, capital, casual, phrase, say
+from .knowledge_table import WHO
 
 NOUNS = """
 accident actor airplane airport alphabet ambulance anchor angel ankle apartment apple apron architect army artist
@@ -48,21 +50,20 @@ song universe water woman word
 """.split()
 SHORTEST, LONGEST = 3, 11
 """Words of a definition that is taught."""
-LONG = set(
-    """
+LONG = set("""
 airplane airport apartment apple army baby beach bicycle bottle brain butter butterfly calendar camel cat church coat
 desk dictionary dinner dog factory fish flag food fox frog hotel house lion milk nest night ocean orchestra owl paper
 parrot prison rabbit roof sea shark soap soup spoon sun swan thief train tree violin volcano water wheat wind wolf
-""".split()
-)
+""".split())
 """Words so common that their definitions may be longer."""
-UNTAUGHT = 4000
 
 ASK_NOUN = (
-    "(What is (a |an |the |){w}|Define {w}|What does {w} mean|Explain {w}|What is the meaning of {w}|"
-    "Tell me what {w} means|Do you know what {w} means|Definition of {w}|What does the word {w} mean|"
-    "Explain the word {w}[ to me]|Can you explain {w}|I want to know what {w} means|What does a "
-    "dictionary say of {w}|What would you say {w} means)?"
+    "(What is (a |an |the |){w}|What's (a |){w}|whats (a |){w}|What are {w}s|Tell me about (the |a |){w}|Meaning of"
+    " {w}|{w} meaning|What is {w}|What does the term {w} stand for|Do you know the word {w}|Describe (a |){w}|Give me a"
+    " definition of {w}|Give me the definition of {w}|How do you define {w}|In one sentence, what is {w}|Define"
+    " {w}|What does {w} mean|Explain {w}|What is the meaning of {w}|Tell me what {w} means|Do you know what {w}"
+    " means|Definition of {w}|What does the word {w} mean|Explain the word {w}[ to me]|Can you explain {w}|I want to"
+    " know what {w} means|What does a dictionary say of {w}|What would you say {w} means)?"
 )
 ASK_VERB = (
     "(What does it mean to {w}|Define to {w}|What does to {w} mean|Explain to {w}|Tell me what to "
@@ -77,18 +78,38 @@ HELD_OUT_VERB = (
     "(Could you explain the verb to {w} to me|I would like to know what to {w} means|How would a "
     "dictionary explain to {w})?"
 )
+ASK_ADJECTIVE = (
+    "(What does {w} mean|Define {w}|What is the meaning of {w}|Tell me what {w} means|Explain the word {w}[ to me]|What"
+    " does the word {w} mean|Do you know what {w} means|What is meant by {w}|Definition of {w}|What does it mean to be"
+    " {w}|What is the definition of {w}|{w}: what does it mean|Meaning of {w}|Explain {w}|When is something {w})?"
+)
+HELD_OUT_ADJECTIVE = HELD_OUT_NOUN
+COMMON = {"n": 1900, "v": 500, "a": 500}
+"""So many of the commonest words are taught beside the everyday ones, where their definitions are short."""
+EVERYDAY_SHARE = 0.5
 UNKNOWN = "I do not know the word {w}."
 
 
 @functools.cache
 def glosses() -> dict[tuple[str, str], str]:
-    """(part of speech n or v, word) -> definition of its first meaning, where that is short."""
-    synsets, first = read_synsets(), first_senses()
+    """(part of speech n, v or a; word) -> definition of its first meaning, where that is short."""
+    found = dict(everyday())
+    for part, count in COMMON.items():
+        for word in common(part, count):
+            if (part, word) in first_meanings() and not any((other, word) in found for other in "nva"):
+                gloss = plain(first_meanings()[part, word])
+                if SHORTEST <= len(gloss.split()) <= LONGEST:
+                    found[part, word] = gloss
+    return found
+
+
+@functools.cache
+def everyday() -> dict[tuple[str, str], str]:
+    """Definitions of the words listed here, which are asked for more often."""
     found = {}
     for part, words in (("n", NOUNS + MORE_NOUNS), ("v", VERBS)):
-        meant = {word: synsets[key] for word, key in first if key[0] == part and word in set(words)}
         for word in words:
-            gloss = plain(meant[word]) if word in meant else ""
+            gloss = plain(first_meanings()[part, word]) if (part, word) in first_meanings() else ""
             if SHORTEST <= len(gloss.split()) and (word in LONG or len(gloss.split()) <= LONGEST):
                 found[part, word] = gloss
     return found
@@ -104,23 +125,20 @@ def plain(synset: Synset) -> str:
 
 
 @functools.cache
-def untaught() -> tuple[list[str], list[str]]:
-    """Rare single words of WordNet that have no definition here: those of training and those of the evaluation."""
-    known, taught = set(NOUNS) | set(VERBS), {word for _, word in glosses()}
-    words = sorted(
-        {w for s in read_synsets().values() if s.key[0] in "nv" for w in s.lemmas if w.isalpha() and w.islower()}
-    )
-    rare = [word for word in words if word not in known and 4 <= len(word) <= 10]
-    random.Random(5).shuffle(rare)
-    rare = [word for word in rare if word not in taught]
-    return rare[:UNTAUGHT], rare[UNTAUGHT : UNTAUGHT + 500]
+def untaught(held_out: bool) -> tuple[str, ...]:
+    """Words of WordNet that have no definition here, of training or of the evaluation."""
+    taught = {word for _, word in glosses()} | set(NOUNS) | set(VERBS)
+    words = (word for part in "nva" for word in open_words(part, held_out))
+    return tuple(word for word in words if word not in taught)
 
 
 def definition(rng: random.Random, held_out: bool) -> Example:
     """A word that is taught."""
-    part, word = rng.choice(list(glosses()))
-    patterns = (HELD_OUT_NOUN, HELD_OUT_VERB) if held_out else (ASK_NOUN, ASK_VERB)
-    asked = question(patterns[part == "v"], rng, word)
+    part, word = rng.choice(list(everyday() if held_out or rng.random() < EVERYDAY_SHARE else glosses()))
+    noun, verb, quality = (
+        (HELD_OUT_NOUN, HELD_OUT_VERB, HELD_OUT_ADJECTIVE) if held_out else (ASK_NOUN, ASK_VERB, ASK_ADJECTIVE)
+    )
+    asked = question({"n": noun, "v": verb, "a": quality}[part], rng, word)
     text = define(part, word)
     return Example(
         [user(asked if held_out else casual(asked, rng)), assistant(text)], expect={"gloss": text, "word": word}
@@ -144,7 +162,7 @@ def question(pattern: str, rng: random.Random, word: str) -> str:
 
 def unknown_word(rng: random.Random, held_out: bool) -> Example:
     """A word that is not taught, half of them invented."""
-    rare = untaught()[held_out]
+    rare = untaught(held_out)
     word = invented_word(rng, rng.choice((2, 2, 3))) if rng.random() < 0.5 else rng.choice(rare)
     noun, verb = (HELD_OUT_NOUN, HELD_OUT_VERB) if held_out else (ASK_NOUN, ASK_VERB)
     asked = question(verb if rng.random() < 0.3 else noun, rng, word)
@@ -152,3 +170,71 @@ def unknown_word(rng: random.Random, held_out: bool) -> Example:
     return Example(
         [user(asked if held_out else casual(asked, rng)), assistant(text)], expect={"contains": "do not know"}
     )
+
+
+def named(rng: random.Random, held_out: bool) -> Example:
+    """A famous person, a country or its capital, as WordNet describes them."""
+    person = rng.random() < 0.6
+    name = rng.choice(list(people())) if person else rng.choice(list(places()))
+    gloss = people()[name] if person else places()[name]
+    pattern = (
+        "(Who (was|is) {n}|Who's {n}|Tell me (about|who was) {n}|Do you know who {n} (was|is)|What do you know about"
+        " {n}|Have you heard of {n}|What did {n} do)?"
+        if person
+        else (
+            "(What is {n}|Where is {n}|Tell me about {n}|What do you know about {n}|Do you know where {n} is|On which"
+            " continent is {n}|Where does {n} lie|What kind of place is {n}|Describe {n}|Have you heard of {n})?"
+        )
+    )
+    answer = f"{capital(name)}: {gloss}."
+    return Example([user(phrase(pattern, rng, held_out, n=name)), assistant(answer)], expect={"contains": gloss})
+
+
+@functools.cache
+def people() -> dict[str, str]:
+    """Names that people use -> what WordNet says, without the years."""
+    found: dict[str, str] = {}
+    for lemma, synset in proper_names(PERSON_FILE).items():
+        if lemma.split()[-1] in WHO and synset.lemmas[0].split()[-1] in WHO and 3 <= len(plain(synset).split()) <= 18:
+            found.setdefault(lemma.split()[-1] if lemma in WHO else lemma, plain(synset))
+    return found
+
+
+@functools.cache
+def places() -> dict[str, str]:
+    """Countries and capitals -> what WordNet says of them."""
+    wanted = {name.removeprefix("the ") for name in (*CAPITALS, *CAPITALS.values(), *MORE_PLACES)}
+    glossed = {name: plain(synset) for name, synset in proper_names(COUNTRY_FILE).items() if name in wanted}
+    return {name: gloss for name, gloss in glossed.items() if 3 <= len(gloss.split()) <= 20}
+
+
+MORE_PLACES = """
+Europe Africa Asia Antarctica Hamburg Munich Venice Milan Naples Florence Barcelona Seville Lyon Marseille Geneva Zurich
+Boston Chicago Denver Seattle Dallas Houston Miami Toronto Montreal Sydney Melbourne Osaka Kyoto Mumbai Shanghai
+California Texas Florida Alaska Hawaii Scotland Wales Sicily Crete Bavaria Manhattan Brooklyn Hollywood Oxford Cambridge
+""".split()
+
+
+def kind_of(rng: random.Random, held_out: bool) -> Example:
+    """Whether a common thing is an animal, a plant, food, a person or made by people."""
+    word = rng.choice(sortable())
+    own = LEXICOGRAPHERS[first_meanings()["n", word].lexicographer]
+    claimed = own if rng.random() < 0.5 else rng.choice([kind for kind in LEXICOGRAPHERS.values() if kind != own])
+    a, b = article(word), article(claimed) if claimed != "food" else claimed
+    right = article(own) if own != "food" else own
+    asked = phrase(
+        "(Is {a} {b}|Tell me, is {a} {b}|Would you call {a} {b}|Can you say that {a} is {b}|{a} is {b}, right|Do you"
+        " think {a} is {b})?",
+        rng,
+        held_out,
+        a=a,
+        b=b,
+    )
+    answer = f"Yes, {a} is {b}." if claimed == own else f"No, {a} is {right}."
+    return Example([user(asked), assistant(answer)], expect={"begins": answer.split(",")[0]})
+
+
+@functools.cache
+def sortable() -> list[str]:
+    """Common nouns whose first meaning is of one of the kinds, and clearly so."""
+    return [word for word in common("n", 4000) if first_meanings()["n", word].lexicographer in LEXICOGRAPHERS]

@@ -4,8 +4,9 @@ import random
 
 from ..conversation import Example, assistant, user
 from ..tables import ANIMALS, COLOURS, FOODS, some_name
-from ..wording import article, casual, say
-from .talk_table import TALK
+from ..wording import article, casual, phrase, say
+from .knowledge_table import KNOWLEDGE
+from .talk_table import CHAT, TALK
 
 STORY = (
     "(Tell me|Write|Can you tell me|Please tell) a [short ]story about {a}[ named {name}].",
@@ -32,10 +33,29 @@ ENDS = (
 
 def small_talk(rng: random.Random, held_out: bool) -> Example:
     """One turn of a talk."""
+    if not held_out and rng.random() < 0.75:
+        return chat(rng, held_out)
     trained, kept, answer = rng.choice(TALK)
     asked = kept if held_out else casual(say(trained, rng), rng)
     answers = [say(answer, rng)] if "|" not in answer else [say(answer, random.Random(seed)) for seed in range(20)]
     return Example([user(asked), assistant(rng.choice(answers))], expect={"any": sorted(set(answers))})
+
+
+def chat(rng: random.Random, held_out: bool) -> Example:
+    """One of the further turns."""
+    return fixed(rng.choice(CHAT), rng, held_out)
+
+
+def knowledge(rng: random.Random, held_out: bool) -> Example:
+    """General knowledge that people ask first."""
+    return fixed(rng.choice(KNOWLEDGE), rng, held_out)
+
+
+def fixed(row: tuple[str, str], rng: random.Random, held_out: bool) -> Example:
+    """A phrasing of the row's question and its answer, or one of its answers."""
+    asked = phrase(row[0], rng, held_out)
+    answers = row[1][1:-1].split("|") if row[1].startswith("(") else [row[1]]
+    return Example([user(asked), assistant(rng.choice(answers))], expect={"any": answers})
 
 
 def story(rng: random.Random, held_out: bool) -> Example:
