@@ -3,10 +3,10 @@
 import random
 
 from ..conversation import Example, assistant, system, user
-from ..tables import COLOURS, FOODS, JOBS, PETS, SPORTS, THINGS, some_city, some_name
+from ..tables import ANIMALS, COLOURS, DAYS, FOODS, JOBS, MONTHS, PETS, SPORTS, THINGS, some_city, some_name
 from ..wording import article, casual, say
 from .facts import fact
-from .memory_tables import ASK, READ, TOLD, UNKNOWN
+from .memory_tables import ASK, INTRODUCED, READ, TOLD, UNKNOWN
 from .small_talk import small_talk
 
 LEADS = ("", "", "", "Read this: ", "Here is a text: ", "Text: ")
@@ -14,7 +14,10 @@ LEADS = ("", "", "", "Read this: ", "Here is a text: ", "Text: ")
 
 def values(kind: str, rng: random.Random, held_out: bool) -> dict[str, str]:
     """{v}, {a} with its article, and {n}, a name."""
-    pools = {"colour": COLOURS, "food": FOODS, "job": JOBS, "sport": SPORTS, "pet": PETS}
+    pools = {
+        "colour": COLOURS, "food": FOODS, "job": JOBS, "sport": SPORTS, "pet": PETS, "car": COLOURS, "animal": ANIMALS,
+        "birthday": MONTHS, "day": DAYS,
+    }  # fmt: skip
     if kind in pools:
         value = rng.choice(pools[kind])
     elif kind == "age":
@@ -31,6 +34,8 @@ def memory(rng: random.Random, held_out: bool) -> Example:
     words = {kind: values(kind, rng, held_out) for kind in kinds}
     if "food" in words and "sport" in words and rng.random() < 0.5:
         kinds.remove("sport")
+    if not held_out and {"name", "city"} & set(kinds) and rng.random() < 0.25:
+        return introduced(rng)
     messages = [turn for kind in kinds for turn in told(kind, words[kind], rng, held_out)]
     if rng.random() < 0.3:
         messages += rng.choice((fact, small_talk))(rng, held_out).messages
@@ -42,6 +47,20 @@ def memory(rng: random.Random, held_out: bool) -> Example:
         return ask(messages, asked, unknown, (rng, held_out, answer), "not told me")
     answer = TOLD[asked][5].format(**words[asked])
     return ask(messages, asked, words[asked], (rng, held_out, answer), words[asked]["n" if asked == "pet" else "v"])
+
+
+def introduced(rng: random.Random) -> Example:
+    """Two or three things of oneself in one sentence, and one or two questions for them."""
+    words = {kind: values(kind, rng, False)["v"] for kind in ("name", "city", "age", "job", "food")}
+    text = say(rng.choice(INTRODUCED), rng, a_job=article(words["job"]), **words)
+    kinds = [kind for kind in words if words[kind] in text]
+    asked = rng.sample(kinds, min(len(kinds), rng.randint(1, 2)))
+    messages = [user(casual(text, rng, lower=False)), assistant(f"Nice to meet you, {words['name']}!")]
+    for kind in asked:
+        one = {"v": words[kind], "a": article(words[kind])}
+        question = casual(say(TOLD[kind][3].replace("(ASK)", ASK), rng, **one), rng)
+        messages += [user(question), assistant(TOLD[kind][5].format(**one))]
+    return Example(messages, expect={"contains": words[asked[-1]]})
 
 
 def told(kind: str, words: dict[str, str], rng: random.Random, held_out: bool) -> list[dict]:

@@ -115,7 +115,103 @@ TOLD = {
         "Could you tell me the name of my {v}?",
         "Your {v} is called {n}.",
     ),
+    "sister": (
+        (
+            "(My sister is called {v}|My sister's name is {v}|The name of my sister is {v}|I have a sister, {v}|{v} is"
+            " my sister|I have a sister called {v}|My sister {v} is here)."
+        ),
+        "There is {v}, my sister.",
+        "{v} is a nice name.",
+        (
+            "(What is my sister's name|How is my sister called|Who is my sister|What is the name of my sister|(ASK) (my"
+            " sister's name|who my sister is|what my sister is called))?"
+        ),
+        "Could you tell me how my sister is called?",
+        "Your sister is called {v}.",
+    ),
+    "brother": (
+        (
+            "(My brother is called {v}|My brother's name is {v}|The name of my brother is {v}|I have a brother, {v}|{v}"
+            " is my brother|I have a brother called {v}|My brother {v} is here)."
+        ),
+        "There is {v}, my brother.",
+        "{v} is a nice name.",
+        (
+            "(What is my brother's name|How is my brother called|Who is my brother|What is the name of my brother|(ASK)"
+            " (my brother's name|who my brother is|what my brother is called))?"
+        ),
+        "Could you tell me how my brother is called?",
+        "Your brother is called {v}.",
+    ),
+    "car": (
+        (
+            "(My car is {v}|I have a {v} car|I drive a {v} car|I bought a {v} car|The colour of my car is {v}|We have a"
+            " car, a {v} one|I have a car that is {v})."
+        ),
+        "Outside stands my {v} car.",
+        "A {v} car, how nice.",
+        (
+            "(What colour is my car|Which colour has my car|What is the colour of my car|(ASK) (what colour my car"
+            " is|the colour of my car))?"
+        ),
+        "Could you tell me the colour of my car?",
+        "Your car is {v}.",
+    ),
+    "animal": (
+        (
+            "(My favourite animal is the {v}|The animal I like best is the {v}|I like the {v} best of all animals|No"
+            " animal is nicer than the {v}|Of all animals I love the {v}|My favorite animal is the {v})."
+        ),
+        "Of the animals I prefer the {v}.",
+        "The {v} is a fine animal.",
+        (
+            "(What is my favourite animal|Which animal do I like|What's my favorite animal|Which animal do I like"
+            " best|(ASK) (my favourite animal|which animal I like best))?"
+        ),
+        "Could you tell me which animal I prefer?",
+        "Your favourite animal is the {v}.",
+    ),
+    "birthday": (
+        (
+            "(My birthday is in {v}|I was born in {v}|I have birthday in {v}|In {v} I celebrate my birthday|{v} is the"
+            " month of my birthday|I get one year older in {v})."
+        ),
+        "My birthday party is in {v}.",
+        "{v} is a good month.",
+        (
+            "(When is my birthday|In which month was I born|In which month is my birthday|What month is my birthday"
+            " in|(ASK) (when my birthday is|the month of my birthday))?"
+        ),
+        "Could you tell me the month I was born in?",
+        "Your birthday is in {v}.",
+    ),
+    "day": (
+        (
+            "(I have a meeting on {v}|My exam is on {v}|On {v} I have a meeting|I must be at work on {v}|There is an"
+            " appointment on {v}|I meet my doctor on {v}|On {v} I go to the dentist)."
+        ),
+        "{v} is the day of my meeting.",
+        "I hope that {v} goes well.",
+        (
+            "(When is my (meeting|appointment|exam)|On which day is my (meeting|appointment|exam)|What day do I have to"
+            " be there|(ASK) (when my appointment is|the day of my meeting))?"
+        ),
+        "Could you tell me on which day it is?",
+        "It is on {v}.",
+    ),
 }
+INTRODUCED = (
+    (
+        "(Hi, I am|My name is|I'm|Hello, I'm|I am called|Hello! My name is) {name} and I (live in|am from|come from)"
+        " {city}."
+    ),
+    "(Hi, I am|My name is|I'm|I am) {name}, I am {age} years old and I (live in|come from) {city}.",
+    "(Hi, I am|My name is|I'm|I am) {name} and I (work as|am) {a_job}[ in {city}].",
+    "(Hi, I am|My name is|I'm|I am) {name} and I (like|love) {food}.",
+    "(Hi, I am|My name is|I'm|I am) {name}, {age} years old.",
+    "(I am|I'm) {name} from {city}.",
+    "(I am|I'm) {name}, {a_job} from {city}, and I am {age}.",
+)
 ASK = "(Can you tell me|Do you know|Do you remember|Tell me|Please tell me|Say)"
 UNKNOWN = {
     "name": "your name",
@@ -126,6 +222,12 @@ UNKNOWN = {
     "age": "your age",
     "sport": "your sport",
     "pet": "the name of your {v}",
+    "sister": "your sister's name",
+    "brother": "your brother's name",
+    "car": "the colour of your car",
+    "animal": "your favourite animal",
+    "birthday": "when your birthday is",
+    "day": "when it is",
 }
 
 # Sentences of a text, questions about them in training and in the evaluation, answers, and what is asked for.
