@@ -5,12 +5,18 @@ import random
 
 from ..conversation import Example, assistant, system, user
 from ..tables import COLOURS, DAYS, FOODS, JOBS, MONTHS, PETS, PLURALS, THINGS, some_city, some_name
-from ..wording import article, choose, join, parse, say
+from ..wording import article, capital, choose, join, parse, say
 from .json_table import ASK, BARE, HELD_OUT_ASK, RECORDS, SYSTEM
+from .open_fields import some_fields, spoken, stated
+
+OPEN = 0.35
+"""Share of records that are made up as they are needed."""
 
 
 def json_answer(rng: random.Random, held_out: bool) -> Example:
     """Some fields of a record; they are named in the question, in the system message, or only by the schema."""
+    if not held_out and rng.random() < OPEN:
+        return open_record(rng, held_out)
     trained, kept, slots = RECORDS[rng.choice(list(RECORDS))]
     words = slot_values(rng, held_out)
     sentence = choose(parse(rng.choice(kept if held_out else trained)), rng)
@@ -22,6 +28,33 @@ def json_answer(rng: random.Random, held_out: bool) -> Example:
     messages = ask(rng, held_out, text, record)
     answer = assistant(json.dumps(record, ensure_ascii=False))
     return Example([*messages, answer], expect={"fields": record}, schema=schema_of(record))
+
+
+def open_record(rng: random.Random, held_out: bool) -> Example:
+    """Fields and values of any kind, told one after the other; some of them are asked for."""
+    fields = some_fields(rng, held_out, rng.randint(2, 5))
+    lead = rng.choice(
+        (
+            "",
+            "",
+            f"{some_name(rng, held_out)} writes: ",
+            "Note: ",
+            "An order ",
+            "A booking ",
+            "Hello, this is a request ",
+            "We have one ",
+        )
+    )
+    how = rng.choice((lambda field: stated(field[1], field[2], rng), lambda field: spoken(*field, rng)))
+    text = lead + rng.choice((", ", "; ", " and ", ". ")).join(map(how, fields)) + "."
+    chosen = rng.sample(fields, rng.randint(min(2, len(fields)), len(fields)))
+    record = {name: value for _, name, value in chosen}
+    messages = ask(rng, held_out, capital(text), record)
+    return Example(
+        [*messages, assistant(json.dumps(record, ensure_ascii=False))],
+        expect={"fields": record},
+        schema=schema_of(record),
+    )
 
 
 def slot_values(rng: random.Random, held_out: bool) -> dict:
@@ -56,16 +89,18 @@ def ask(rng: random.Random, held_out: bool, text: str, record: dict) -> list[dic
     """The messages before the answer."""
     keys = join(list(record))
     draw = rng.random()
-    if draw < 0.6 or held_out:
+    if draw < 0.7 or held_out:
         return [user(say(rng.choice(HELD_OUT_ASK if held_out else ASK), rng, keys=keys, text=text))]
-    if draw < 0.8:
+    if draw < 0.9:
         shape = ", ".join(f'"{key}": {json_type(value)}' for key, value in record.items())
         return [system(say(SYSTEM[0], rng, shape="<shape>").replace("<shape>", shape)), user(text)]
     return [user(rng.choice(BARE[:3]).format(text=text))]
 
 
 def json_type(value: object) -> str:
-    return "array" if isinstance(value, list) else "integer" if isinstance(value, int) else "string"
+    if isinstance(value, list):
+        return "array"
+    return "integer" if isinstance(value, int) else "number" if isinstance(value, float) else "string"
 
 
 def schema_of(record: dict) -> dict:

@@ -7,12 +7,16 @@ from ..tables import ANIMALS, DAYS, LANGUAGES, ROOMS, THINGS, invented_word, som
 from ..wording import casual, say
 from .facts import fact
 from .instructions import phrase
-from .small_talk import small_talk
+from .open_tools import open_tool, open_tool_use
+from .refusals import refusal
+from .small_talk import knowledge, small_talk
 from .tool_table import TOOLS
 
 SKIES = "sunny cloudy rainy snowy windy foggy".split()
 VERBS = "do run call use get set make fetch open ask start tell go new my".split()
 GENRES = "jazz rock folk pop classical blues".split()
+OPEN = 0.45
+"""Share of requests for tools that are made up as they are needed."""
 
 
 def slots(rng: random.Random, held_out: bool) -> dict:
@@ -62,6 +66,8 @@ def strange_name(rng: random.Random) -> str:
 
 def tool_use(rng: random.Random, held_out: bool) -> Example:
     """A request that one of one to three tools serves; half of the time with its result and what is said of it."""
+    if not held_out and rng.random() < OPEN:
+        return open_tool_use(rng, held_out)
     kinds = rng.sample(list(TOOLS), rng.randint(1, 3))
     declared = [declare(kind, rng, held_out) for kind in kinds]
     (tool, names), (*_, requests, kept, result, reply) = declared[0], TOOLS[kinds[0]]
@@ -80,6 +86,8 @@ def tool_use(rng: random.Random, held_out: bool) -> Example:
     wanted = [str(words[slot]) for slot in result.values() if slot != "ok"]
     said = reply.format(**words)
     messages = [*example.messages, tool_result(outcome, dense=rng.random() < 0.5), assistant(said)]
+    if not held_out and rng.random() < 0.2:
+        return second_use(rng, messages, tools, kinds, declared)
     return Example(messages, example.tools, {"all": wanted or [said]})
 
 
@@ -101,7 +109,25 @@ def tool_choice(rng: random.Random, held_out: bool) -> Example:
 
 def no_tool(rng: random.Random, held_out: bool) -> Example:
     """Tools are there, and none of them serves the question."""
-    talk = rng.choice((fact, fact, small_talk))(rng, held_out)
+    talk = rng.choice((fact, fact, small_talk) if held_out else (fact, fact, small_talk, knowledge, refusal))(
+        rng, held_out
+    )
+    if not held_out and rng.random() < 0.4:
+        return Example(talk.messages, [open_tool(rng, held_out)[0] for _ in range(rng.randint(1, 3))], talk.expect)
     kinds = rng.sample([kind for kind in TOOLS if kind not in ("time", "weather")], rng.randint(1, 3))
     tools = [declare(kind, rng, held_out)[0] for kind in kinds]
     return Example(talk.messages, tools, talk.expect)
+
+
+def second_use(
+    rng: random.Random, messages: list[dict], tools: list[dict], kinds: list[str], declared: list[tuple[dict, dict]]
+) -> Example:
+    """Another request in the same talk, for the same tool or another one."""
+    at = rng.randrange(len(kinds))
+    (tool, names), words = declared[at], slots(rng, False)
+    arguments = {name: words[slot] for slot, name in names.items()}
+    asked = casual(say(rng.choice(TOOLS[kinds[at]][4]), rng, **words), rng, lower=False)
+    name = tool["function"]["name"]
+    return Example(
+        [*messages, user(asked), tool_call(name, arguments)], tools, {"call": {"name": name, "arguments": arguments}}
+    )
