@@ -4,55 +4,94 @@ import random
 from collections.abc import Callable
 
 from .conversation import Example, segments, system
-from .tasks import arithmetic, definitions, facts, instructions, json_answers, memory, small_talk, tool_calls
+from .tasks import (
+    arithmetic,
+    definitions,
+    facts,
+    follow_ups,
+    instructions,
+    json_answers,
+    letters,
+    memory,
+    numbers,
+    refusals,
+    small_talk,
+    tool_calls,
+)
 from .wording import say
 
 Task = Callable[[random.Random, bool], Example]
 
 TASKS: dict[Task, float] = {
-    arithmetic.arithmetic: 18,
-    arithmetic.word_problem: 10,
-    arithmetic.numbers: 4,
-    definitions.definition: 12,
-    definitions.unknown_word: 6,
-    facts.fact: 18,
-    facts.yes_or_no: 4,
-    facts.named_kinds: 2,
-    small_talk.small_talk: 6,
+    arithmetic.arithmetic: 16,
+    arithmetic.tables: 3,
+    arithmetic.with_rest: 2,
+    arithmetic.word_problem: 8,
+    arithmetic.several: 2,
+    arithmetic.parts_of: 3,
+    numbers.numbers: 6,
+    numbers.units: 3,
+    numbers.calendar: 5,
+    letters.letters: 7,
+    definitions.definition: 13,
+    definitions.unknown_word: 7,
+    definitions.named: 4,
+    definitions.kind_of: 2,
+    facts.fact: 15,
+    facts.yes_or_no: 3,
+    facts.named_kinds: 3,
+    facts.comparison: 2,
+    small_talk.small_talk: 12,
+    small_talk.knowledge: 9,
     small_talk.story: 2,
-    memory.memory: 10,
-    memory.reading: 11,
-    instructions.persona: 4,
-    instructions.one_word: 7,
-    instructions.repeating: 8,
+    refusals.refusal: 36,
+    refusals.garbage: 4,
+    memory.memory: 9,
+    memory.reading: 8,
+    follow_ups.follow_up: 8,
+    instructions.persona: 3,
+    instructions.one_word: 5,
+    instructions.repeating: 5,
     instructions.greeting: 1,
-    json_answers.json_answer: 22,
-    tool_calls.tool_use: 20,
-    tool_calls.no_tool: 3,
+    json_answers.json_answer: 16,
+    tool_calls.tool_use: 18,
+    tool_calls.no_tool: 4,
 }
 SHORT = [
     arithmetic.arithmetic,
     arithmetic.word_problem,
-    arithmetic.numbers,
+    numbers.numbers,
+    numbers.calendar,
+    letters.letters,
     definitions.definition,
     definitions.unknown_word,
     facts.fact,
     facts.yes_or_no,
     small_talk.small_talk,
+    small_talk.knowledge,
+    refusals.refusal,
+    refusals.garbage,
     memory.memory,
+    follow_ups.follow_up,
     instructions.repeating,
     instructions.greeting,
 ]
 """Tasks that may stand anywhere in a conversation."""
 SYSTEM = (
     (
-        "(You are a helpful assistant|You are a friendly assistant|Be helpful|Answer the user|You help "
-        "people)[, short and clear]."
+        "(You are|Be|Act as) (a|an) [very ](helpful|friendly|polite|kind|honest|careful|useful|patient) (assistant|AI"
+        " assistant|chat assistant|helper)[, short and clear| that answers briefly| for everyday questions| who answers"
+        " in English]."
     ),
+    (
+        "(Answer the user|You help people|Be helpful|Be concise|Keep answers short|You answer questions)[, short and"
+        " clear]."
+    ),
+    "You are a helpful assistant.",
     "You are a helpful assistant.",
     "(Be brief|Be polite|Answer politely|Help the user with questions).",
 )
-CHAINED, LONG = 0.2, 0.006
+CHAINED, LONG = 0.14, 0.004
 """Shares of conversations of two or three tasks, and of eight to sixteen."""
 
 
@@ -65,7 +104,7 @@ def conversation(rng: random.Random) -> Example:
         return chain(rng, rng.randint(2, 3))
     task = rng.choices(list(TASKS), list(TASKS.values()))[0]
     example = task(rng, False)
-    if example.messages[0]["role"] != "system" and rng.random() < 0.12:
+    if example.messages[0]["role"] != "system" and rng.random() < 0.1:
         example.messages.insert(0, system(say(rng.choice(SYSTEM), rng)))
     return example
 
