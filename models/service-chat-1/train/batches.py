@@ -27,10 +27,15 @@ def batch(tokenizer: Tokenizer, seed: int, size: Size) -> list[tuple[torch.Tenso
     rows.sort(key=lambda row: len(row[0]))
     parts: list[list[tuple[list[int], list[bool]]]] = [[]]
     for row in rows:
-        if parts[-1] and (len(parts[-1]) + 1) * len(row[0]) > size.places:
+        if parts[-1] and is_full(parts[-1], len(row[0]), size.places):
             parts.append([])
         parts[-1].append(row)
     return [padded(part) for part in parts]
+
+
+def is_full(part: list[tuple[list[int], list[bool]]], length: int, places: int) -> bool:
+    """Whether a longer row would make a part too large, or pad its rows by more than a quarter."""
+    return (len(part) + 1) * length > places or length > 1.25 * len(part[0][0]) + 4
 
 
 def padded(rows: list[tuple[list[int], list[bool]]]) -> tuple[torch.Tensor, torch.Tensor]:

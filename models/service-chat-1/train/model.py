@@ -61,11 +61,14 @@ class Attention(nn.Module):
         """Keys [B, K, P, D] of tokens, each with a share of the one before it."""
         return key * self.own + functional.pad(key[:, :, :-1], (0, 0, 1, 0)) * self.before
 
-    def read_whole(self, x: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-        """x [B, S, W] of rows without a past and without gaps -> [B, S, W]."""
+    def read_whole(self, x: torch.Tensor, table: torch.Tensor, ahead: torch.Tensor) -> torch.Tensor:
+        """x [B, S, W] of rows without a past and without gaps, ahead [S, S] is added to the scores -> [B, S, W]."""
         query, key, value = self.project(x, table)
-        keys = self.mix_keys(key)
-        mixed = functional.scaled_dot_product_attention(query, keys, value, is_causal=True, scale=1.0, enable_gqa=True)
+        rows, length, shared = x.shape[0], x.shape[1], self.heads // self.key_heads
+        grouped = query.reshape(rows, self.key_heads, shared * length, self.head)
+        scores = (grouped @ self.mix_keys(key).transpose(2, 3)).view(rows, self.key_heads, shared, length, length)
+        weights = torch.softmax(scores.float() + ahead, -1).to(value.dtype)
+        mixed = (weights.view(rows, self.key_heads, shared * length, length) @ value).view(rows, self.heads, length, -1)
         return functional.linear(mixed.transpose(1, 2).reshape(x.shape), self.out)
 
     def forward(
@@ -100,8 +103,8 @@ class Block(nn.Module):
         mixed, key, value = self.attention(normed(x), *rest)
         return self.think(x + mixed), key, value
 
-    def read_whole(self, x: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-        return self.think(x + self.attention.read_whole(normed(x), table))
+    def read_whole(self, x: torch.Tensor, table: torch.Tensor, ahead: torch.Tensor) -> torch.Tensor:
+        return self.think(x + self.attention.read_whole(normed(x), table, ahead))
 
     def think(self, x: torch.Tensor) -> torch.Tensor:
         inner = functional.relu(functional.linear(normed(x), self.up)).square()
@@ -125,9 +128,10 @@ class ChatModel(nn.Module):
     def hidden(self, ids: torch.Tensor) -> torch.Tensor:
         """ids [B, S] from the beginning -> [B, S, W]; what follows a token is not seen by it."""
         x = normed(functional.embedding(ids, self.table))
-        table = rotary(torch.arange(ids.shape[1], device=ids.device), self.head)
+        places = torch.arange(ids.shape[1], device=ids.device)
+        table, ahead = rotary(places, self.head), (places[None, :] > places[:, None]).float() * HIDDEN
         for block in self.blocks:
-            x = block.read_whole(x, table)
+            x = block.read_whole(x, table, ahead)
         return normed(x)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:

@@ -9,15 +9,15 @@ EPSILON = 1e-7
 
 
 def orthogonal(matrices: torch.Tensor) -> torch.Tensor:
-    """matrices [N, rows, columns] with their singular values brought near 1, in float32."""
+    """matrices [N, rows, columns] with their singular values brought near 1, in bfloat16, which is enough here."""
     tall = matrices.shape[1] > matrices.shape[2]
-    x = matrices.transpose(1, 2) if tall else matrices
+    x = (matrices.transpose(1, 2) if tall else matrices).bfloat16()
     x = x / (x.norm(dim=(1, 2), keepdim=True) + EPSILON)
     a, b, c = COEFFICIENTS
     for _ in range(ITERATIONS):
         gram = x @ x.transpose(1, 2)
         x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.transpose(1, 2) if tall else x
+    return (x.transpose(1, 2) if tall else x).to(matrices.dtype)
 
 
 class Muon(torch.optim.Optimizer):

@@ -84,8 +84,10 @@ class ChatTraining:
 
     def loss(self, ids: torch.Tensor, learned: torch.Tensor) -> torch.Tensor:
         """Sum of the cross entropies of the words that are to be learned."""
-        hidden = self.model.hidden(ids[:, :-1])[learned[:, 1:]]
-        return functional.cross_entropy(self.model.logits(hidden), ids[:, 1:][learned[:, 1:]], reduction="sum")
+        with torch.autocast(self.device, dtype=torch.bfloat16):
+            hidden = self.model.hidden(ids[:, :-1])[learned[:, 1:]]
+            logits = self.model.logits(hidden)
+        return functional.cross_entropy(logits.float(), ids[:, 1:][learned[:, 1:]], reduction="sum")
 
     @torch.no_grad()
     def check(self) -> float:
