@@ -9,10 +9,11 @@ import torch
 from training_kit.onnx_export import halved, store_half
 from training_kit.package import describe_file, write_json
 
+from .byte_weights import store_bytes
 from .conversation import END, TEMPLATE
 from .held_out import write_cases
 from .model import ChatModel
-from .parity import check_parity
+from .parity import check_bytes, check_parity
 from .sizes import CONTEXT, Size
 from .train_chat import FINISHED, STEADY
 from .vocabulary import END_ID, PAD, PAD_ID
@@ -38,8 +39,12 @@ def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> N
     print(f"weights of {training['done']} steps and {training['fallen']} of the fall, {training['tokens']} tokens")
     model.load_state_dict(weights)
     halved(model.eval())
-    export_graph(model, package / "model.onnx", package.name)
-    print(f"largest difference of the graph to torch {check_parity(model, package / 'model.onnx'):.1e}")
+    graph, path = traced(model, package.name), package / "model.onnx"
+    write_graph(graph, path)
+    print(f"largest difference of the graph to torch {check_parity(model, path):.1e}")
+    store_bytes(graph)
+    write_graph(graph, path)
+    print(f"loss of other conversations, torch and graph of bytes: {check_bytes(model, folder, path)}")
     write_configs(package, folder / "tokenizer.json", size, training)
     write_manifest(package)
     write_cases(package / "evaluation", folder / "tokenizer.json")
@@ -52,8 +57,8 @@ def latest_weights(folder: pathlib.Path) -> tuple[dict, dict[str, int]]:
     return state["model" if finished else "average"], {key: state[key] for key in ("done", "fallen", "tokens")}
 
 
-def export_graph(model: ChatModel, path: pathlib.Path, producer: str) -> None:
-    """As optimum names and shapes a decoder with past; weights as float16 and a Cast, which loading folds away."""
+def traced(model: ChatModel, producer: str) -> onnx.ModelProto:
+    """As optimum names and shapes a decoder with past, in float32."""
     layers, heads, head = model.size.layers, model.size.key_heads, model.head
     caches = [f"{at}.{part}" for at in range(layers) for part in ("key", "value")]
     inputs = ["input_ids", "attention_mask", "position_ids", *(f"past_key_values.{name}" for name in caches)]
@@ -79,12 +84,19 @@ def export_graph(model: ChatModel, path: pathlib.Path, producer: str) -> None:
             dynamo=False,
         )
     graph = onnx.load_from_string(buffer.getvalue())
-    store_half(graph)
     name_dimensions(graph, axes, model.size.vocabulary)
     graph.ir_version = IR_VERSION
     graph.producer_name, graph.producer_version = producer, ""
-    onnx.checker.check_model(graph)
-    path.write_bytes(graph.SerializeToString())
+    return graph
+
+
+def write_graph(graph: onnx.ModelProto, path: pathlib.Path) -> None:
+    """What is still float32 becomes float16 and a Cast, which loading folds away."""
+    written = onnx.ModelProto()
+    written.CopyFrom(graph)
+    store_half(written)
+    onnx.checker.check_model(written)
+    path.write_bytes(written.SerializeToString())
 
 
 def name_dimensions(graph: onnx.ModelProto, axes: dict[str, dict[int, str]], vocabulary: int) -> None:

@@ -1,15 +1,21 @@
 """The graph against torch: a prompt, a token after it, and rows of unlike length together."""
 
+import dataclasses
 import pathlib
 
 import numpy as np
 import onnxruntime
 import torch
+from tokenizers import Tokenizer
+from torch.nn import functional
 
+from .batches import HELD_OUT_SEEDS, batch
 from .model import ChatModel
 
 TOLERANCE = 1e-3
 LENGTHS = (7, 19, 40)
+CHECKED, WORSE = 100, 1.03
+"""Conversations on which the graph of bytes may have so many times the loss of torch."""
 
 
 def check_parity(model: ChatModel, path: pathlib.Path) -> float:
@@ -38,6 +44,25 @@ def check_parity(model: ChatModel, path: pathlib.Path) -> float:
     if worst > TOLERANCE:
         raise SystemExit(f"parity failed: {path.name} differs by {worst}")
     return worst
+
+
+def check_bytes(model: ChatModel, folder: pathlib.Path, path: pathlib.Path) -> tuple[float, float]:
+    """Mean losses of torch and of the graph on conversations of other seeds. Raises when the graph's is much larger."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_inputs()]
+    size = dataclasses.replace(model.size, conversations=CHECKED)
+    totals, count = torch.zeros(2), 0
+    for ids, learned in batch(Tokenizer.from_file(str(folder / "tokenizer.json")), HELD_OUT_SEEDS, size):
+        values = feeds(ids[:, :-1], torch.ones_like(ids[:, :-1]), empty(model, len(ids)))
+        (logits, *_), (given, *_) = run_both(model, session, names, values)
+        wanted = ids[:, 1:][learned[:, 1:]]
+        rows = [one[learned[:, 1:]] for one in (logits, given)]
+        totals += torch.tensor([float(functional.cross_entropy(row, wanted, reduction="sum")) for row in rows])
+        count += len(wanted)
+    torch_loss, graph_loss = (round(float(total) / count, 4) for total in totals)
+    if graph_loss > torch_loss * WORSE:
+        raise SystemExit(f"the graph of bytes loses too much: {torch_loss} -> {graph_loss}")
+    return torch_loss, graph_loss
 
 
 def empty(model: ChatModel, rows: int) -> list[torch.Tensor]:
