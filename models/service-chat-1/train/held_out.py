@@ -11,24 +11,52 @@ from training_kit.package import write_lines
 from .batches import encode
 from .conversation import Example, segments
 from .mixture import TASKS
-from .tasks import arithmetic, definitions, facts, instructions, json_answers, memory, small_talk, tool_calls
+from .tasks import (
+    arithmetic,
+    definitions,
+    facts,
+    follow_ups,
+    instructions,
+    json_answers,
+    letters,
+    memory,
+    numbers,
+    refusals,
+    small_talk,
+    tool_calls,
+)
+from .wording import NoneKept
 
 Make = Callable[[random.Random, bool], Example]
 
 
-def signed(signs: str) -> Make:
-    return lambda rng, held_out: arithmetic.arithmetic(rng, held_out, rng.choice(signs))
+def sums(rng: random.Random, held_out: bool) -> Example:
+    return arithmetic.arithmetic(rng, held_out, rng.choice("+-"))
 
 
 SETS: dict[str, tuple[int, list[Make]]] = {
-    "sums": (100, [signed("+-")]),
-    "tables": (60, [signed("x/")]),
+    "sums": (100, [sums]),
+    "tables": (60, [arithmetic.tables]),
     "word-problems": (60, [arithmetic.word_problem]),
     "definitions": (100, [definitions.definition]),
     "unknown-words": (40, [definitions.unknown_word]),
-    "facts": (100, [facts.fact, facts.fact, facts.yes_or_no, facts.named_kinds]),
-    "talk": (50, [small_talk.small_talk]),
-    "recall": (80, [memory.memory]),
+    "facts": (
+        160,
+        [
+            facts.fact,
+            facts.fact,
+            facts.yes_or_no,
+            facts.named_kinds,
+            numbers.numbers,
+            numbers.calendar,
+            letters.letters,
+        ],
+    ),
+    "talk": (
+        160,
+        [small_talk.small_talk, small_talk.chat, small_talk.knowledge, *[refusals.refusal] * 4, refusals.garbage],
+    ),
+    "recall": (100, [memory.memory, memory.memory, follow_ups.follow_up]),
     "reading": (60, [memory.reading]),
     "instructions": (80, [instructions.persona, instructions.one_word, instructions.repeating, instructions.greeting]),
     "json": (60, [json_answers.json_answer]),
@@ -44,9 +72,18 @@ def write_cases(folder: pathlib.Path, tokenizer: pathlib.Path) -> None:
     """One JSONL file a set, and the dialogues whose last answers are read word by word."""
     for at, (name, (count, makers)) in enumerate(SETS.items()):
         rng = random.Random(SEED + at)
-        write_lines(folder / f"{name}.jsonl", [case(makers[n % len(makers)](rng, True)) for n in range(count)])
+        write_lines(folder / f"{name}.jsonl", [case(draw(makers[n % len(makers)], rng)) for n in range(count)])
     reader, rng = Tokenizer.from_file(str(tokenizer)), random.Random(SEED - 1)
     write_lines(folder / "dialogues.jsonl", [dialogue(reader, rng) for _ in range(DIALOGUES)])
+
+
+def draw(make: Make, rng: random.Random) -> Example:
+    """An example of the task in a phrasing that is kept; patterns that keep none are passed over."""
+    while True:
+        try:
+            return make(rng, True)
+        except NoneKept:
+            continue
 
 
 def case(example: Example) -> dict:
@@ -73,7 +110,7 @@ def to_request(message: dict) -> dict:
 def dialogue(tokenizer: Tokenizer, rng: random.Random) -> dict:
     """A conversation of some task without tools; `words` are ids and texts of the reference's tokens."""
     tasks = {task: weight for task, weight in TASKS.items() if task not in (tool_calls.tool_use, tool_calls.no_tool)}
-    example = rng.choices(list(tasks), list(tasks.values()))[0](rng, True)
+    example = draw(rng.choices(list(tasks), list(tasks.values()))[0], rng)
     ids, _ = encode(tokenizer, segments(example)[-1:])
     words = [[token, tokenizer.decode([token], skip_special_tokens=False)] for token in ids[:-1]]
     return {"messages": example.messages[:-1], "words": words}

@@ -110,7 +110,8 @@ def operands(sign: str, rng: random.Random, held_out: bool) -> tuple[int, int]:
         first, second = number_pair(rng, held_out, 0 if high == 20 else 10, high)
         if high == 999 and rng.random() < 0.3:
             first, second = number_pair(rng, held_out, 2, 99)[0], rng.randint(100, 999)
-        return (first, second) if sign == "+" or rng.random() < 0.06 else (max(first, second), min(first, second))
+        below = not held_out and rng.random() < 0.06
+        return (first, second) if sign == "+" or below else (max(first, second), min(first, second))
     if draw < 0.6:
         first, second = rng.randint(0 if rng.random() < 0.05 else 1, 12), rng.randint(1, 12)
     elif sign == "x" and draw < 0.8:

@@ -233,7 +233,9 @@ def named_kinds(rng: random.Random, held_out: bool) -> Example:
         asked = asked.rstrip(".") + rng.choice((" as a list", " as bullet points", " in a list", " with bullets")) + "."
         answer = "\n".join(f"- {capital(one)}" for one in chosen)
     asked = asked if held_out else casual(asked, rng)
-    return Example([user(asked), assistant(answer)], expect={"among": KINDS[kind], "count": count})
+    return Example(
+        [user(asked), assistant(answer)], expect={"among": [one.lower() for one in KINDS[kind]], "count": count}
+    )
 
 
 PLURAL_KINDS = {
