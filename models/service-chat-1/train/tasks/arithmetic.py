@@ -319,7 +319,17 @@ def parts_of(rng: random.Random, held_out: bool) -> Example:
         pattern = "(What is |How much is |Calculate |Tell me |Find |What's )the (square root|root) of {n}[?]"
         text = phrase(pattern, rng, held_out, n=n * n)
         return Example([user(text), assistant(f"{n} x {n} = {n * n}. The root is {n}.")], expect={"number": n})
-    if draw < 0.6:
+    if draw < 0.4:
+        share, hundreds = rng.randint(1, 19) * rng.choice((1, 5)), rng.randint(1, 9)
+        pattern = (
+            "(What is |What's |How much is |Calculate |Tell me |Work out )[the ]{p}( percent|%| per cent) of {n}[?]"
+        )
+        inner, result = solve(hundreds, "x", share)
+        text = phrase(pattern, rng, held_out, p=share, n=hundreds * 100)
+        return Example(
+            [user(text), assistant(f"{hundreds * 100} / 100 = {hundreds}. {inner}")], expect={"number": result}
+        )
+    if draw < 0.65:
         pattern, by = rng.choice(MULTIPLES)
         n = rng.randint(2, 99)
         answer, result = solve(n, "x", by)

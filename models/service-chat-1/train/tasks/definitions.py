@@ -238,3 +238,46 @@ def kind_of(rng: random.Random, held_out: bool) -> Example:
 def sortable() -> list[str]:
     """Common nouns whose first meaning is of one of the kinds, and clearly so."""
     return [word for word in common("n", 4000) if first_meanings()["n", word].lexicographer in LEXICOGRAPHERS]
+
+
+RELATIONS = (
+    ("opposite", "(What is|What's|Tell me|Give me|Say|Name|Do you know) the opposite of {w}?", "a"),
+    (
+        "synonym",
+        "(What is|What's|Tell me|Give me|Say|Name|Do you know) (a synonym (for|of)|another word for) {w}?",
+        "a",
+    ),
+    (
+        "rhyme",
+        "(What rhymes with|Tell me a rhyme for|Give me a rhyme for|Which word rhymes with|Find a rhyme for) {w}?",
+        "n",
+    ),
+    ("colour", "(What colour is|What color is|Which colour has|What is the colour of) a {w}?", "n"),
+    ("sound", "(What sound does a {w} make|What does a {w} say|Which sound does a {w} make|How does a {w} go)?", "n"),
+    ("young", "(What is a baby {w} called|What do you call a young {w}|What is the name for a young {w})?", "n"),
+)
+NOT_KNOWN = {
+    "opposite": "I do not know the opposite of {w}.",
+    "synonym": "I do not know another word for {w}.",
+    "rhyme": "I do not know a rhyme for {w}.",
+    "colour": "I do not know the colour of that.",
+    "sound": "I do not know a sound of that.",
+    "young": "I do not know a name for that.",
+}
+
+
+def unknown_fact(rng: random.Random, held_out: bool) -> Example:
+    """The opposite, the rhyme, the colour of a word that nobody told it."""
+    name, pattern, part = rng.choice(RELATIONS)
+    word = invented_word(rng, 2) if rng.random() < 0.4 else rng.choice(untaught_of(part, held_out))
+    answer = NOT_KNOWN[name].format(w=word)
+    return Example(
+        [user(phrase(pattern, rng, held_out, keep=True, w=word)), assistant(answer)], expect={"text": answer}
+    )
+
+
+@functools.cache
+def untaught_of(part: str, held_out: bool) -> tuple[str, ...]:
+    """Rare words of a part of speech."""
+    known = set(common(part, 3000))
+    return tuple(word for word in open_words(part, held_out) if word not in known)

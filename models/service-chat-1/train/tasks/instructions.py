@@ -1,8 +1,10 @@
 """Doing as told: names and manners from the system message, one word, repeating, greeting."""
 
+import functools
 import random
 
 from ..conversation import Example, assistant, system, user
+from ..lexicon import is_kept, synsets
 from ..tables import ANIMALS, COLOURS, FOODS, JOBS, PLURALS, THINGS, some_city, some_name
 from ..wording import casual, say
 from .facts import fact_parts
@@ -59,8 +61,18 @@ def one_word(rng: random.Random, held_out: bool) -> Example:
     return Example([user(text), answer], expect=expect)
 
 
+@functools.cache
+def sentences(held_out: bool) -> tuple[str, ...]:
+    """WordNet's examples of how words are used, of three to eight plain words."""
+    examples = (text for synset in synsets().values() for text in synset.examples)
+    plain = (text for text in examples if text.replace(" ", "").isalpha() and text.isascii())
+    return tuple(text for text in plain if 3 <= len(text.split()) <= 8 and is_kept(text) == held_out)
+
+
 def phrase(rng: random.Random, held_out: bool) -> str:
     """A few words to copy."""
+    if rng.random() < 0.35:
+        return rng.choice(sentences(held_out))
     words = {
         "name": some_name(rng, held_out),
         "city": some_city(rng, held_out),

@@ -231,7 +231,7 @@ def sentence(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
     """Words of a sentence: how many, first, last, without one, backwards, another in its place, plural, past."""
     text = some_words(rng, held_out)
     words = text.replace(",", "").split()
-    kind = rng.choice(("count", "end", "without", "instead", "plural", "past"))
+    kind = rng.choice(("count", "end", "without", "instead", "plural", "past", "use"))
     if kind == "count":
         asked = phrase(
             "(How many words (are|are there) in|Count the words in|What is the number of words in|Number of words"
@@ -279,6 +279,14 @@ def sentence(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
             t=text,
         )
         return asked, made, made
+    if kind == "use":
+        noun = rng.choice(common("n", EVERYDAY))
+        pattern = (
+            "((Use|Put) [the word ]{w} in a sentence|(Write|Make|Give me|Tell me|Say) a [short ]sentence"
+            " (with|using|that has|about) [the word ]{w})."
+        )
+        made = f"I can see the {noun}."
+        return phrase(pattern, rng, held_out, w=noun), made, made
     if kind == "plural":
         noun = rng.choice([word for word in common("n", EVERYDAY) if word not in irregular("noun")])
         pattern = (

@@ -407,6 +407,16 @@ REFUSALS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "news": (
         (
             (
+                "(What is|What's|How is|How's|Tell me|Will it be|Give me) (the weather|the weather like|the"
+                " forecast|the temperature|the weather forecast|sunny|the weather going to be) (in|for)"
+                " ({city}|{country}|{place})[ today| tomorrow| now| this week][?|.]"
+            ),
+            (
+                "(Will it|Does it|Is it going to|Is it) (rain|snow|raining|snowing|hot|cold|sunny|warm) in"
+                " ({city}|{country}|{place})[ today| tomorrow| now| this week]?"
+            ),
+            "What (time|day|date) is it (in|now in) ({city}|{country}|{place})[ now]?",
+            (
                 "(What is|What's|Tell me|Give me|Read me|Do you know) (the news|new|today's news|the latest news|the"
                 " latest on {topic}|the news from {country}|happening in {country}|going on in {city}|the news about"
                 " {topic}|in the news|the headlines|trending|happening in the world)[ today| now][.|?]"
@@ -821,6 +831,41 @@ REFUSALS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "long": (
         (
+            (
+                "(I am|I'm|We are) (planning|organising|writing|making|looking for|working on|thinking about|preparing)"
+                " a [{adjective} ]{noun} for (my {noun2}|{name}|{n} people|next week|our {nouns2}). (Can you give me"
+                " some ideas|Can you help me|What would you suggest|Do you have any tips|What should I think of|Where"
+                " should I start|Please make a plan)?"
+            ),
+            (
+                "(My {noun}|The {noun}|Our {noun}) (is|was|has been) {adjective} (since|because of|after|before) (the"
+                " {noun2}|{year}|my {noun2}), and (I|we|{name}) (want|need|have) to {verb} it. (What can I do|Can you"
+                " help|What do you suggest|How should I start|Why is that)?"
+            ),
+            (
+                "(Given|Look at|Use|Read|Take) the following (table|text|data|list|numbers|sentences|story|numbers and"
+                " words): {noun} {n}, {noun2} {n2}, {nouns} {n3}. (What is the trend|Make a chart|Draw a"
+                " conclusion|Explain it|What does it mean|Compare them|Write a report)."
+            ),
+            (
+                "(I want|I would like|I'd like) (to learn|to learn how to play|to start with|to get better at|to know"
+                " how to) ({noun}|{verb} {nouns}|the guitar|the piano|{topic}|swimming|drawing|cooking|chess|{lang})."
+                " (Any tips|How do I start|Can you teach me|Do you have advice|Where do I begin)?"
+            ),
+            (
+                "(Give me|Write|Suggest|Tell me|I need|Do you have) (some tips|some advice|a few tips|{n} tips|some"
+                " ideas|instructions|step by step instructions|a guide) (for|on|about|to) ({topic}|{noun}|{nouns}|my"
+                " {noun}|a better {noun}|{verb} a {noun}|{verb} {nouns})."
+            ),
+            (
+                "(Write|Say|Tell me|Explain) (it|that|this) (in more detail|in {n} words|more politely|like a"
+                " {noun}|for a {noun}|in a funny way|more formally|as a list of {n} points|step by step)."
+            ),
+            (
+                "(You will|Your task is to|I want you to|Your job is to) (get|read|take|write|answer|rate) (a"
+                " {noun}|{n} {nouns}|{nouns} about {topic}) and (then |)({verb}|rate|sort|explain|translate|rewrite)"
+                " (them|it|every {noun2}) (by {noun2}|for {name}|in {lang}|with {adjective} {nouns2})."
+            ),
             (
                 "(Write|Give me|Make|Create|I need) (a plan|a detailed plan|a table|a schedule|a training plan|a diet"
                 " plan|a study plan|a business plan|a lesson plan|a budget|a checklist|a to-do list|a timeline|a"
