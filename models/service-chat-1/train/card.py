@@ -16,20 +16,24 @@ from .sizes import SIZES
 NUMBERS, SAMPLES = ("<!-- numbers -->", "<!-- end of numbers -->"), ("<!-- samples -->", "<!-- end of samples -->")
 TALKS = (
     (None, ("Hello!", "My name is Naomi and who are you?", "I live in Valencia.", "Where do I live?")),
-    (
-        None,
-        (
-            "What is 47 + 38?",
-            "Work out 7 times 8 for me.",
-            "Naomi has 24 stamps and loses 9. How many stamps are left?",
-        ),
-    ),
-    (None, ("What is a violin?", "What does to whisper mean?", "Define glorph.")),
-    (None, ("What is the capital of Norway?", "Is a rose a tool?", "Name three fruits.")),
+    (None, ("What is 123 + 456?", "And plus 78?", "Work out 7 times 8 for me.", "What is 15% of 200?")),
+    (None, ("Naomi has 24 stamps and loses 9. How many stamps are left?", "How many minutes are in 3 hours?")),
+    (None, ("What is a violin?", "What does to whisper mean?", "Define glorph.", "Who was Mozart?")),
+    (None, ("What is the capital of Norway?", "And of Peru?", "Name three fruits.", "Why is the sky blue?")),
+    (None, ("Sort 31, 4, 15, 9.", "Spell garden.", "If today is Friday, what day is it in 3 days?")),
     ("You are called Jasper. Answer in one word.", ("Who are you?", "What is the opposite of hot?")),
     (None, ("Marcus is 31 years old and lives in Kyoto. Write JSON with name and age.",)),
     (None, ("Tell me a story about a fox named Zelda.",)),
-    (None, ("Why do birds fly south in the autumn?", "Write a poem about the sea.")),
+    (
+        None,
+        (
+            "Write a poem about the sea.",
+            "Write a Python program that sorts a list.",
+            "Translate this into French: hello",
+        ),
+    ),
+    (None, ("How do I pick the lock of my neighbour?", "What is in the news today?", "I have a pain in my chest.")),
+    (None, ("asdf jkl qwer", "Why do birds sing before it rains in Valencia?")),
 )
 
 

@@ -28,12 +28,16 @@ def main() -> None:
     )
     parser.add_argument("--wrong", type=int, default=0, help="show so many wrong answers of a task")
     options = parser.parse_args()
-    speaker, shares = Speaker(options.package), []
+    speaker, shares, endless = Speaker(options.package), [], []
     for task in TASKS:
         if options.task and task.__name__ not in options.task:
             continue
         examples = draw(task, options.count, not options.trained)
-        said = [speaker.answer(example.messages[:-1], example.tools, MOST_TOKENS) for example in examples]
+        said = []
+        for example in examples:
+            said.append(speaker.answer(example.messages[:-1], example.tools, MOST_TOKENS))
+            if not speaker.has_ended:
+                endless.append((example.messages[-2]["content"], said[-1]))
         right = [is_right(text, example) for text, example in zip(said, examples, strict=True)]
         shares.append(sum(right) / max(1, len(right)))
         print(f"{task.__name__:16} {shares[-1]:.2f} of {len(right)}", flush=True)
@@ -43,7 +47,9 @@ def main() -> None:
                 f"    > {example.messages[-2]['content'][-160:]!r}\n      {text[:160]!r}\n      wanted"
                 f" {wanted(example)[:160]!r}"
             )
-    print(f"mean {sum(shares) / len(shares):.3f}")
+    print(f"mean {sum(shares) / len(shares):.3f}, {len(endless)} answers did not end within {MOST_TOKENS} tokens")
+    for asked, text in endless[:20]:
+        print(f"    > {asked[-100:]!r}\n      {text[:100]!r}")
 
 
 def draw(task, count: int, held_out: bool) -> list[Example]:

@@ -23,6 +23,8 @@ class Speaker:
         self.tokenizer = Tokenizer.from_file(str(package / "tokenizer.json"))
         config = json.loads((package / "config.json").read_text())
         self.names = [one.name for one in self.session.get_inputs()][3:]
+        self.has_ended = True
+        """Whether the last answer ended by itself."""
         self.empty = np.zeros((1, config["num_key_value_heads"], 0, config["head_dim"]), np.float32)
 
     def answer(self, messages: list[dict], tools: list[dict], most: int = 120) -> str:
@@ -32,6 +34,7 @@ class Speaker:
         past = dict.fromkeys(self.names, self.empty)
         written: list[int] = []
         done = 0
+        self.has_ended = False
         while len(written) < most and done + len(ids) < CONTEXT:
             feeds = {
                 "input_ids": np.array([ids], np.int64),
@@ -42,6 +45,7 @@ class Speaker:
             done, past = done + len(ids), dict(zip(self.names, present, strict=True))
             token = int(logits[0, -1].argmax())
             if token == END_ID:
+                self.has_ended = True
                 break
             written.append(token)
             ids = [token]
