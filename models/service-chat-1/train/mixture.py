@@ -94,14 +94,14 @@ SYSTEM = (
     "(Be brief|Be polite|Answer politely|Help the user with questions).",
 )
 CHAINED, LONG = 0.14, 0.004
-"""Shares of conversations of two or three tasks, and of eight to sixteen."""
+"""Shares of conversations of two or three tasks, and of eight to twenty-four."""
 
 
 def conversation(rng: random.Random) -> Example:
     """One conversation of the training."""
     draw = rng.random()
     if draw < LONG:
-        return chain(rng, rng.randint(8, 16))
+        return chain(rng, rng.randint(8, 24))
     if draw < LONG + CHAINED:
         return chain(rng, rng.randint(2, 3))
     task = rng.choices(list(TASKS), list(TASKS.values()))[0]

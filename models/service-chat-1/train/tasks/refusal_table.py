@@ -173,7 +173,7 @@ REFUSALS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
                 " {nouns2})?"
             ),
             (
-                "(Tell me|Give me|I want to know|Do you know|Say) (about|more about|something about|all"
+                "(Tell me|Give me|I want to know|Do you know|Say) (about|of|more about|something about|all"
                 " about|everything about|facts about|a fact about|an interesting fact about) ({topic}|{topic2}|the"
                 " {noun} of {country}|the {noun} of {nouns})."
             ),
