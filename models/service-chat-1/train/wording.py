@@ -104,15 +104,18 @@ def phrase(
 LEADS = (
     "Hi! ", "Hey, ", "Hello, ", "Please: ", "OK, ", "So, ", "And now: ", "hi ", "Can you help me? ", "Question: ",
     "I have a question. ", "Sorry, ", "Well, ", "Right. ", "Quick question: ", "One more thing: ", "Now ", "Thanks. ",
+    "Tell me: ", "I would like to know: ", "Say, ", "Answer this: ", "Here is a question: ", "Let me ask: ",
+    "My question is: ", "Dear assistant, ", "Help me with this: ", "Do you happen to know: ", "And ", "But ", "Next: ",
+    "I was asked: ", "Please answer: ", "Hmm, ", "Great! ", "Another question: ",
 )  # fmt: skip
 
 
 def casual(text: str, rng: random.Random, lower: bool = True) -> str:
     """A question as people type it: a greeting before it, no capitals, no full stop, a `please` behind it, a slip."""
     draw = rng.random()
-    if draw < 0.05:
+    if draw < 0.07:
         return rng.choice(LEADS) + text
-    if draw < 0.09 and text[-1:] in (".", "?"):
+    if draw < 0.1 and text[-1:] in (".", "?"):
         return text[:-1] + rng.choice((", please", " please")) + text[-1]
     if draw < 0.18:
         return text.rstrip(".?!")

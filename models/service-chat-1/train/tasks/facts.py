@@ -222,8 +222,11 @@ def named_kinds(rng: random.Random, held_out: bool) -> Example:
         "I would like to hear {n} {k}."
         if held_out
         else (
-            "((Name|List|Give me|Tell me|Can you name|Say|Write|Please name|Can you list|Think of) {n} {k}|I"
-            " (want|need) {n} {k}|(Give me|Write|Make) a list of {n} {k}|Which {n} {k} do you know|{n} {k})."
+            "((Name|List|Give me|Tell me|Can you name|Say|Write|Please name|Can you list|Think of|Show"
+            " me|Find|Pick|Choose|Mention|Let me have|Could you name|Can you tell me|Can I get) {n} {k}|I (want|need)"
+            " {n} {k}|(Give me|Write|Make) a list of {n} {k}|(Which|What) {n} {k} (do you know|can you name|are"
+            " there)|{n} {k}|What are {n} {k}|(Tell me|Give me) the names of {n} {k}|(I am looking for|I look for) {n}"
+            " {k})."
         )
     )
     asked = say(pattern, rng, n=word, k=plural)

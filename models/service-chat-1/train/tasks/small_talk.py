@@ -11,6 +11,15 @@ from .talk_table import CHAT, TALK
 STORY = (
     "(Tell me|Write|Can you tell me|Please tell) a [short ]story about {a}[ named {name}].",
     "(I want to hear a|Make up a) [short] story about {a}[ called {name}].",
+    (
+        "(I would love|I need|I want|Give me|Let me hear|Read me|Can I have|Make me) a [short |nice |little ]story"
+        " (about|of) {a}[ called {name}]."
+    ),
+    (
+        "(Tell a tale|A story|Story time: a story|Once more a story|Another story|Tell us a story|Do you know a story)"
+        " (about|of) {a}[ named {name}][, please]."
+    ),
+    "(Tell me|Write) (something|a bedtime story|a fairy tale|a tale|a few sentences) about {a} (named|called) {name}.",
 )
 HELD_OUT_STORY = ("Could I have a little story with {a} called {name} in it?",)
 PLACES = (
