@@ -5,7 +5,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 BLOCK = 64
-"""Numbers of a row that share a scale."""
+"""Numbers of a row that share a scale, or the whole row where it is shorter."""
 BYTE_PRODUCTS = 4
 """`accuracy_level` of MatMulNBits: what comes in is rounded to bytes, too. 0 (all in float32) is 15 times slower."""
 DOMAIN = "com.microsoft"
@@ -28,7 +28,13 @@ def store_bytes(model: onnx.ModelProto) -> None:
         packed.setdefault(name, pack(name, weights[name]))
         rows, columns = weights[name].shape
         names = [tensor.name for tensor in packed[name]]
-        settings = {"K": columns, "N": rows, "bits": 8, "block_size": BLOCK, "accuracy_level": BYTE_PRODUCTS}
+        settings = {
+            "K": columns,
+            "N": rows,
+            "bits": 8,
+            "block_size": min(BLOCK, columns),
+            "accuracy_level": BYTE_PRODUCTS,
+        }
         nodes.append(
             helper.make_node("MatMulNBits", [node.input[0], *names], node.output, node.name, domain=DOMAIN, **settings)
         )
@@ -42,7 +48,7 @@ def store_bytes(model: onnx.ModelProto) -> None:
 
 def pack(name: str, weights: np.ndarray) -> list[onnx.TensorProto]:
     """weights [rows, columns] as bytes around 128 [rows, blocks, BLOCK] and a scale of every block."""
-    blocks = weights.reshape(len(weights), -1, BLOCK)
+    blocks = weights.reshape(len(weights), -1, min(BLOCK, weights.shape[1]))
     scales = np.maximum(np.abs(blocks).max(-1, keepdims=True), 1e-9) / 127
     numbers = (np.round(blocks / scales) + 128).astype(np.uint8)
     return [
