@@ -82,7 +82,7 @@ ROWS = {
         OPPOSITES,
         (
             "((What is|What's|Tell me|Give me|Say|Name) the opposite of {k}|(Tell me|Do you know) what the "
-            "opposite of {k} is|{k}: what is the opposite)?"
+            "opposite of {k} is|[the ]opposite of {k}|{k}: what is the opposite)?"
         ),
         "Which word is the opposite of {k}?",
         "The opposite of {k} is {v}.",
@@ -91,7 +91,7 @@ ROWS = {
         MANY,
         (
             "((What is|What's|Tell me|Give me|Say|Name) the plural of {k}|(Tell me|Do you know) what the "
-            "plural of {k} is|{k}: what is the plural)?"
+            "plural of {k} is|[the ]plural of {k}|{k}: what is the plural)?"
         ),
         "Which word is the plural of {k}?",
         "The plural of {k} is {v}.",
@@ -100,7 +100,7 @@ ROWS = {
         PAST,
         (
             "((What is|What's|Tell me|Give me|Say) the past [tense ]of {k}|(Tell me|Do you know) what the "
-            "past of {k} is|{k}: what is the past)?"
+            "past of {k} is|[the ]past tense of {k}|past of {k}|{k}: what is the past)?"
         ),
         "Which word is the past tense of {k}?",
         "The past of {k} is {v}.",
@@ -114,8 +114,9 @@ ROWS = {
     "synonym": (
         SYNONYMS,
         (
-            "((What is|What's|Tell me|Give me|Say|Name) (a synonym (of|for)|another word for) {k}|(Tell me|Do you "
-            "know|What is) a word (that means the same as|like|similar to) {k}|{k}: a synonym)?"
+            "((What is|What's|Tell me|Give me|Say|Name) (a synonym (of|for)|another word for) {k}|(Tell me|Do you"
+            " know|What is) a word (that means the same as|like|similar to) {k}|[a ]synonym (for|of) {k}|another word"
+            " for {k}|{k}: a synonym)?"
         ),
         "Which word has the same meaning as {k}?",
         "Another word for {k} is {v}.",

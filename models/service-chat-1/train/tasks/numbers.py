@@ -42,6 +42,12 @@ UNITS = (
     ("cm", "m", 100),
     ("m", "km", 1000),
     ("g", "kg", 1000),
+    ("meters", "kilometers", 1000),
+    ("centimeters", "meters", 100),
+    ("milliliters", "liters", 1000),
+    ("meters", "km", 1000),
+    ("metres", "km", 1000),
+    ("grams", "kg", 1000),
 )
 
 
