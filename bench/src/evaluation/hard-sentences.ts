@@ -23,7 +23,7 @@ const hardSentence = z.object({
 const phoneTable = z.object({
   /** The weights that the graph looks its phones up in: what they are looked up by are the phones. */
   weights: z.string(),
-  /** Names of the phones by id; those that are empty are not heard. */
+  /** Names of the phones by id; those that are empty are silent. */
   phones: z.array(z.string()),
 });
 
@@ -61,14 +61,14 @@ export async function isReadRight(
   { text, say, wrong }: HardSentence,
   read: ReadPhones,
 ): Promise<boolean> {
-  const heard = await read(text);
+  const own = await read(text);
   const distances = async (readings: readonly string[]) => {
     const phones = await Promise.all(readings.map(read));
-    return phones.map((one) => wordErrors(one, heard) / Math.max(1, countOf(one)));
+    return phones.map((one) => wordErrors(one, own) / Math.max(1, countOf(one)));
   };
   const nearest = Math.min(...(await distances(say)));
   const nearestWrong = Math.min(...(await distances(wrong)));
-  return countOf(heard) > 0 && nearest <= MOST_DIFFERENT && nearest < nearestWrong;
+  return countOf(own) > 0 && nearest <= MOST_DIFFERENT && nearest < nearestWrong;
 }
 
 function countOf(phones: string): number {

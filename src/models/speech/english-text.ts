@@ -122,7 +122,7 @@ const RULERS =
 const NUMBERED = "War|Chapter|Part|Act|Scene|Volume|Book|Phase|Type|Level|Stage|Section|Mark|Title";
 const ROMAN = "(?:X{1,3}|X{0,3}(?:I[XV]|V?I{1,3}|V))";
 
-/** Groups of digits that are told one by one. */
+/** Groups of digits behind these words are said one by one. */
 const ONE_BY_ONE = "call|dial|ring|phone|pin|code|zip|zip code|postcode|extension|password";
 
 const TITLES: readonly (readonly [short: string, title: string])[] = [
@@ -176,14 +176,11 @@ const ABBREVIATIONS: readonly Rule[] = [
   [/\bInc\./g, "Incorporated"],
   [/\bLtd\./g, "Limited"],
   [/\b(24|9|50)\/(7|11|50)\b(?!\/)/g, "$1 $2"],
-  ...MONTHS.map((month): Rule => [
-    new RegExp(`\\b${month.slice(0, 3)}t?\\b\\.?(?= \\d)`, "g"),
-    month,
-  ]),
-  ...MONTHS.map((month): Rule => [
-    new RegExp(`(?<=\\b\\d{1,2}(?:st|nd|rd|th)? )${month.slice(0, 3)}t?\\b\\.?`, "g"),
-    month,
-  ]),
+  ...MONTHS.map((month): Rule => {
+    const short = `${month.slice(0, 3)}t?\\b\\.?`;
+    const behindDay = String.raw`(?<=\b\d{1,2}(?:st|nd|rd|th)? )`;
+    return [new RegExp(`\\b${short}(?= \\d)|${behindDay}${short}`, "g"), month];
+  }),
   ...DAYS.map((day): Rule => [
     new RegExp(
       `\\b${day.slice(0, 3)}(?:s|rs?|nes)?\\.(?=,| )|\\b${day.slice(0, 3)}(?=, (?:${MONTH}))`,
@@ -211,11 +208,11 @@ const DATES: readonly Rule[] = [
       `\\b(${MONTH}) (\\d{1,2})(?=$|[,.;!?)–-]| (?:at|in|on|to|and|is|was|from|until|or|for|\\d{4})\\b)`,
       "g",
     ),
-    (_, month = "", day = "") => `${month} ${sayOrdinal(Number(day))}`,
+    (_, month = "", day = "") => `${month} ${toOrdinal(day)}`,
   ],
   [
     new RegExp(`\\b([Tt]he )?(\\d{1,2}) (?=(?:${MONTH})\\b)`, "g"),
-    (_, the = "the ", day = "") => `${the}${sayOrdinal(Number(day))} of `,
+    (_, the = "the ", day = "") => `${the}${toOrdinal(day)} of `,
   ],
 ];
 
@@ -231,12 +228,9 @@ const NUMBERS: readonly Rule[] = [
     /(?<![\d.-])(?:\+\d{1,3}[ .-]|1[.-])?(?:\(\d{2,5}\) ?|\d{2,5}[ .-])\d{3,4}[ .-]\d{4}(?![\d-])|(?<![\d.-])\d{3}-\d{4}(?![\d-])|(?<![\d.])\+\d{1,3}(?:[ .-]\d+)+|(?<![\d.-])\d{2,4}(?:-\d{2,4}){2,}(?![\d-])/g,
     sayGroups,
   ],
-  [
-    new RegExp(`(?<=\\b(?:${ONE_BY_ONE})(?: is)? )\\d{3,}\\b(?!\\.\\d)`, "gi"),
-    (digits) => sayDigits(digits),
-  ],
-  [/(?<=\b[A-Z]{2} )\d{5}\b/g, (digits) => sayDigits(digits)],
-  [/(?<![\d.,/:-])0\d+(?![\d.,/:%-]*\d)/g, (digits) => sayDigits(digits)],
+  [new RegExp(`(?<=\\b(?:${ONE_BY_ONE})(?: is)? )\\d{3,}\\b(?!\\.\\d)`, "gi"), sayDigits],
+  [/(?<=\b[A-Z]{2} )\d{5}\b/g, sayDigits],
+  [/(?<![\d.,/:-])0\d+(?![\d.,/:%-]*\d)/g, sayDigits],
   [/(?<![-\d])(\d+)\s?[-–]\s?(\d+)(?![-\d])/g, "$1 to $2"],
   [/(?<=[$£€]\d+(?:\.\d+)?)(k|K|m|M|b|B|bn)\b/g, (much) => ` ${MUCH[much]}`],
   [/([$£€])(\d+(?:\.\d+)?(?: (?:hundred|thousand|million|billion|trillion))+)\b/gi, sayMuchMoney],
@@ -254,13 +248,10 @@ const NUMBERS: readonly Rule[] = [
     (_, digits = "", letter = "") => `${sayHouseNumber(digits)} ${letter}`,
   ],
   [/\b([A-Z]{1,3})-?(\d+)\b/g, "$1 $2"],
-  [
-    /(?<=\b(?:room|flight|highway|route|apartment|suite) )[1-9]\d\d\b/gi,
-    (digits) => sayHouseNumber(digits),
-  ],
+  [/(?<=\b(?:room|flight|highway|route|apartment|suite) )[1-9]\d\d\b/gi, sayHouseNumber],
   [
     new RegExp(`(?<=\\b(?:${RULERS}) )(?!I\\b)${ROMAN}\\b`, "g"),
-    (roman) => `the ${sayOrdinal(readRoman(roman))}`,
+    (roman) => `the ${toOrdinal(readRoman(roman))}`,
   ],
   [new RegExp(`(?<=\\b(?:${NUMBERED}) )${ROMAN}\\b`, "g"), (roman) => String(readRoman(roman))],
   [/(?<=\d)\s?×\s?(?=\d)/g, " by "],
@@ -276,8 +267,8 @@ const NUMBERS: readonly Rule[] = [
     (all, left = "", right = "", s = "") => sayYear(all, left, right, s),
   ],
   [/['’](?=\d0s\b)/g, ""],
-  [/(?<![\d.])\d{13,}(?![\d.]*\d)/g, (digits) => sayDigits(digits)],
-  [/\d*(?:\.\d+)+/g, (all) => sayDecimal(all)],
+  [/(?<![\d.])\d{13,}(?![\d.]*\d)/g, sayDigits],
+  [/\d*(?:\.\d+)+/g, sayDecimal],
   [/(?<!\d)\d*0(?=s\b)/g, (decade) => toCardinal(decade).replace(/y$/, "ie")],
   [/(?<!\d)(\d+)(?:st|nd|rd|th)\b/g, (_, number = "") => toOrdinal(number)],
   [/(?<=[\p{L}])(?=\d)|(?<=\d)(?=\p{L})/gu, " "],
@@ -297,9 +288,11 @@ const LETTERS: readonly Rule[] = [
   [/\by(eah?)\b/gi, "ye'a"],
 ];
 
+const RULES = [...ADDRESSES, ...ABBREVIATIONS, ...DATES, ...NUMBERS, ...LETTERS];
+
 /** English text, a sentence at a time, as it is read aloud: what is no word is put into words. */
 export function sayEnglish(text: string): string {
-  return [...ADDRESSES, ...ABBREVIATIONS, ...DATES, ...NUMBERS, ...LETTERS].reduce(
+  return RULES.reduce(
     (spoken, [pattern, replacement]) =>
       typeof replacement === "string"
         ? spoken.replaceAll(pattern, replacement)
@@ -345,23 +338,18 @@ interface CalendarDate {
   readonly day: string;
 }
 
-/** 2026-11-25 is November 25th, 2026. */
+/** 2026-11-25 is November twenty-fifth, 2026. */
 function sayDate(all: string, { year, month, day }: CalendarDate): string {
   const name = MONTHS[Number(month) - 1];
   if (name === undefined || Number(day) < 1 || Number(day) > 31) return all;
   const century = Number(year) < 50 ? "20" : "19";
-  return `${name} ${sayOrdinal(Number(day))}, ${year.length === 2 ? century + year : year}`;
+  return `${name} ${toOrdinal(day)}, ${year.length === 2 ? century + year : year}`;
 }
 
 /** The month comes first, as in the United States, unless there is no such month. */
 function saySlashDate(...[all = "", first = "", second = "", year = ""]: string[]): string {
   const [month, day] = Number(first) > 12 ? [second, first] : [first, second];
   return sayDate(all, { year, month, day });
-}
-
-function sayOrdinal(number: number): string {
-  const last = number % 100 > 10 && number % 100 < 14 ? 0 : number % 10;
-  return `${number}${["th", "st", "nd", "rd"][last] ?? "th"}`;
 }
 
 /** 2 3/4 is 2 and three quarters; 1/2 is one half, 7/15 is 7 over 15, 4/4 is 4 out of 4. */
