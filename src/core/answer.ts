@@ -3,6 +3,7 @@ export type Answer =
   | { readonly json: Record<string, unknown> }
   | {
       readonly mediaType: string;
+      readonly headers?: Readonly<Record<string, string>>;
       readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array>;
     };
 

@@ -164,7 +164,7 @@ function replyPaths(builder: Builder): [path: string, Json][] {
   const answer = {
     description:
       events === undefined ? "OK" : `OK; a stream that fails ends with an event of ErrorBody`,
-    headers: { ...ALWAYS, ...headerRefs(["x-job-id", "x-ignored-parameters"]) },
+    headers: { ...ALWAYS, ...headerRefs(["x-job-id", "x-ignored-parameters", "x-model-notes"]) },
     content,
   };
   const post = (operationId: string) => ({ post: creation(builder, operationId, answer) });
@@ -459,6 +459,11 @@ const HEADERS: Record<string, Json> = {
   "x-job-id": { description: "The job whose answer this is", ...text },
   "x-ignored-parameters": {
     description: "Parameters of the body that are of other servers and change nothing here",
+    ...text,
+  },
+  "x-model-notes": {
+    description:
+      "What the model did not understand or could not do, beside an answer without fields",
     ...text,
   },
   "www-authenticate": text,

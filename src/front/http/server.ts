@@ -89,6 +89,7 @@ const EXPOSED_HEADERS = [
   "x-request-id",
   "x-job-id",
   "x-ignored-parameters",
+  "x-model-notes",
   "openai-processing-ms",
   "retry-after",
   "x-should-retry",

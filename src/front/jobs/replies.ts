@@ -174,7 +174,7 @@ export async function sendReply(
     const isWhole = "json" in answer || !isStream(answer.body);
     if (isWhole) countTokens(reply.request, await running.tokens());
     if ("json" in answer) return await reply.send(answer.json);
-    reply.type(answer.mediaType);
+    reply.type(answer.mediaType).headers(answer.headers ?? {});
     if (!isStream(answer.body)) return await reply.send(answer.body);
     const body = await begin(answer.body, answer.mediaType);
     streaming = true;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
 import type { Exchange, Finished } from "../../core/modality.js";
+import { modelNotes } from "../shared/model-notes.js";
 import { readPartials } from "./partial-chunks.js";
 import type { ImageOutput, ImageRequest } from "./request.js";
 
@@ -27,6 +28,7 @@ export const imagesObject = z
     quality: z.enum(["low", "medium", "high"]),
     size: z.string(),
     usage: usageObject,
+    model_notes: modelNotes,
   })
   .meta({ id: "ImageList" });
 
@@ -38,7 +40,7 @@ const eventFields = {
 };
 
 const partialFields = { ...eventFields, partial_image_index: z.int() };
-const completedFields = { ...eventFields, usage: usageObject };
+const completedFields = { ...eventFields, usage: usageObject, model_notes: modelNotes };
 
 /** Data of an event, where the answer streams. */
 export const imageEvent = z.discriminatedUnion("type", [
@@ -82,6 +84,7 @@ async function renderImages(exchange: ImageExchange): Promise<z.infer<typeof ima
     data: await Promise.all(output.images.map(({ variant }) => render(variant))),
     size: sizeOf(output.images[0]),
     usage: renderUsage(output.usage),
+    model_notes: [...(output.notes ?? [])],
   };
 }
 
@@ -104,7 +107,7 @@ async function* imageEvents(exchange: ImageExchange): AsyncGenerator<string> {
 
 async function* completedEvents(
   exchange: ImageExchange,
-  { output: { images, usage }, completedAtMs }: Finished<ImageOutput>,
+  { output: { images, usage, notes = [] }, completedAtMs }: Finished<ImageOutput>,
 ): AsyncGenerator<string> {
   for (const [index, image] of images.entries()) {
     yield event({
@@ -116,6 +119,7 @@ async function* completedEvents(
       size: sizeOf(image),
       // Each picture read the whole prompt, and the picture that it edits.
       usage: renderUsage({ ...usage, outputTokens: usage.outputTokens / images.length }),
+      model_notes: [...notes],
     });
   }
 }

@@ -56,7 +56,9 @@ async function* makeImages(
   const task = await planImages(model, request, context);
   const images: ImageEntry[] = [];
   for (let index = 0; index < request.n; index += 1) images.push(yield* makeImage(task, index));
-  yield { type: "output", output: { images, usage: countTokens(task) } };
+  const notes = model.encoders.notes(request.prompt);
+  const usage = countTokens(task);
+  yield { type: "output", output: { images, usage, ...(notes.length > 0 && { notes }) } };
 }
 
 /** Settles what the request leaves to the model, and encodes the prompts once for all pictures. */

@@ -3,6 +3,7 @@ import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js
 import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import type { Chunk } from "../../core/events.js";
 import type { Exchange } from "../../core/modality.js";
+import { modelNotes, notesHeader } from "../shared/model-notes.js";
 import type { SpeechOutput, SpeechRequest } from "./request.js";
 
 /** Tokens a second of sound, as OpenAI counts them. */
@@ -24,7 +25,9 @@ export const speechEvent = z.discriminatedUnion("type", [
       audio: z.base64().describe("The next bytes of the file"),
     })
     .meta({ id: "SpeechAudioDeltaEvent" }),
-  z.object({ type: z.literal("speech.audio.done"), usage }).meta({ id: "SpeechAudioDoneEvent" }),
+  z
+    .object({ type: z.literal("speech.audio.done"), usage, model_notes: modelNotes })
+    .meta({ id: "SpeechAudioDoneEvent" }),
 ]);
 type SpeechEvent = z.infer<typeof speechEvent>;
 
@@ -34,8 +37,9 @@ export async function answerSpeech(exchange: SpeechExchange): Promise<Answer> {
   if (isEventStream) return { mediaType: EVENT_STREAM, body: speechEvents(exchange) };
   const mediaType = AUDIO_MEDIA_TYPES[format];
   if (!isWhole) return { mediaType, body: soundOf(exchange.chunks) };
-  await exchange.finished();
-  return { mediaType, body: await exchange.readFile("content") };
+  const { output } = await exchange.finished();
+  const headers = notesHeader(output.notes);
+  return { mediaType, headers, body: await exchange.readFile("content") };
 }
 
 async function* soundOf(chunks: AsyncIterable<Chunk>): AsyncGenerator<Uint8Array> {
@@ -54,7 +58,8 @@ async function* speechEvents(exchange: SpeechExchange): AsyncGenerator<string> {
     output_tokens: outputTokens,
     total_tokens: output.inputTokens + outputTokens,
   };
-  yield event({ type: "speech.audio.done", usage: counted });
+  const notes = [...(output.notes ?? [])];
+  yield event({ type: "speech.audio.done", usage: counted, model_notes: notes });
 }
 
 function event(data: SpeechEvent): string {

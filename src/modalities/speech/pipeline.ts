@@ -60,7 +60,7 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
   try {
     for await (const bytes of encoder.bytes)
       yield { type: "chunk", chunk: { type: "bytes", bytes, units: { characters } } };
-    yield { type: "output", output: await written };
+    yield { type: "output", output: withNotes(task, await written) };
   } catch (thrown) {
     await written;
     throw thrown;
@@ -73,9 +73,12 @@ export async function* speak(task: SpeechTask): AsyncGenerator<PipelineEvent<Spe
 
 /** One file of the whole sound. */
 async function* writeWhole(
-  { model: { sampleRateHz }, setup: { ffmpegPath }, request: { format }, context }: SpeechTask,
+  task: SpeechTask,
   pieces: AsyncIterable<SpokenPiece>,
 ): AsyncGenerator<PipelineEvent<SpeechOutput>> {
+  const { model, setup, request, context } = task;
+  const { sampleRateHz } = model;
+  const { format } = request;
   const said: Float32Array[] = [];
   let [samples, inputTokens] = [0, 0];
   for await (const piece of pieces) {
@@ -84,10 +87,22 @@ async function* writeWhole(
     inputTokens += piece.tokenCount;
   }
   const path = join(context.scratchPath, `content.${format}`);
-  const source = { format, sampleRateHz, channels: 1, ffmpegPath, signal: context.signal };
+  const source = {
+    format,
+    sampleRateHz,
+    channels: 1,
+    ffmpegPath: setup.ffmpegPath,
+    signal: context.signal,
+  };
   await writeAudioFile(path, concatFloats(said), source);
   yield { type: "file", variant: "content", path, mediaType: AUDIO_MEDIA_TYPES[format] };
-  yield { type: "output", output: { audioSeconds: samples / sampleRateHz, inputTokens } };
+  const output = { audioSeconds: samples / sampleRateHz, inputTokens };
+  yield { type: "output", output: withNotes(task, output) };
+}
+
+function withNotes({ model, request }: SpeechTask, output: SpeechOutput): SpeechOutput {
+  const notes = model.notes?.({ text: request.input, language: request.language }) ?? [];
+  return { ...output, ...(notes.length > 0 && { notes }) };
 }
 
 async function writePieces(

@@ -87,7 +87,8 @@ async function* makeClip(
   const soundPath = await makeSound?.(done.sample);
   yield* encodeClip(task, { done, soundPath });
   const { frameCount, frameRate } = clip.format;
-  yield { type: "output", output: { frameCount, frameRate } };
+  const notes = clip.notes ?? [];
+  yield { type: "output", output: { frameCount, frameRate, ...(notes.length > 0 && { notes }) } };
 }
 
 /** The model's own sound; where it makes none, a stretch of the bed. */

@@ -2,11 +2,7 @@ import type { Graphs } from "../../runtime/ort/graphs.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
 import { float32, floatsOf, int64, int64Of, type Tensor } from "../../runtime/tensors/tensor.js";
 import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
-import {
-  hashedNgramSettings,
-  type HashedNgramSettings,
-  hashNgrams,
-} from "../tokenizer/hashed-ngrams.js";
+import { hashedNgramSettings, hashNgrams, wordsOf } from "../tokenizer/hashed-ngrams.js";
 import { findOutput } from "./graph-ports.js";
 
 export const ENCODER_ROLES = ["text-encoder", "text-encoder-2", "text-encoder-3"] as const;
@@ -42,6 +38,8 @@ export interface PromptEncoders {
   ): Promise<Readonly<Record<Output, Tensor>>>;
   /** Tokens of a text as the first tokenizer counts them, without special ones. */
   count(text: string): number;
+  /** What is not read or understood of a prompt, in sentences for the caller. */
+  notes(text: string): readonly string[];
   /** Most tokens that the longest encoder reads of a prompt. */
   readonly promptTokens: number;
   /** Features of the text states that the denoiser takes; 0 where it does not say. */
@@ -77,6 +75,10 @@ export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<Pr
     has: (role) => tokenizers.has(role),
     count: (text) =>
       tokenizerOf("text-encoder").encode(text, { addSpecialTokens: false }).ids.length,
+    notes(text) {
+      const longest = tokenizerOf(roles.at(-1) ?? "text-encoder");
+      return promptNotes(longest, write?.(text) ?? text, setup.promptTokens);
+    },
     async run(role, text, outputs, length) {
       const tokenizer = tokenizerOf(role);
       const most = length ?? tokenizer.maxTokens ?? CLIP_TOKENS;
@@ -164,7 +166,8 @@ export function openHashedPrompts({
     promptTokens: words,
     contextFeatures,
     has: (role) => role === "text-encoder",
-    count: (text) => countWords(text, settings),
+    count: (text) => Math.min(wordsOf(text).length, words),
+    notes: (text) => cutNotes(wordsOf(text).length, words, "words"),
     run: async (role, text, outputs) => {
       if (role !== "text-encoder" || outputs.some((output) => output !== "last"))
         throw new Error(`${model.path}: a text encoder of hashed words has last states only`);
@@ -179,12 +182,19 @@ export function openHashedPrompts({
   };
 }
 
-/** Words that are read of a text: each has at least one id. */
-function countWords(text: string, settings: HashedNgramSettings): number {
-  const ids = hashNgrams(text, settings);
-  const { words, idsPerWord } = settings;
-  return Array.from({ length: words }, (_, word) => ids[word * idsPerWord]).filter((id) => id)
-    .length;
+/** Says of a prompt that is longer than its encoder reads how much of it was. */
+export function cutNotes(length: number, most: number, unit: "tokens" | "words"): string[] {
+  if (length <= most) return [];
+  return [`Only the first ${most} of the prompt's ${length} ${unit} were read.`];
+}
+
+export function promptNotes(
+  tokenizer: TextTokenizer,
+  prompt: string | WrittenPrompt,
+  most: number,
+): string[] {
+  const { text, ...options } = typeof prompt === "string" ? { text: prompt } : prompt;
+  return cutNotes(tokenizer.encode(text, options).ids.length, most, "tokens");
 }
 
 /** One prompt as a text encoder reads it. */

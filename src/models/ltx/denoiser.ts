@@ -6,6 +6,7 @@ import {
   int64Of,
   type Tensor,
 } from "../../runtime/tensors/tensor.js";
+import { promptNotes } from "../diffusion/prompt-encoders.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { guide } from "../diffusion/schedulers/flow-match.js";
 import type { LtxSettings } from "./settings.js";
@@ -22,6 +23,8 @@ export interface LatentDims {
 export interface PromptStates {
   readonly picture: Tensor;
   readonly sound: Tensor;
+  /** What of the prompt was not read, in sentences for the caller. */
+  readonly notes: readonly string[];
 }
 
 /** What the model is asked at a step. */
@@ -165,11 +168,16 @@ export function createPromptEncoder(sessions: Graphs, tokenizer: TextTokenizer):
   if (typeof maxTokens !== "number")
     throw new Error(`the graph connectors must state the tokens of its output ${PICTURE}`);
   return async (text) => {
-    const { ids } = tokenizer.encode(text.trim(), { maxTokens });
+    const plain = text.trim();
+    const { ids } = tokenizer.encode(plain, { maxTokens });
     const feeds = { input_ids: int64Of(ids, [1, ids.length]) };
     const states = await sessions.run("text-encoder", feeds);
     const outputs = await sessions.run("connectors", states);
-    return { picture: get(outputs[PICTURE], PICTURE), sound: get(outputs[SOUND], SOUND) };
+    return {
+      picture: get(outputs[PICTURE], PICTURE),
+      sound: get(outputs[SOUND], SOUND),
+      notes: promptNotes(tokenizer, plain, maxTokens),
+    };
   };
 }
 

@@ -97,6 +97,7 @@ async function openClip(
   const { seed } = request;
   return {
     format,
+    notes: prompts[0].notes,
     checkpointKind: { modelId: model.id, steps: settings.sampler.steps, length },
     denoise: (start) =>
       denoise({ denoiser, scheduler, length, prompts, picture, seed, signal, start }),

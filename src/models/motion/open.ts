@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { PipelineContext, PipelineSetup } from "../../core/modality.js";
 import type { ModelPackage } from "../../runtime/packages/model-package.js";
+import { cutNotes } from "../diffusion/prompt-encoders.js";
+import { wordsOf } from "../tokenizer/hashed-ngrams.js";
 import { readFirstFrame } from "../video/first-frame.js";
 import type { Clip, ClipRequest, DecodeFrames, VideoModel } from "../video/video-model.js";
 import { decodeCanvas, type Picture, planesOf } from "./canvas.js";
@@ -40,6 +42,7 @@ async function openClip(
   const length = latentLength(model, request);
   return {
     format: { width, height, frameRate: shapes.frameRate, frameCount },
+    notes: cutNotes(wordsOf(request.prompt).length, model.settings.tokenizer.words, "words"),
     checkpointKind: { modelId: model.id, steps: sampler.steps, length },
     denoise: (start) =>
       denoise({ model, request, context: states, picture: picture?.tokens ?? null, signal, start }),

@@ -63,6 +63,7 @@ export async function openPiper(model: ModelPackage, setup: PipelineSetup): Prom
     speeds: { slowest: 0.5, fastest: 2, isWhole: false },
     prepare: async (text) =>
       utterancesOf(await piperPhonemes(text, config, setup.espeakPath), config),
+    notes: (text) => unspokenNotes(text, config),
     synthesize: (utterance, settings) => synthesize(session, config, utterance, settings),
     close: () => session.close(),
   };
@@ -76,15 +77,18 @@ function speakersOf({ num_speakers: count, speaker_id_map: speakers }: PiperConf
 
 async function piperPhonemes(
   { text, language, signal }: TextToSpeak,
-  { phoneme_type: type, espeak }: PiperConfig,
+  config: PiperConfig,
   espeakPath: string,
 ): Promise<string> {
-  if (type === "text") {
-    const settled = settleMarks(text);
-    return (language ?? espeak?.voice ?? "").startsWith("en") ? sayEnglish(settled) : settled;
-  }
+  const { phoneme_type: type, espeak } = config;
+  if (type === "text") return writtenAsSpoken(text, language, config);
   const voice = language === null ? (espeak?.voice ?? "en-us") : espeakVoice(language);
   return phonemizeText(text, { espeakPath, voice, signal });
+}
+
+function writtenAsSpoken(text: string, language: string | null, { espeak }: PiperConfig): string {
+  const settled = settleMarks(text);
+  return (language ?? espeak?.voice ?? "").startsWith("en") ? sayEnglish(settled) : settled;
 }
 
 /** Ids as the voice was trained with: begin, then each sound, a pad behind each, end. */
@@ -106,6 +110,25 @@ export function utterancesOf(phonemes: string, config: PiperConfig): Utterance[]
       tokenCount: sounds.length,
     };
   });
+}
+
+/** Of a voice that reads letters, those that it has no sounds for: phonemes are not counted, espeak-ng made them. */
+function unspokenNotes(
+  { text, language }: Pick<TextToSpeak, "text" | "language">,
+  config: PiperConfig,
+): string[] {
+  if (config.phoneme_type !== "text") return [];
+  const { phoneme_id_map: ids, phoneme_map: replaced } = config;
+  const letters = Array.from(writtenAsSpoken(text, language, config).normalize("NFD"))
+    .flatMap((character) => replaced[character] ?? [character])
+    .filter((character) => /[\p{L}\p{N}]/u.test(character));
+  const unspoken = letters.filter(
+    (letter) => ids[letter] === undefined && ids[letter.toLowerCase()] === undefined,
+  );
+  if (unspoken.length === 0) return [];
+  return [
+    `${unspoken.length} of ${letters.length} letters were left out: this voice has no sounds for them.`,
+  ];
 }
 
 async function synthesize(

@@ -34,6 +34,8 @@ export interface SpeechModel {
   readonly speeds: SpeedRange;
   /** Empty where nothing of the text can be spoken. */
   prepare(text: TextToSpeak): Promise<readonly Utterance[]>;
+  /** What of a text cannot be spoken, in sentences for the caller. */
+  notes?(text: Pick<TextToSpeak, "text" | "language">): readonly string[];
   /** Mono, float32, about [-1, 1]. */
   synthesize(utterance: Utterance, settings: UtteranceSettings): Promise<Float32Array>;
   close(): Promise<void>;

@@ -16,14 +16,18 @@ export type HashedNgramSettings = z.infer<typeof hashedNgramSettings>;
 export function hashNgrams(text: string, settings: HashedNgramSettings): BigInt64Array {
   const { words, idsPerWord, buckets, gram } = settings;
   const ids = new BigInt64Array(words * idsPerWord);
-  const found = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  for (const [position, word] of found.slice(0, words).entries()) {
+  for (const [position, word] of wordsOf(text).slice(0, words).entries()) {
     const pieces = [`w:${word}`, ...gramsOf(`<${word}>`, gram)].slice(0, idsPerWord);
     for (const [index, piece] of pieces.entries()) {
       ids[position * idsPerWord + index] = BigInt(1 + (fnv1a(piece) % (buckets - 1)));
     }
   }
   return ids;
+}
+
+/** All words of a text; `settings.words` of them are read. */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
 function gramsOf(word: string, length: number): string[] {

@@ -38,6 +38,8 @@ export interface Clip {
   /** Frames as the decoder makes them; where the tier has another size, they are scaled as they are encoded. */
   readonly format: ClipFormat;
   readonly checkpointKind: CheckpointKind;
+  /** What was not understood of the prompt, in sentences for the caller. */
+  readonly notes?: readonly string[];
   /** Yields where it stands after each run of the model; returns the finished latents. */
   denoise(start: DenoiseState | undefined): AsyncGenerator<DenoiseState, Float32Array>;
   /** Writes the sound of finished latents to a WAV file in the scratch folder; returns its path. */

@@ -14,7 +14,7 @@ import {
   type Ports,
   VIDEO_DENOISER_INPUTS,
 } from "../diffusion/graph-ports.js";
-import { promptTokens } from "../diffusion/prompt-encoders.js";
+import { promptNotes, promptTokens } from "../diffusion/prompt-encoders.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import type { FirstBlockCache } from "./first-block-cache.js";
 
@@ -164,8 +164,11 @@ function isFixed({ dims: [first] }: TensorInfo): boolean {
   return typeof first === "number" && first > 0;
 }
 
-/** States of a prompt [tokens, features], float32: zeros after its end. */
-export type EncodePrompt = (text: string) => Promise<EncodedStates>;
+/** States of a prompt [tokens, features], float32: zeros after its end; and what of it was not read. */
+export interface PromptStates extends EncodedStates {
+  readonly notes: readonly string[];
+}
+export type EncodePrompt = (text: string) => Promise<PromptStates>;
 
 /** UMT5 as Wan was trained with it: the padding is masked, and nothing is left of it in the states. */
 export function createPromptEncoder(
@@ -187,6 +190,7 @@ export function createPromptEncoder(
     };
     const states = floatsOf(await sessions.run("text-encoder", feeds, { fetch: [output] }), output);
     const features = states.length / tokens;
-    return { values: states.fill(0, used * features), tokens };
+    const notes = promptNotes(tokenizer, plain, tokens);
+    return { values: states.fill(0, used * features), tokens, notes };
   };
 }

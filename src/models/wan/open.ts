@@ -6,7 +6,7 @@ import type { Clip, ClipRequest, VideoModel } from "../video/video-model.js";
 import { latentDims, planSchedule } from "./denoise.js";
 import { decodeWindows } from "./decoder.js";
 import { denoise } from "./denoise.js";
-import type { EncodedStates, LatentDims, PictureCondition } from "./denoiser.js";
+import type { PromptStates, LatentDims, PictureCondition } from "./denoiser.js";
 import { openWanModel, type WanModel } from "./model.js";
 
 /** Not measured: of models of published size, nearly all of the time goes into their steps. */
@@ -40,6 +40,7 @@ async function openClip(
   const format = { ...evenCover({ width, height }, request), frameRate, frameCount };
   return {
     format,
+    notes: prompts[0].notes,
     checkpointKind: {
       modelId: model.id,
       steps: schedule.steps.length,
@@ -71,7 +72,7 @@ async function readPicture(
 async function encodePrompts(
   { encodePrompt, settings }: WanModel,
   { prompt, negativePrompt }: ClipRequest,
-): Promise<[EncodedStates, ...EncodedStates[]]> {
+): Promise<[PromptStates, ...PromptStates[]]> {
   const isGuided = settings.sampler.guidance.some((guidance) => guidance > 1);
   const states = await encodePrompt(prompt);
   return isGuided ? [states, await encodePrompt(negativePrompt)] : [states];

@@ -229,6 +229,7 @@ describe("the answer", () => {
     expect(events.at(-1)).toEqual({
       type: "speech.audio.done",
       usage: { input_tokens: 14, output_tokens: 25, total_tokens: 39 },
+      model_notes: [],
     });
   });
 });
