@@ -84,6 +84,39 @@ export function hearTempo(samples: Float32Array, askedBpm: number): number {
   return best.bpm;
 }
 
+/** Twice the beat must be clearer than the beat by this factor to be heard as the beat. */
+const CLEARER = 1.15;
+
+/**
+ * Whether onsets repeat clearly better every second beat than every beat of the tempo that was asked for;
+ * mono samples at `MUSIC_RATE_HZ`.
+ */
+export function hearsHalfTempo(samples: Float32Array, askedBpm: number): boolean {
+  const onsets = onsetCurve(samples);
+  const beat = (60 * MUSIC_RATE_HZ) / TEMPO_FRAMES.hopSamples / askedBpm;
+  const best = (period: number) =>
+    Math.max(...NEARBY.map((factor) => combScore(onsets, factor * period)));
+  return best(2 * beat) > CLEARER * best(beat);
+}
+
+/** Around a period: an onset's frame is uncertain by one. */
+const NEARBY = [0.99, 0.995, 1, 1.005, 1.01];
+
+const SILENCE_SAMPLES = 441;
+/** Below the mean power of the piece by 30 dB. */
+const SILENT_POWER = 1e-3;
+
+/** Seconds until something is heard, in steps of 20 ms; mono samples at `MUSIC_RATE_HZ`. */
+export function leadingSilence(samples: Float32Array): number {
+  const powerOf = (part: Float32Array) =>
+    part.reduce((sum, sample) => sum + sample * sample, 0) / Math.max(1, part.length);
+  const least = SILENT_POWER * powerOf(samples);
+  let at = 0;
+  while (at < samples.length && powerOf(samples.subarray(at, at + SILENCE_SAMPLES)) <= least)
+    at += SILENCE_SAMPLES;
+  return at / MUSIC_RATE_HZ;
+}
+
 /** How much louder the bands get from frame to frame, above the mean around. */
 function onsetCurve(samples: Float32Array): Float64Array {
   const lines = TEMPO_FRAMES.frameSamples / 2 + 1;

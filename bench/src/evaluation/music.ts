@@ -10,7 +10,9 @@ import { type Evaluate, type EvaluationContext, mean, readCases, rounded } from 
 import {
   countClicks,
   hearKey,
+  hearsHalfTempo,
   hearTempo,
+  leadingSilence,
   type InstrumentProbe,
   MUSIC_RATE_HZ,
   openInstrumentProbe,
@@ -35,10 +37,12 @@ type Piece = z.infer<typeof piece>;
 /** What was heard of one piece; a list is empty where its prompt states nothing of the kind. */
 interface Heard {
   readonly tempoErrors: readonly number[];
+  readonly halfTempos: readonly number[];
   readonly keysRight: readonly number[];
   readonly modesRight: readonly number[];
   readonly wantedHeard: readonly number[];
   readonly unwantedHeard: readonly number[];
+  readonly silentSeconds: number;
   readonly clicks: number;
   readonly truePeakDb: number;
   readonly loudnessLufs: number;
@@ -52,7 +56,7 @@ const MAX_SECONDS = 300;
 
 /**
  * Tempo, key and instruments of held-out prompts as they are heard in the finished files, and whether
- * these clip or click.
+ * these begin with silence, clip or click.
  */
 export const evaluateMusic: Evaluate = async (context) => {
   const { folder, limit, signal } = context;
@@ -98,10 +102,12 @@ async function makeAndHear(asked: Piece, ears: Ears): Promise<Heard> {
   const loudness = await measureLoudness(path, context.ffmpegPath);
   return {
     tempoErrors: bpm === undefined ? [] : [Math.abs(hearTempo(samples, bpm) / bpm - 1)],
+    halfTempos: bpm === undefined ? [] : [hearsHalfTempo(samples, bpm) ? 1 : 0],
     keysRight: tonic === undefined ? [] : [key.tonic === tonic && key.mode === mode ? 1 : 0],
     modesRight: mode === undefined ? [] : [key.mode === mode ? 1 : 0],
     wantedHeard: asked.wanted.map(isHeard),
     unwantedHeard: asked.unwanted.map(isHeard),
+    silentSeconds: leadingSilence(samples),
     clicks: countClicks(await decode(path, CLICK_RATE_HZ, ears)),
     truePeakDb: loudness.truePeakDb,
     loudnessLufs: loudness.integratedLufs,
@@ -136,6 +142,8 @@ function summarise(heard: readonly Heard[]): Record<string, number> {
   const levels = heard.map(({ loudnessLufs }) => loudnessLufs);
   return {
     tempo_right: rounded(mean(errors.map((error) => (error <= TEMPO_TOLERANCE ? 1 : 0)))),
+    half_tempo: rounded(mean(all(({ halfTempos }) => halfTempos))),
+    leading_silence_seconds: rounded(Math.max(...heard.map(({ silentSeconds }) => silentSeconds))),
     key_right: rounded(mean(all(({ keysRight }) => keysRight))),
     mode_right: rounded(mean(all(({ modesRight }) => modesRight))),
     instruments_heard: rounded(mean(all(({ wantedHeard }) => wantedHeard))),

@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import {
   countClicks,
   hearKey,
+  hearsHalfTempo,
   hearTempo,
+  leadingSilence,
   MUSIC_RATE_HZ,
 } from "#framemill/bench/evaluation/music-ears.js";
 
@@ -48,4 +50,18 @@ test("counts a jump as one click, and music as none", () => {
   expect(countClicks(samples)).toBe(0);
   const cut = Float32Array.from(samples, (sample, at) => (at > 50_000 ? -sample - 0.2 : sample));
   expect(countClicks(cut)).toBe(1);
+});
+
+test("hears that a piece has a note only every second beat", () => {
+  const samples = play([60, 64, 67, 72], 0.5);
+  expect(hearsHalfTempo(samples, 120)).toBe(false);
+  expect(hearsHalfTempo(samples, 240)).toBe(true);
+});
+
+test("counts the silence before the first note", () => {
+  const music = play([60, 64], 0.5);
+  const late = new Float32Array(music.length + MUSIC_RATE_HZ / 2);
+  late.set(music, MUSIC_RATE_HZ / 2);
+  expect(leadingSilence(music)).toBeLessThan(0.05);
+  expect(leadingSilence(late)).toBeCloseTo(0.5, 1);
 });
