@@ -137,27 +137,45 @@ function shareOfUnseen(said: readonly Said[], heard: readonly string[]): number 
 }
 
 async function measureSound(
-  { ffmpegPath }: EvaluationContext,
+  context: EvaluationContext,
   said: readonly Said[],
   folder: string,
 ): Promise<Record<string, number>> {
-  const pieces = await Promise.all(said.map(({ path }) => readFile(path)));
-  const bytes = Buffer.concat(pieces);
-  const samples = Float32Array.from(
-    { length: Math.floor(bytes.length / 2) },
-    (_, index) => bytes.readInt16LE(2 * index) / FULL_SCALE,
-  );
-  const path = join(folder, "all.wav");
-  await writeWav(path, samples, { sampleRateHz: HEARD_RATE_HZ, channels: 1 });
-  const { integratedLufs } = await measureLoudness(path, ffmpegPath);
+  const samples = await samplesOf(said);
+  const levels: number[] = [];
+  for (const voice of new Set(said.map((one) => one.voice))) {
+    const own = await samplesOf(said.filter((one) => one.voice === voice));
+    levels.push(await loudnessOf(own, folder, context));
+  }
   const clipped = samples.reduce((count, sample) => count + (Math.abs(sample) >= 1 ? 1 : 0), 0);
   const spent = said.reduce((sum, { seconds }) => sum + seconds, 0);
   const lasting = said.reduce((sum, { audioSeconds }) => sum + audioSeconds, 0);
   return {
     real_time_factor: rounded(spent / Math.max(1e-9, lasting)),
-    loudness_lufs: rounded(integratedLufs),
+    loudness_lufs: rounded(await loudnessOf(samples, folder, context)),
+    loudness_spread_lu: rounded(Math.max(...levels) - Math.min(...levels)),
     clipped_share: rounded(clipped / Math.max(1, samples.length)),
   };
+}
+
+/** All that was said, one sentence behind the other. */
+async function samplesOf(said: readonly Said[]): Promise<Float32Array> {
+  const bytes = Buffer.concat(await Promise.all(said.map(({ path }) => readFile(path))));
+  return Float32Array.from(
+    { length: Math.floor(bytes.length / 2) },
+    (_, index) => bytes.readInt16LE(2 * index) / FULL_SCALE,
+  );
+}
+
+async function loudnessOf(
+  samples: Float32Array,
+  folder: string,
+  { ffmpegPath }: EvaluationContext,
+): Promise<number> {
+  const path = join(folder, "said.wav");
+  await writeWav(path, samples, { sampleRateHz: HEARD_RATE_HZ, channels: 1 });
+  const { integratedLufs } = await measureLoudness(path, ffmpegPath);
+  return integratedLufs;
 }
 
 /** What the packaged acoustic model listens to. */
