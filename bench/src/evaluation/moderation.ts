@@ -18,17 +18,20 @@ const output = z.object({
 });
 
 type Sentence = z.infer<typeof sentence>;
+type Category = (typeof CATEGORIES)[number];
 
 interface Judged extends Sentence {
   readonly scores: readonly number[];
-  readonly isFlagged: boolean;
+  /** Categories whose thresholds the scores reach. */
+  readonly flagged: readonly Category[];
 }
 
 const BATCH = 128;
 
 /**
  * Area under the ROC curve of each category against all sentences without it, and the share that is
- * flagged of flagged sentences, of harmless look-alikes and of ordinary prompts.
+ * flagged of flagged sentences, of harmless look-alikes, of ordinary prompts and of harmless sentences
+ * about children; of sexual sentences about adults the share that is flagged as about minors.
  */
 export const evaluateModeration: Evaluate = async (context) => {
   const { folder, limit } = context;
@@ -37,6 +40,10 @@ export const evaluateModeration: Evaluate = async (context) => {
   const prompts = await readCases([folder, "prompts.jsonl"], sentence, limit);
   const some = ofEachKind(flagged, limit, ({ categories }) => categories.join());
   const judged = await judge(context, [...some, ...benign, ...prompts]);
+  const children = await readCases([folder, "children.jsonl"], sentence, limit);
+  const adults = await readCases([folder, "adults.jsonl"], sentence, limit);
+  const ofChildren = await judge(context, children);
+  const ofAdults = await judge(context, adults);
   const bad = judged.filter(({ categories }) => categories.length > 0);
   const good = judged.filter(({ categories }) => categories.length === 0);
   const areas = CATEGORIES.map((category, at) => {
@@ -53,6 +60,8 @@ export const evaluateModeration: Evaluate = async (context) => {
     flagged_of_flagged: rounded(shareFlagged(bad)),
     flagged_of_look_alikes: rounded(shareFlagged(good.slice(0, benign.length))),
     flagged_of_prompts: rounded(shareFlagged(good.slice(benign.length))),
+    flagged_of_children: rounded(shareFlagged(ofChildren)),
+    minors_of_adults: rounded(shareFlaggedAs("sexual/minors", ofAdults)),
   };
 };
 
@@ -69,8 +78,9 @@ async function judge(
     const { results, thresholds } = output.parse(made.output);
     for (const [at, one] of group.entries()) {
       const scores = results[at]?.scores ?? [];
-      const isFlagged = scores.some((score, category) => score >= (thresholds[category] ?? 1));
-      judged.push({ ...one, scores, isFlagged });
+      const isReached = (category: number) =>
+        (scores[category] ?? 0) >= (thresholds[category] ?? 1);
+      judged.push({ ...one, scores, flagged: CATEGORIES.filter((_, index) => isReached(index)) });
     }
     context.progress(judged.length, sentences.length);
   }
@@ -78,5 +88,9 @@ async function judge(
 }
 
 function shareFlagged(judged: readonly Judged[]): number {
-  return mean(judged.map(({ isFlagged }) => (isFlagged ? 1 : 0)));
+  return mean(judged.map(({ flagged }) => (flagged.length > 0 ? 1 : 0)));
+}
+
+function shareFlaggedAs(category: Category, judged: readonly Judged[]): number {
+  return mean(judged.map(({ flagged }) => (flagged.includes(category) ? 1 : 0)));
 }
