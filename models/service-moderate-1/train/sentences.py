@@ -11,6 +11,7 @@ CATEGORIES = (
     "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
     "self-harm/intent", "self-harm/instructions", "sexual", "sexual/minors", "violence", "violence/graphic",
 )
+SIDES = ("training", "tuning", "test")
 SLOT = re.compile(r"\{([a-z_]+)\}")
 OPENINGS = (
     "", "", "", "", "", "hey, ", "hi, ", "please: ", "ok so ", "listen, ", "quick question: ", "user: ", "honest question, ",
@@ -24,15 +25,16 @@ Row = tuple[str, tuple[str, ...]]
 
 
 class Grammar:
-    """The templates and slot words of one side: `training`, `tuning` or `test`; the last two share the words."""
+    """The templates and slot words of one side: `training`, `tuning` or `test`."""
 
     def __init__(self, side: str) -> None:
         self.held_out = side != "training"
-        self.slots = read_slots(1 if self.held_out else 0)
-        self.wide = {} if self.held_out else wide_words(read_slots(1))
+        self.slots = read_slots(side)
+        self.wide = {} if self.held_out else wide_words(read_slots("tuning"), read_slots("test"))
         ending = f"-{side}" if self.held_out else ""
         self.flagged = read_flagged(FOLDER / f"flagged{ending}.txt")
         self.benign = read_lines(FOLDER / f"benign{ending}.txt")
+        self.children = read_lines(FOLDER / f"children{ending}.txt") if self.held_out else []
         self.groups = sorted({labels for labels, _ in self.flagged})
         self.by_group = {group: [text for labels, text in self.flagged if labels == group] for group in self.groups}
 
@@ -68,12 +70,14 @@ def read_lines(path: pathlib.Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def read_slots(side: int) -> dict[str, list[str]]:
-    """Slot -> words; side 0 is the training's, 1 the tests'."""
+def read_slots(side: str) -> dict[str, list[str]]:
+    """Slot -> words of a side; some slots are the training's alone."""
     slots = {}
     for line in read_lines(FOLDER / "slots.txt"):
         name, _, words = line.partition(":")
-        slots[name] = [word.strip() for word in words.split("|")[side].split(",")]
+        columns = words.split("|")
+        if len(columns) == len(SIDES) or side == "training":
+            slots[name] = [word.strip() for word in columns[SIDES.index(side)].split(",")]
     return slots
 
 

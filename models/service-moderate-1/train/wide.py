@@ -7,6 +7,7 @@ ROOTS = {
     "contempt": ("a", "ugly, stupid, unpleasant, incompetent, worthless, nasty, offensive, lazy, cowardly, contemptible, disgusting"),
     "hurt": ("v", "kill, injure, wound, assault, torture, maim, strangle, stab, slaughter, lash, poison"),
     "hurt_past": ("v", "kill, injure, wound, assault, torture, maim, strangle, stab, slaughter, lash, poison"),
+    "hurt_ing": ("v", "injure, wound, hurt, kill, maim, lash"),
     "weapon": ("n", "weapon, gun, knife, sword, bludgeon"),
     "victim": ("n", "worker, traveler, entertainer, leader, relative, combatant, skilled worker"),
     "person": ("n", "worker, relative, entertainer, athlete, leader"),
@@ -16,6 +17,17 @@ ROOTS = {
     "food": ("n", "vegetable, dish, edible fruit, meat"),
     "sport": ("n", "sport, game, dance"),
     "animal": ("n", "domestic animal, bird, mammal, reptile"),
+    "steal": ("v", "steal, rob, plunder, smuggle"),
+    "deal": ("v", "sell, smuggle, distribute"),
+    "cheat": ("v", "deceive, cheat, extort, bribe"),
+    "contraband": ("n", "controlled substance, narcotic, hallucinogen, stimulant"),
+    "valuable": ("n", "jewelry, currency, electronic device, motor vehicle, painting, container"),
+    "cheated": ("n", "worker, buyer, owner, relative, creditor"),
+    "force": ("v", "kill, injure, attack, destroy, abduct, threaten"),
+    "target": ("n", "leader, building, public transport, official, group"),
+    "illegal_arm": ("n", "weapon, explosive, poison"),
+    "pain": ("v", "injure, wound, hurt, kill, starve"),
+    "kind": ("a", "kind, friendly, clever, brave, cheerful, beautiful, honest"),
     "plant": ("n", "insect, weed, fungus, bacteria"),
     "illness": ("n", "disease, disorder"),
     "subject": ("n", "science, art"),
@@ -24,7 +36,8 @@ ROOTS = {
     "benign_noun": ("n", "tool, furniture, vehicle, clothing, building, plant, container, toy, tree, drink"),
     "benign_verb": ("v", "make, move, cook, clean, write, draw, repair, grow, teach, measure, read, learn, travel, wash"),
 }
-PLURAL, NAMED = {"group", "plant"}, {"victim": "the", "person": "the"}
+PLURAL = {"group", "plant"}
+NAMED = {"victim": "the", "person": "the", "valuable": "a", "cheated": "a", "target": "a"}
 SHARE = 0.5
 """How often a slot takes one of these words instead of its own."""
 
@@ -57,10 +70,10 @@ class Dictionary:
         return {word.lower(): None for word in words if word.isalpha() and 3 <= len(word) <= 13}
 
 
-def wide_words(held_out: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Slot -> single words of WordNet that no slot of the tests has; proper names only of peoples."""
+def wide_words(*held_out: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Slot -> single words of WordNet that no held-out slot has; proper names only of peoples."""
     dictionary = Dictionary()
-    kept_out = {word.lower() for words in held_out.values() for phrase in words for word in phrase.split()}
+    kept_out = {word.lower() for slots in held_out for words in slots.values() for phrase in words for word in phrase.split()}
     kept_out |= {word[:-1] for word in kept_out if word.endswith("s")}
     grave = dictionary.below(*ROOTS["hurt"])
     found = {}
@@ -68,8 +81,8 @@ def wide_words(held_out: dict[str, list[str]]) -> dict[str, list[str]]:
         words = [word for word in dictionary.below(kind, roots, slot == "group") if word not in kept_out]
         if slot == "benign_verb":
             words = [word for word in words if word not in grave]
-        if slot == "hurt_past":
-            words = [past(word) for word in words]
+        if slot in FORMS:
+            words = [FORMS[slot](word) for word in words]
         words = [word + "s" if slot in PLURAL and not word.endswith("s") else word for word in words]
         found[slot] = sorted({f"{NAMED[slot]} {word}" if slot in NAMED else word for word in words} - kept_out)
     return found
@@ -77,10 +90,23 @@ def wide_words(held_out: dict[str, list[str]]) -> dict[str, list[str]]:
 
 def past(verb: str) -> str:
     """Regular past tense."""
-    if verb.endswith("e"):
-        return verb + "d"
     if verb.endswith("y") and verb[-2] not in "aeiou":
         return verb[:-1] + "ied"
+    return stem(verb) + "ed"
+
+
+def present(verb: str) -> str:
+    """Present participle."""
+    return stem(verb) + "ing"
+
+
+def stem(verb: str) -> str:
+    """What -ed and -ing follow."""
+    if verb.endswith("e") and not verb.endswith("ee"):
+        return verb[:-1]
     if len(verb) < 6 and verb[-1] not in "aeiouwxy" and verb[-2] in "aeiou" and verb[-3] not in "aeiou":
-        return verb + verb[-1] + "ed"
-    return verb + "ed"
+        return verb + verb[-1]
+    return verb
+
+
+FORMS = {"hurt_past": past, "hurt_ing": present}
