@@ -16,7 +16,10 @@ from .sentences import CATEGORIES, SLOT, Grammar
 MOST_TOKENS = 64
 JOINTS = (".", ",", ":", " and", "!", "")
 FLAGGED_SHARE, DICTIONARY_SHARE = 0.5, 0.12
-GRAVE_SLOTS = ("hurt", "hurt_past", "gore", "selfharm", "sexual_act", "sexual_text", "violent_crime", "crime", "minor")
+GRAVE_SLOTS = (
+    "hurt", "hurt_past", "hurt_ing", "gore", "gore_thing", "selfharm", "pain", "sexual_act", "sexual_text", "violent_crime", "force",
+    "illegal_arm", "crime", "steal", "contraband", "minor",
+)
 
 
 def make_sentences(folder: pathlib.Path, count: int, seed: int = 71) -> None:
@@ -32,6 +35,8 @@ def make_sentences(folder: pathlib.Path, count: int, seed: int = 71) -> None:
             text, found = rng.choice(dictionary), ()
         else:
             text, found = grammar.benign_row(rng)
+        if rng.random() < 0.5:
+            text = with_scrap(text, rng.choice(dictionary).split(), rng)
         if rng.random() < 0.25:
             more = rng.choice(dictionary) if rng.random() < 0.6 else grammar.benign_row(rng)[0]
             text = f"{more}{rng.choice(JOINTS)} {text}" if rng.random() < 0.5 else f"{text}{rng.choice(JOINTS)} {more}"
@@ -41,6 +46,14 @@ def make_sentences(folder: pathlib.Path, count: int, seed: int = 71) -> None:
     content = {"flat": torch.from_numpy(bank.flat), "starts": torch.from_numpy(bank.starts), "labels": wanted}
     save_atomically(content, folder / "sentences.pt")
     print(len(bank.texts), "sentences", flush=True)
+
+
+def with_scrap(text: str, words: list[str], rng: random.Random) -> str:
+    """The text with up to four words of another before or behind it, so that no opening means anything."""
+    count = rng.randint(1, 4)
+    at = rng.randint(0, max(0, len(words) - count))
+    scrap = " ".join(words[at : at + count])
+    return f"{scrap}{rng.choice((',', ':', ''))} {text}" if rng.random() < 0.5 else f"{text} {scrap}"
 
 
 def harmless_sentences(grammar: Grammar) -> list[str]:

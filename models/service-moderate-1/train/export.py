@@ -9,18 +9,19 @@ from training_kit.onnx_export import ByteTable, check_parity, export_graph, halv
 from training_kit.package import write_configs, write_lines, write_manifest
 from training_kit.subwords import load_tokenizer
 
-from .held_out import benign_rows, flagged_rows
+from .held_out import adult_rows, benign_rows, children_rows, flagged_rows
 from .sentences import CATEGORIES, FOLDER, read_lines
 from .sizes import Size
 from .train_judge import make_judge
 
 MOST_TOKENS = 128
 INPUTS = ["input_ids", "attention_mask"]
-EACH, BENIGN = 30, 400
+EACH, BENIGN, ADULTS, CHILDREN = 30, 400, 200, 200
 EVALUATION_SEED = 101
 TUNING_SEED, TUNING_ROWS = 89, 600
-ALLOWED = 0.04
-"""Share of the look-alikes of the tuning set that may be flagged; the thresholds follow from it."""
+ALLOWED, OF_ADULTS = 0.04, 0.005
+"""Share of the tuning set's harmless sentences that may be flagged, and of its sexual sentences about adults that
+may be flagged as about minors; the thresholds follow from them."""
 
 
 def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> None:
@@ -47,22 +48,32 @@ def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> N
     write_manifest(package, "moderation", shapes, {"contextTokens": MOST_TOKENS}, source)
     write_lines(package / "evaluation" / "flagged.jsonl", flagged)
     write_lines(package / "evaluation" / "benign.jsonl", benign)
+    write_lines(package / "evaluation" / "adults.jsonl", adult_rows("test", EVALUATION_SEED, ADULTS))
+    write_lines(package / "evaluation" / "children.jsonl", children_rows("test", EVALUATION_SEED, CHILDREN))
     prompts = [{"text": text, "categories": []} for text in read_lines(FOLDER / "prompts.txt")]
     write_lines(package / "evaluation" / "prompts.jsonl", prompts)
 
 
 def find_thresholds(model: nn.Module, tokenizer) -> dict[str, float]:
-    """For each category the score that a share of the tuning set's look-alikes reaches, the same for all."""
-    rows = benign_rows("tuning", TUNING_SEED, TUNING_ROWS)
-    tokenizer.enable_padding(pad_id=0)
-    ids = torch.tensor([row.ids for row in tokenizer.encode_batch([row["text"] for row in rows])])
-    with torch.no_grad():
-        scores = model(ids, (ids > 0).long()).sigmoid()
+    """For each category the score that a share of the tuning set's look-alikes reaches, the same for all; that of
+    minors also lies above what nearly all sexual sentences about adults reach."""
+    rows = benign_rows("tuning", TUNING_SEED, TUNING_ROWS) + children_rows("tuning", TUNING_SEED, TUNING_ROWS // 3)
+    scores = scores_of(model, tokenizer, rows)
     for share in torch.linspace(ALLOWED, 0.001, 100):
         limits = scores.quantile(1 - share, 0).clamp(0.05, 0.99)
         if (scores >= limits).any(1).float().mean() <= ALLOWED:
             break
+    minors, adults = CATEGORIES.index("sexual/minors"), adult_rows("tuning", TUNING_SEED, TUNING_ROWS)
+    limits[minors] = limits[minors].maximum(scores_of(model, tokenizer, adults)[:, minors].quantile(1 - OF_ADULTS))
     return {name: round(float(limit), 3) for name, limit in zip(CATEGORIES, limits, strict=True)}
+
+
+def scores_of(model: nn.Module, tokenizer, rows: list[dict]) -> torch.Tensor:
+    """[rows, 13]."""
+    tokenizer.enable_padding(pad_id=0)
+    ids = torch.tensor([row.ids for row in tokenizer.encode_batch([row["text"] for row in rows])])
+    with torch.no_grad():
+        return model(ids, (ids > 0).long()).sigmoid()
 
 
 def shipped(judge: nn.Module) -> nn.Module:
@@ -76,7 +87,8 @@ def latest_weights(folder: pathlib.Path) -> dict:
     """State of the judge."""
     if (folder / "judge.pt").exists():
         return torch.load(folder / "judge.pt")
-    return torch.load(folder / "training.pt")["model"]
+    state, prefix = torch.load(folder / "training.pt")["model"], "average.module."
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
 def parity_batches(tokenizer, rows: list[dict]) -> list[list[np.ndarray]]:

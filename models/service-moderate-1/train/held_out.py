@@ -6,6 +6,7 @@ from .noise import disturb
 from .sentences import Grammar
 
 NOISY = 0.25
+ADULT = ("sexual",)
 
 
 def flagged_rows(side: str, seed: int, each: int) -> list[dict]:
@@ -23,11 +24,29 @@ def flagged_rows(side: str, seed: int, each: int) -> list[dict]:
 
 def benign_rows(side: str, seed: int, count: int) -> list[dict]:
     """`count` look-alikes, as many of each template as of another."""
-    rng, grammar = random.Random(seed), Grammar(side)
-    templates, rows = list(grammar.benign), {}
+    grammar = Grammar(side)
+    return rows_of(grammar, grammar.benign, (), seed, count)
+
+
+def children_rows(side: str, seed: int, count: int) -> list[dict]:
+    """`count` harmless sentences that mention children."""
+    grammar = Grammar(side)
+    return rows_of(grammar, grammar.children, (), seed, count)
+
+
+def adult_rows(side: str, seed: int, count: int) -> list[dict]:
+    """`count` sexual sentences about adults."""
+    grammar = Grammar(side)
+    return rows_of(grammar, grammar.by_group[ADULT], ADULT, seed, count)
+
+
+def rows_of(grammar: Grammar, texts: list[str], labels: tuple[str, ...], seed: int, count: int) -> list[dict]:
+    """Rows of all templates in turn."""
+    rng = random.Random(seed)
+    templates, rows = list(texts), {}
     while len(rows) < count:
         rng.shuffle(templates)
         for template in templates[: count - len(rows)]:
             text = disturb(grammar.write(template, rng), rng, NOISY)
-            rows[text] = {"text": text, "categories": []}
+            rows[text] = {"text": text, "categories": list(labels)}
     return list(rows.values())

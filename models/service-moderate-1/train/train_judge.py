@@ -5,7 +5,9 @@ import pathlib
 import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
+from torch import nn
 from torch.nn import functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from training_kit.subwords import load_tokenizer
 from training_kit.training import Training, save_atomically
 
@@ -15,14 +17,24 @@ from .model import Judge
 from .sentences import CATEGORIES
 from .sizes import Size
 
-NOISE, DROPPED, SMOOTHED = 0.6, 0.12, 0.02
-"""Strength of the noise on token vectors relative to their own size; share of tokens that are left out; doubt in a label."""
+NOISE, DROPPED, SMOOTHED, KEPT = 0.6, 0.2, 0.02, 0.99
+"""Strength of the noise on token vectors relative to their own size; share of tokens that are left out; doubt in a label;
+how much of the average of the weights a step keeps."""
 TUNING_SEED = 83
 
 
 def make_judge(size: Size, vocabulary: int) -> Judge:
     """The judge of a size, untrained."""
     return Judge(vocabulary, size.width, size.inner, size.layers, len(CATEGORIES))
+
+
+class Averaged(nn.Module):
+    """A judge in training, and a moving average of its weights, which is what is kept."""
+
+    def __init__(self, judge: Judge) -> None:
+        super().__init__()
+        self.judge = judge
+        self.average = AveragedModel(judge, multi_avg_fn=get_ema_multi_avg_fn(KEPT))
 
 
 def train_judge(folder: pathlib.Path, size: Size, seed: int = 73) -> None:
@@ -34,10 +46,16 @@ def train_judge(folder: pathlib.Path, size: Size, seed: int = 73) -> None:
     judge.table.weight.requires_grad_(False)
     rest = [value for name, value in judge.named_parameters() if name != "table.weight"]
     optimiser = torch.optim.AdamW(rest, lr=size.rate, weight_decay=0.02)
-    training = Training(judge, optimiser, folder / "training.pt", size.steps)
+    both = Averaged(judge)
+    training = Training(both, optimiser, folder / "training.pt", size.steps)
     data, check = Sentences(folder), auc_check(folder)
-    training.run(lambda step: sigmoid_loss(judge, data, size.batch, (seed, step)), lambda: check(judge), 30)
-    save_atomically(judge.state_dict(), folder / "judge.pt")
+
+    def loss_of(step: int) -> torch.Tensor:
+        both.average.update_parameters(judge)
+        return sigmoid_loss(judge, data, size.batch, (seed, step))
+
+    training.run(loss_of, lambda: check(both.average), 30)
+    save_atomically(both.average.module.state_dict(), folder / "judge.pt")
 
 
 def sigmoid_loss(judge: Judge, data: Sentences, batch: int, at: tuple[int, int]) -> torch.Tensor:
@@ -60,7 +78,7 @@ def auc_check(folder: pathlib.Path):
     ids = torch.tensor([row.ids for row in tokenizer.encode_batch([row["text"] for row in rows])])
     labels = torch.tensor([[float(name in row["categories"]) for name in CATEGORIES] for row in rows])
 
-    def check(judge: Judge) -> str:
+    def check(judge: nn.Module) -> str:
         with torch.no_grad():
             scores = judge(ids, (ids > 0).long()).sigmoid()
         areas = [roc_auc_score(labels[:, at], scores[:, at]) for at in range(len(CATEGORIES))]
