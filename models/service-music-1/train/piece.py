@@ -12,9 +12,16 @@ from .drums import Kit
 from .form import Section, make_form
 from .harmony import section_chords, tonic_chord
 from .melody import Melodist, harmony_below
+from .vocabulary import chord_tones
 
 HIGH_PLAYERS = {"flute": 12, "bells": 12, "harp": 4, "synth lead": 5}
 SWING = {"jazz": 0.32, "lofi": 0.22, "bossa": 0.0}
+PULSE = (
+    ("comp 1", "comp"), ("bass", "bass"), ("lead", "lead"), ("counter", "counter"), ("kick", "drums"), ("pad 1", "pad"),
+)  # fmt: skip
+"""Who strikes a beat that nobody else does, the first that plays, with the track."""
+FIRST_PITCHED = v.VOICE["bass"]
+HOME = {"bass": 12}
 LEVELS = {"soft": 0.5, "medium": 0.65, "strong": 0.8}
 
 
@@ -150,6 +157,36 @@ class Players:
                 for step, voice, velocity, token in self.kit.bar(bar == 0, bar == section.bars - 1 and section.bars > 2):
                     self.writer.tokens[at + step, voice] = token
                     self.writer.velocities[at + step, voice] = velocity * (0.7 + 0.15 * self.energy)
+        for bar, pair in enumerate(pairs):
+            self.keep_pulse((section.start + bar) * self.steps, pair, active)
+
+    def keep_pulse(self, at: int, pair: tuple[int, int], active: set[str]) -> None:
+        """Something is struck on every beat of a bar, so that the tempo is heard and no piece begins with silence."""
+        keeper = next((name for name, track in PULSE if track in active), None)
+        if keeper is None:
+            return
+        struck = [number for number, (_, track) in enumerate(v.VOICES) if track in active and (track != "pad" or active == {"pad"})]
+        for step in range(0, self.steps, v.STEPS_PER_BEAT):
+            tokens = self.writer.tokens[at + step]
+            if any(tokens[number] >= (v.FIRST_PITCH if number >= FIRST_PITCHED else 1) for number in struck):
+                continue
+            if keeper == "kick":
+                tokens[v.VOICE[keeper]], self.writer.velocities[at + step, v.VOICE[keeper]] = 1, 0.6
+            else:
+                self.strike(keeper, at + step, pair[0] if step < self.steps // 2 else pair[1])
+
+    def strike(self, name: str, step: int, chord: int) -> None:
+        """A note of the chord on a beat, until what the voice does next."""
+        voice = v.VOICE[name]
+        column = self.writer.tokens[:, voice]
+        before = np.flatnonzero(column[:step] >= v.FIRST_PITCH)
+        last = int(column[before[-1]]) - v.FIRST_PITCH if len(before) else HOME.get(name, 14)
+        tones = chord_tones(chord)[: 1 if name == "bass" else 3]
+        options = [pitch for pitch in range(max(0, last - 6), last + 7) if pitch % 12 in tones]
+        pitch = min(options, key=lambda option: abs(option - last))
+        following = np.flatnonzero(column[step + 1 : step + 5] != v.HELD)
+        velocity = self.writer.level + self.writer.accent(step) - 0.04
+        self.writer.note(voice, step, int(following[0]) + 1 if len(following) else 4, pitch, velocity)
 
     def write_melodies(self, section: Section, pairs: list[tuple[int, int]], active: set[str]) -> None:
         """Lead and counter, a phrase of four bars at a time."""
