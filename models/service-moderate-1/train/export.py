@@ -19,9 +19,10 @@ INPUTS = ["input_ids", "attention_mask"]
 EACH, BENIGN, ADULTS, CHILDREN = 30, 400, 200, 200
 EVALUATION_SEED = 101
 TUNING_SEED, TUNING_ROWS = 89, 600
-ALLOWED, OF_ADULTS = 0.04, 0.005
-"""Share of the tuning set's harmless sentences that may be flagged, and of its sexual sentences about adults that
-may be flagged as about minors; the thresholds follow from them."""
+ALLOWED, OF_CHILDREN, OF_ADULTS = 0.02, 0.005, 0.005
+"""Share of the tuning set's look-alikes and of its sentences about children that may be flagged, and of its sexual
+sentences about adults that may be flagged as about minors; the thresholds follow from them. Below the bars, since
+other templates flag about twice as much."""
 
 
 def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> None:
@@ -57,15 +58,20 @@ def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> N
 def find_thresholds(model: nn.Module, tokenizer) -> dict[str, float]:
     """For each category the score that a share of the tuning set's look-alikes reaches, the same for all; that of
     minors also lies above what nearly all sexual sentences about adults reach."""
-    rows = benign_rows("tuning", TUNING_SEED, TUNING_ROWS) + children_rows("tuning", TUNING_SEED, TUNING_ROWS // 3)
-    scores = scores_of(model, tokenizer, rows)
-    for share in torch.linspace(ALLOWED, 0.001, 100):
-        limits = scores.quantile(1 - share, 0).clamp(0.05, 0.99)
-        if (scores >= limits).any(1).float().mean() <= ALLOWED:
-            break
+    look_alikes = scores_of(model, tokenizer, benign_rows("tuning", TUNING_SEED, TUNING_ROWS))
+    children = scores_of(model, tokenizer, children_rows("tuning", TUNING_SEED, TUNING_ROWS))
     minors, adults = CATEGORIES.index("sexual/minors"), adult_rows("tuning", TUNING_SEED, TUNING_ROWS)
-    limits[minors] = limits[minors].maximum(scores_of(model, tokenizer, adults)[:, minors].quantile(1 - OF_ADULTS))
-    return {name: round(float(limit), 3) for name, limit in zip(CATEGORIES, limits, strict=True)}
+    of_adults = scores_of(model, tokenizer, adults)[:, minors].quantile(1 - OF_ADULTS)
+
+    def flagged(scores: torch.Tensor, limits: torch.Tensor) -> float:
+        return float((scores >= limits).any(1).float().mean())
+
+    for share in torch.linspace(ALLOWED, 0, 200):
+        limits = look_alikes.quantile(1 - share, 0).clamp(0.05, 0.995)
+        limits[minors] = limits[minors].maximum(of_adults)
+        if flagged(look_alikes, limits) <= ALLOWED and flagged(children, limits) <= OF_CHILDREN:
+            break
+    return {name: round(float(limit), 4) for name, limit in zip(CATEGORIES, limits, strict=True)}
 
 
 def scores_of(model: nn.Module, tokenizer, rows: list[dict]) -> torch.Tensor:
