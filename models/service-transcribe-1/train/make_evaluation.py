@@ -39,9 +39,9 @@ def make_evaluation(folder: pathlib.Path = FOLDER, seed: int = SEED) -> None:
 def sentences(source: random.Random) -> list[str]:
     """Held-out sentences of each kind, mixed."""
     pools = {
-        "examples": texts.speakable(texts.examples(), True, 5, 14),
-        "grammar": texts.speakable(texts.grammar_sentences(3000, source.randrange(1 << 30), held_out=True), True, 5, 14),
-        "fortunes": texts.speakable(texts.fortunes(), True, 5, 14),
+        "examples": texts.speakable(texts.examples(), "evaluation", 5, 14),
+        "grammar": texts.speakable(texts.grammar_sentences(3000, source.randrange(1 << 30), held_out=True), "evaluation", 5, 14),
+        "fortunes": texts.speakable(texts.fortunes(), "evaluation", 5, 14),
     }
     chosen = [text for kind, count in KINDS for text in source.sample(pools[kind], count)]
     source.shuffle(chosen)

@@ -1,54 +1,44 @@
-"""Phone error of the acoustic model alone on voices and sentences that it never heard."""
+"""Phone error of the acoustic model alone on the voices of `tuning.py`."""
 
 import functools
-import pathlib
-import random
 
 import numpy as np
 import torch
 
-from . import espeak_voice, flite_voice, texts
 from .augment import scale
-from .make_corpus import HELD_OUT_FLITE
 from .mel import HOP, log_mel
-from .phones import NUMBER_OF, label_pieces
+from .tuning import people_cases, speaker_cases
 
 SENTENCES = 40
 
 
-def phone_errors(model, folder: pathlib.Path) -> str:
-    """`voice error` pairs: of the spelling head and of the runs of the states, best path."""
+def phone_errors(model) -> str:
+    """`voice error` pairs: of the spelling head, best path."""
     parts = []
     model.eval()
-    for voice, cases in held_out(SENTENCES).items():
-        wrong, total = np.zeros(2), 0
+    for voice, cases in measured().items():
+        wrong, total = 0, 0
         for features, phones in cases:
             with torch.no_grad():
-                heads = [head[0].argmax(-1).numpy() for head in model(torch.from_numpy(features)[None])]
-            wrong += [distance(collapse(head), phones) for head in heads]
+                spelling, _ = model(torch.from_numpy(features)[None])
+            wrong += distance(collapse(spelling[0].argmax(-1).numpy()), phones)
             total += len(phones)
-        parts.append(f"{voice} {wrong[0] / total:.3f} {wrong[1] / total:.3f}")
+        parts.append(f"{voice} {wrong / total:.3f}")
     return " ".join(parts)
 
 
 @functools.cache
-def held_out(count: int) -> dict[str, list]:
-    """Features and phones of held-out sentences by held-out voices."""
-    source = random.Random(77)
-    pool = texts.speakable(texts.examples(), True)
-    cases = {HELD_OUT_FLITE: [], "espeak": []}
-    for at, text in enumerate(source.sample(pool, 2 * count)):
-        if at % 2:
-            voices = espeak_voice.HELD_OUT_VARIANTS
-            spoken = espeak_voice.speak(f"en-us+{voices[at // 2 % len(voices)]}", text)
-        else:
-            spoken = flite_voice.speak(HELD_OUT_FLITE, text)
-        labelled = label_pieces(spoken.pieces)
-        if labelled:
-            features = scale(log_mel(spoken.samples, len(spoken.samples) // HOP // 3 * 3))
-            numbers = [NUMBER_OF[phone] for phone, _, _ in labelled]
-            cases["espeak" if at % 2 else HELD_OUT_FLITE].append((features, [n for n in numbers if n > 0]))
-    return cases
+def measured() -> dict[str, list]:
+    """Features and phones of each voice's sentences."""
+    return {
+        voice: [(features_of(samples), phones) for _, samples, phones in cases]
+        for voice, cases in (("speaker", speaker_cases(SENTENCES)), ("people", people_cases()))
+    }
+
+
+def features_of(samples: np.ndarray) -> np.ndarray:
+    """[80, frames] as src/media/mel.ts gives them."""
+    return scale(log_mel(samples, len(samples) // HOP // 3 * 3))
 
 
 def collapse(best: np.ndarray) -> list[int]:

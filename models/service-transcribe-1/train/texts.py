@@ -8,6 +8,7 @@ import pathlib
 import random
 import re
 import zlib
+from typing import Literal
 
 from .grammar import HELD_OUT_TEMPLATES, TEMPLATES, make_sentence
 
@@ -15,15 +16,17 @@ WORDNET = pathlib.Path("/usr/share/wordnet")
 KINDS = ("noun", "verb", "adj", "adv")
 FORTUNES = pathlib.Path("/usr/share/games/fortunes")
 SKIPPED_FORTUNES = {"ascii-art", "translate-me", "pratchett", "debian", "startrek", "tao"}
+Part = Literal["training", "tuning", "evaluation"]
 HELD_OUT_SHARE = 20
-"""One sentence of this many is held out."""
+"""One sentence of this many is held out for the evaluation, another for tuning."""
 WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*")
 SPEAKABLE = re.compile(r"[A-Za-z][A-Za-z' ,]*[a-z]")
 
 
-def is_held_out(sentence: str) -> bool:
-    """Whether a sentence is kept from training."""
-    return zlib.crc32(sentence.lower().encode()) % HELD_OUT_SHARE == 0
+def part_of(sentence: str) -> Part:
+    """Which part a sentence belongs to."""
+    number = zlib.crc32(sentence.lower().encode()) % HELD_OUT_SHARE
+    return "evaluation" if number == 0 else "tuning" if number == 1 else "training"
 
 
 def words_of(sentence: str) -> list[str]:
@@ -79,12 +82,12 @@ def grammar_sentences(count: int, seed: int, held_out: bool = False) -> list[str
     return [make_sentence(source, templates) for _ in range(count)]
 
 
-def speakable(sentences: list[str], held_out: bool, shortest: int = 3, longest: int = 16) -> list[str]:
+def speakable(sentences: list[str], part: Part, shortest: int = 3, longest: int = 16) -> list[str]:
     """Those of one part that are plain words, once each, in order."""
     kept = {}
     for sentence in sentences:
         text = " ".join(sentence.replace("`", "'").split()).strip(" .!?;:")
-        if SPEAKABLE.fullmatch(text) and is_held_out(text) == held_out:
+        if SPEAKABLE.fullmatch(text) and part_of(text) == part:
             if shortest <= len(words_of(text)) <= longest:
                 kept[text] = None
     return list(kept)

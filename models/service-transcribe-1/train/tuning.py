@@ -1,0 +1,71 @@
+"""What nothing is trained on and everything is chosen by: a speaker of Festival, people of Debian's tuxpaint-stamps."""
+
+import functools
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy as np
+
+from . import festival_voice, texts
+from .flite_voice import analyse
+from .make_evaluation import write_case
+from .phones import NUMBER_OF, label_pieces
+from .utterance import RATE_HZ, Piece, Utterance
+
+VOICE = "ked"
+STAMPS = pathlib.Path("/usr/share/tuxpaint/stamps")
+SEED = 77
+
+
+@functools.cache
+def speaker_cases(count: int) -> list[tuple[str, np.ndarray, list[int]]]:
+    """Text, samples and phones of sentences by a voice that is in no training corpus."""
+    pool = texts.speakable(texts.examples(), "tuning", 5, 14) + texts.speakable(texts.fortunes(), "tuning", 5, 14)
+    chosen = random.Random(SEED).sample(pool, count)
+    spoken = zip(chosen, festival_voice.speak_all(VOICE, chosen, [1.0] * count))
+    cases = [(text, utterance.samples, _numbers(utterance)) for text, utterance in spoken if utterance]
+    return [case for case in cases if case[2]]
+
+
+@functools.cache
+def people_cases() -> list[tuple[str, np.ndarray, list[int]]]:
+    """Text, samples and flite's phones of what people say about the stamps of a drawing program."""
+    cases = []
+    for path in sorted(STAMPS.rglob("*_desc.ogg")):
+        written = path.with_name(path.name.replace("_desc.ogg", ".txt"))
+        plain = written.read_text("utf8", "replace").split("\n")[0].strip(" .!") if written.exists() else ""
+        if texts.SPEAKABLE.fullmatch(plain):
+            pieces = [Piece(phone.name, 0, 0, phone.text, False) for phone in analyse(plain)]
+            cases.append((plain, _read(path), _numbers(Utterance(np.zeros(1), pieces))))
+    return cases
+
+
+def _numbers(utterance: Utterance) -> list[int]:
+    labelled = label_pieces(utterance.pieces) or []
+    return [NUMBER_OF[phone] for phone, _, _ in labelled if NUMBER_OF[phone] > 0]
+
+
+def _read(path: pathlib.Path) -> np.ndarray:
+    command = ["ffmpeg", "-v", "error", "-i", path, "-f", "f32le", "-ac", "1", "-ar", str(RATE_HZ), "-"]
+    sound = subprocess.run(command, check=True, capture_output=True).stdout
+    # Silence on both sides, as a recorder would have left it.
+    return np.pad(np.frombuffer(sound, np.float32), RATE_HZ // 4)
+
+
+def write_cases(folder: pathlib.Path) -> None:
+    """The same as an evaluation of a copy of the package: `natural` is the speaker, `real` are the people."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kinds = (("natural", speaker_cases(40)), ("real", people_cases()))
+    rows = [
+        write_case(folder, f"{kind}-{at:02}", kind, kind, text, Utterance(samples, []))
+        for kind, cases in kinds
+        for at, (text, samples, _) in enumerate(cases)
+    ]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+if __name__ == "__main__":
+    write_cases(pathlib.Path(sys.argv[1]))
