@@ -1,6 +1,7 @@
 """flite's voices through its library: samples with the phones and words that they say."""
 
 import ctypes
+import dataclasses
 import functools
 
 import numpy as np
@@ -47,6 +48,56 @@ def _pieces(flite, utterance) -> list[Piece]:
     return pieces
 
 
+@dataclasses.dataclass(eq=False)
+class Segment:
+    """A phone of an analysed sentence; numbers of what it is part of, -1 for silence."""
+
+    name: str
+    text: str | None = None
+    syllable: int = -1
+    word: int = -1
+    phrase: int = -1
+    stress: int = 0
+    accent: int = 0
+    part: str = "0"
+
+
+def analyse(text: str) -> list[Segment]:
+    """flite's phones of a sentence with the syllables, words and phrases that they make."""
+    flite, handle = _voice("kal16")
+    utterance = flite.flite_synth_text(text.encode("ascii"), handle)
+    try:
+        return list(_segments(flite, utterance))
+    finally:
+        flite.delete_utterance(utterance)
+
+
+def _segments(flite, utterance):
+    seen = {"syllable": [], "word": [], "phrase": []}
+
+    def number(level: str, item) -> int:
+        # Items of several relations share their contents, not their address; ours are met in order.
+        if not seen[level] or seen[level][-1] != item:
+            seen[level].append(item)
+        return len(seen[level]) - 1
+
+    item = flite.relation_head(flite.utt_relation(utterance, b"Segment"))
+    while item:
+        found = Segment(flite.item_feat_string(item, b"name").decode())
+        syllable = flite.item_parent(flite.item_as(item, b"SylStructure"))
+        if syllable:
+            word = flite.item_parent(syllable)
+            phrase = flite.item_parent(flite.item_as(word, b"Phrase"))
+            found.text = flite.item_feat_string(word, b"name").decode()
+            found.syllable, found.word = number("syllable", syllable), number("word", word)
+            found.phrase = number("phrase", phrase)
+            found.stress = int(flite.ffeature_string(syllable, b"stress") or 0)
+            found.accent = int(flite.ffeature_string(syllable, b"accent") not in (None, b"", b"0", b"NONE"))
+            found.part = flite.ffeature_string(word, b"gpos").decode()
+        yield found
+        item = flite.item_next(item)
+
+
 def pronounce(word: str) -> list[str]:
     """flite's phones of a word by its dictionary, or by its letter rules."""
     flite, _ = _voice("kal16")
@@ -80,6 +131,7 @@ def _library():
         ("item_next", pointer, (pointer,)),
         ("item_feat_float", number, (pointer, text)),
         ("item_feat_string", text, (pointer, text)),
+        ("ffeature_string", text, (pointer, text)),
         ("item_as", pointer, (pointer, text)),
         ("item_parent", pointer, (pointer,)),
         ("feat_set_float", None, (pointer, text, number)),
