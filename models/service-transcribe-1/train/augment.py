@@ -15,8 +15,10 @@ RANGE = 8
 class Chunks:
     """Random chunks: scaled features, the phone of each step, and the phones in order."""
 
-    def __init__(self, corpus: dict[str, np.ndarray], seed: int):
-        self.mel, self.phones, self.starts = corpus["mel"], corpus["phones"], corpus["starts"]
+    def __init__(self, shards: list[dict[str, np.ndarray]], seed: int):
+        self.shards = shards
+        minutes = np.array([len(shard["mel"]) for shard in shards])
+        self.shares = minutes / minutes.sum()
         self.random = np.random.default_rng(seed)
 
     def batch(self, count: int, augmented: bool = True):
@@ -27,31 +29,36 @@ class Chunks:
 
     def chunk(self, augmented: bool):
         random = self.random
+        shard = self.shards[random.choice(len(self.shards), p=self.shares)]
+        mel = shard["mel"]
         tempo = random.uniform(0.84, 1.2) if augmented and random.random() < 0.6 else 1.0
         length = int(np.ceil(FRAMES * tempo)) + 1
-        begin = int(random.integers(0, len(self.mel) - length))
+        begin = int(random.integers(0, len(mel) - length))
         places = np.arange(FRAMES) * tempo
         low = places.astype(int)
         share = (places - low)[:, None].astype(np.float32)
-        span = self.mel[begin : begin + length].astype(np.float32)
+        span = mel[begin : begin + length].astype(np.float32)
         level = span[low] * (1 - share) + span[low + 1] * share
-        states, phones = self._labels(begin + low[1::3], begin, begin + length)
+        states, phones = labels(shard, begin + low[1::3], begin, begin + length)
         if not augmented:
             return scale(level), states, phones
         if random.random() < 0.04:
             return scale(nobody(random)), np.zeros_like(states), phones[:0]
         return scale(colour(throat(level, random), random)), states, phones
 
-    def _labels(self, centres, begin: int, end: int):
-        states = self.phones[np.searchsorted(self.starts, centres, "right") - 1].astype(np.int64)
-        first = np.searchsorted(self.starts, begin, "left")
-        last = np.searchsorted(self.starts, end, "left")
-        inside = self.phones[first:last].astype(np.int64)
-        if first > 0 and self.starts[first] - begin > 4:
-            inside = np.concatenate((self.phones[first - 1 : first].astype(np.int64), inside))
-        if end - self.starts[last - 1] < 4:
-            inside = inside[:-1]
-        return states, inside[inside > 0]
+
+def labels(shard: dict[str, np.ndarray], centres: np.ndarray, begin: int, end: int):
+    """The phone at each centre, and the phones in order of which most lies inside."""
+    phones, starts = shard["phones"], shard["starts"]
+    states = phones[np.searchsorted(starts, centres, "right") - 1].astype(np.int64)
+    first = np.searchsorted(starts, begin, "left")
+    last = np.searchsorted(starts, end, "left")
+    inside = phones[first:last].astype(np.int64)
+    if first > 0 and starts[first] - begin > 4:
+        inside = np.concatenate((phones[first - 1 : first].astype(np.int64), inside))
+    if end - starts[last - 1] < 4:
+        inside = inside[:-1]
+    return states, inside[inside > 0]
 
 
 def scale(level: np.ndarray) -> np.ndarray:

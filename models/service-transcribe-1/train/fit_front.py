@@ -11,7 +11,7 @@ from .phones import NUMBER_OF
 CHUNKS = 240
 
 
-def fit_front(corpus: dict, path: pathlib.Path) -> dict[str, torch.Tensor]:
+def fit_front(corpus: list[dict], path: pathlib.Path) -> dict[str, torch.Tensor]:
     """`mean` [720] and `projection` [160, 720]: linear discriminants, each scaled to variance 1."""
     if path.exists():
         return torch.load(path)

@@ -8,18 +8,25 @@ import time
 
 import numpy as np
 
-from . import espeak_voice, festival_voice, flite_voice, texts
+from . import espeak_voice, festival_voice, flite_voice, hts_voice, texts
 from .mel import HOP, log_mel
 from .phones import NUMBER_OF, label_pieces
+from .rooms import Place
 from .utterance import RATE_HZ, Utterance
 
 HELD_OUT_FLITE = "rms"
 """A whole speaker that only the evaluation hears."""
-MINUTES = {"flite-slt": 70, "flite-awb": 80, "flite-kal16": 60, "festival-ked": 70, "festival-slt-hts": 30, "espeak": 190}
+MINUTES = {
+    "flite-slt": 70, "flite-awb": 80, "flite-kal16": 60, "festival-slt-hts": 30, "espeak": 190,
+    "drawn-1": 240, "drawn-2": 240, "drawn-3": 240,
+}  # fmt: skip
 SHARES = (("examples", 0.45), ("grammar", 0.2), ("definitions", 0.2), ("fortunes", 0.15))
 FESTIVAL_BATCH = 60
 ESPEAK_RUN = 8
 """Sentences in a row by one variant."""
+DRAWN_RUN, DRAWN_SPEAKERS = 5, 4
+"""Sentences in a row by one drawn speaker, and how many speakers say them."""
+BABBLE_SECONDS = 120
 
 
 def make_corpus(folder: pathlib.Path, scale: float) -> None:
@@ -42,10 +49,10 @@ def sentences(seed: int):
     """Training sentences without end, by the shares of their kinds."""
     source = random.Random(seed)
     pools = {
-        "examples": texts.speakable(texts.examples(), False),
-        "definitions": texts.speakable(texts.definitions(), False),
-        "fortunes": texts.speakable(texts.fortunes(), False),
-        "grammar": texts.speakable(texts.grammar_sentences(6000, seed), False),
+        "examples": texts.speakable(texts.examples(), "training"),
+        "definitions": texts.speakable(texts.definitions(), "training"),
+        "fortunes": texts.speakable(texts.fortunes(), "training"),
+        "grammar": texts.speakable(texts.grammar_sentences(6000, seed), "training"),
     }
     names, weights = zip(*SHARES)
     while True:
@@ -57,6 +64,8 @@ def utterances(voice: str, spoken, source: random.Random):
     engine, _, name = voice.partition("-")
     if engine == "espeak":
         yield from _espeak(spoken, source)
+    elif engine == "drawn":
+        yield from _drawn(spoken, np.random.default_rng(source.randrange(1 << 30)))
     elif engine == "flite":
         for text in spoken:
             yield shifted(flite_voice.speak(name, text, source.uniform(0.78, 1.25)), source)
@@ -75,6 +84,22 @@ def _espeak(spoken, source: random.Random):
         rate, pitch = source.randint(125, 220), source.randint(20, 80)
         for _ in range(ESPEAK_RUN):
             yield espeak_voice.speak(f"en-us+{variant}", next(spoken), rate, pitch, source.randint(25, 75))
+
+
+def _drawn(spoken, random: np.random.Generator):
+    """Speakers that nobody recorded, most of them somewhere else than in a studio."""
+    babble = np.zeros(0, np.float32)
+    while True:
+        run = [hts_voice.prepare(next(spoken)) for _ in range(DRAWN_RUN)]
+        for _ in range(DRAWN_SPEAKERS):
+            speaker = hts_voice.draw_speaker(random)
+            place = Place(random, babble) if random.random() < 0.7 else None
+            for sentence in run:
+                utterance = hts_voice.speak(speaker, sentence, random)
+                babble = np.concatenate((babble, utterance.samples))[-BABBLE_SECONDS * RATE_HZ :]
+                if place is not None:
+                    utterance.samples = place.heard(utterance.samples)
+                yield utterance
 
 
 def shifted(utterance: Utterance, source: random.Random) -> Utterance:
