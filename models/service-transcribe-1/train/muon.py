@@ -31,9 +31,9 @@ def orthogonal(update: torch.Tensor) -> torch.Tensor:
     """The nearest matrix whose singular values are about 1."""
     first, second, third = COEFFICIENTS
     tall = update.shape[0] > update.shape[1]
-    current = update.T if tall else update
+    current = (update.T if tall else update).bfloat16()
     current = current / (current.norm() + 1e-7)
     for _ in range(ITERATIONS):
         square = current @ current.T
         current = first * current + (second * square + third * square @ square) @ current
-    return current.T if tall else current
+    return (current.T if tall else current).float()

@@ -1,7 +1,6 @@
 """Trains the acoustic model: the phone of every step at once, and the phones in order (CTC)."""
 
 import copy
-import math
 import pathlib
 import time
 
@@ -16,13 +15,15 @@ from .make_corpus import MINUTES
 from .measure_phones import phone_errors
 from .muon import Muon
 
-BATCH = 10
+BATCH = 32
 MATRIX_RATE = 0.02
 RATE = 2.5e-3
 """Of Muon and of AdamW."""
 WARM_STEPS = 60
+DECAY_SHARE = 0.3
+"""Of the steps, the last in which the rate falls to nothing; before them more steps change nothing."""
 CHECKPOINT_STEPS = 50
-AVERAGE = 0.995
+AVERAGE = 0.99
 
 
 def train_acoustic(folder: pathlib.Path, steps: int, size: str) -> None:
@@ -55,7 +56,7 @@ def train_acoustic(folder: pathlib.Path, steps: int, size: str) -> None:
         left = (time.time() - began) / (step + 1 - first) * (steps - step - 1)
         means = sums / CHECKPOINT_STEPS
         sums[:] = 0
-        errors = phone_errors(average, folder) if (step + 1) % (6 * CHECKPOINT_STEPS) == 0 else ""
+        errors = phone_errors(average) if (step + 1) % (4 * CHECKPOINT_STEPS) == 0 else ""
         print(
             f"acoustic {step + 1}/{steps} loss {means[0]:.3f} {means[1]:.3f} right {means[2]:.3f} "
             f"{errors} {left / 60:.0f} min left",
@@ -85,7 +86,8 @@ def learn(model, optimisers, chunks, share: float) -> np.ndarray:
     model.train()
     features, states, phones = chunks.batch(BATCH)
     frames = mask(normalise(torch.from_numpy(features).transpose(1, 2)))
-    spelling, framewise = model.hear(frames)
+    with torch.autocast("cpu", torch.bfloat16):
+        spelling, framewise = model.hear(frames)
     wanted = torch.from_numpy(states)
     state_loss = F.nll_loss(framewise.flatten(0, 1), wanted.flatten())
     lengths = torch.tensor([len(sequence) for sequence in phones])
@@ -115,8 +117,8 @@ def mask(frames):
 
 
 def rate_at(step: int, steps: int) -> float:
-    """Share of the full rate: warm-up, then half a cosine."""
-    return min(1, (step + 1) / WARM_STEPS) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
+    """Share of the full rate: warm-up, full, then down to nothing."""
+    return min(1, (step + 1) / WARM_STEPS, (steps - step) / (DECAY_SHARE * steps))
 
 
 @torch.no_grad()
@@ -129,16 +131,10 @@ def blend(average, model, keep: float) -> None:
             old.copy_(new)
 
 
-def load_corpus(folder: pathlib.Path) -> dict[str, np.ndarray]:
-    """All voices that were spoken, one after the other."""
+def load_corpus(folder: pathlib.Path) -> list[dict[str, np.ndarray]]:
+    """All voices that were spoken."""
     paths = [folder / f"corpus-{voice}.npz" for voice in MINUTES]
-    shards = [np.load(path) for path in paths if path.exists()]
-    ends = np.cumsum([0] + [len(shard["mel"]) for shard in shards])
-    return {
-        "mel": np.concatenate([shard["mel"] for shard in shards]),
-        "phones": np.concatenate([shard["phones"] for shard in shards]),
-        "starts": np.concatenate([shard["starts"] + end for shard, end in zip(shards, ends)]),
-    }
+    return [dict(np.load(path)) for path in paths if path.exists()]
 
 
 def load_acoustic(folder: pathlib.Path, size: str) -> AcousticModel:
