@@ -7,7 +7,7 @@ import pathlib
 from . import language_model, texts
 from .lexicon import make_lexicon
 from .manifest import NAME, write_manifest
-from .onnx_export import export_acoustic, halved
+from .onnx_export import export_acoustic, rounded
 from .parity import check_acoustic
 from .train_acoustic import load_acoustic
 from .vocabulary import make_vocabulary, training_sentences
@@ -25,22 +25,19 @@ def export_words(folder: pathlib.Path) -> None:
     (folder / "lexicon.tsv").write_text("\n".join(lines) + "\n")
     model = language_model.fit(sentences, vocabulary)
     partial = folder / "language-model.partial"
-    language_model.write(partial, *model)
+    language_model.write(partial, model)
     partial.rename(folder / "language-model.bin")
-    held_out = texts.speakable(texts.examples(), True)
-    perplexity, unknown = language_model.perplexity([texts.words_of(text) for text in held_out], vocabulary, model)
-    _, pairs, triples = model
-    print(
-        f"{len(vocabulary)} words, {len(pairs)} pairs, {len(triples)} triples; held-out examples: "
-        f"perplexity {perplexity:.0f}, unknown {unknown:.3f}",
-        flush=True,
-    )
+    print(f"{len(vocabulary)} words, {len(model.pairs)} pairs, {len(model.triples)} triples; of tuning sentences:")
+    for name, pool in (("examples", texts.examples()), ("fortunes", texts.fortunes())):
+        lines = [texts.words_of(text) for text in texts.speakable(pool, "tuning")]
+        found, unknown = language_model.perplexity(lines, vocabulary, model)
+        print(f"  {name}: perplexity {found:.0f}, unknown {unknown:.3f}", flush=True)
 
 
 def export_package(folder: pathlib.Path, size: str) -> None:
     """Writes graph, lexicon, language model and model.json."""
     export_words(folder)
-    model = halved(load_acoustic(folder, size))
+    model = rounded(load_acoustic(folder, size))
     graph = PACKAGE / "acoustic-model.onnx"
     export_acoustic(model, graph, NAME)
     print(f"parity {check_acoustic(graph, model):.1e}", flush=True)

@@ -7,7 +7,6 @@ columns lies whole, one after the other. Pairs and triples are sorted. Costs are
 128 - 16 ln b. Words 0 and 1 are the sentence's beginning and end; the vocabulary follows.
 """
 
-import collections
 import math
 import pathlib
 
@@ -15,132 +14,138 @@ import numpy as np
 
 BEGIN, END, FIRST_WORD = 0, 1, 2
 STEP = 16
-DISCOUNT = 0.75
-PAIR_COUNT, TRIPLE_COUNT = 1, 2
-"""Rarer ones are pruned."""
+PAIRS, TRIPLES = 750_000, 900_000
+"""Kept: those that gain most over what is said without them."""
 
 
-class Counts:
-    """n-grams of the sentences as numbers; sentences are cut at words outside the vocabulary."""
+class Model:
+    """Probabilities of words, pairs and triples; a pair is numbered first * words + second, and so on."""
 
-    def __init__(self, sentences, vocabulary):
-        number = {word.lower(): at + FIRST_WORD for at, word in enumerate(vocabulary)}
-        self.pairs, self.triples = collections.Counter(), collections.Counter()
-        self.words = len(vocabulary) + FIRST_WORD
-        for words in sentences:
-            line = [BEGIN, *(number.get(word.lower(), -1) for word in words), END]
-            for at in range(1, len(line)):
-                if line[at] < 0 or line[at - 1] < 0:
-                    continue
-                self.pairs[line[at - 1], line[at]] += 1
-                if at > 1 and line[at - 2] >= 0:
-                    self.triples[line[at - 2], line[at - 1], line[at]] += 1
+    def __init__(self, singles, pairs, pair_p, triples, triple_p):
+        self.singles, self.pairs, self.pair_p, self.triples, self.triple_p = singles, pairs, pair_p, triples, triple_p
+        words = len(singles)
+        self.pair_off = _back_off(pairs // words, words, pair_p, singles[pairs % words])
+        lower = self.of_pairs(triples % (words * words))
+        self.triple_off = _back_off(_find(pairs, triples // words), len(pairs), triple_p, lower)
+
+    def of_pairs(self, pairs: np.ndarray) -> np.ndarray:
+        """Probabilities of the second words, each after its first one."""
+        words, at = len(self.singles), _find(self.pairs, pairs)
+        return np.where(at >= 0, self.pair_p[at], self.pair_off[pairs // words] * self.singles[pairs % words])
+
+    def of_triples(self, triples: np.ndarray) -> np.ndarray:
+        """Probabilities of the third words, each after the two before it."""
+        words, at = len(self.singles), _find(self.triples, triples)
+        context = _find(self.pairs, triples // words)
+        off = np.where(context >= 0, self.triple_off[context], 1.0)
+        return np.where(at >= 0, self.triple_p[at], off * self.of_pairs(triples % (words * words)))
 
 
-def fit(sentences, vocabulary):
-    """Probabilities of words, kept pairs and kept triples (interpolated Kneser-Ney)."""
-    counts = Counts(sentences, vocabulary)
-    before = collections.Counter(second for _, second in counts.pairs)
-    singles = np.full(counts.words, 0.5)
-    for word, kinds in before.items():
-        singles[word] += kinds
+def fit(sentences, vocabulary) -> Model:
+    """Interpolated Kneser-Ney with a discount for each small count (Chen and Goodman 1998), then pruned."""
+    words = len(vocabulary) + FIRST_WORD
+    line = number_words(sentences, vocabulary)
+    (pairs, pair_counts), (triples, triple_counts) = _grams(line, 2, words), _grams(line, 3, words)
+    singles = np.bincount(pairs % words, minlength=words) + 0.5
     singles[BEGIN] = 1e-3
-    singles /= singles.sum()
-    pairs = _smooth(counts.pairs, lambda gram: singles[gram[1]], _continued(counts))
-    triples = _smooth(counts.triples, lambda gram: pairs.get(gram[1:], singles[gram[2]]), None)
-    triples = {gram: p for gram, p in triples.items() if counts.triples[gram] >= TRIPLE_COUNT}
-    needed = {gram[:2] for gram in triples} | {gram[1:] for gram in triples}
-    pairs = {gram: p for gram, p in pairs.items() if counts.pairs[gram] >= PAIR_COUNT or gram in needed}
-    return singles, pairs, triples
+    singles = singles / singles.sum()
+    continued, kinds = np.unique(triples % (words * words), return_counts=True)
+    at = _find(continued, pairs)
+    # What begins a sentence follows nothing: its true count stands.
+    used = np.where((at >= 0) & (pairs // words != BEGIN), kinds[at], pair_counts)
+    pair_p, pair_gain = _smooth(pairs // words, used, singles[pairs % words])
+    lower = pair_p[_find(pairs, triples % (words * words))]
+    triple_p, triple_gain = _smooth(triples // words, triple_counts, lower)
+    kept = _best(triple_gain, TRIPLES)
+    triples, triple_p = triples[kept], triple_p[kept]
+    needed = np.isin(pairs, triples // words) | np.isin(pairs, triples % (words * words))
+    kept = needed | _best(np.where(needed, -np.inf, pair_gain), max(0, PAIRS - int(needed.sum())))
+    return Model(singles, pairs[kept], pair_p[kept], triples, triple_p)
 
 
-def _continued(counts: Counts) -> collections.Counter:
-    """How many words precede a pair; the true count after the beginning, which nothing precedes."""
-    kinds = collections.Counter((second, third) for _, second, third in counts.triples)
-    for gram, count in counts.pairs.items():
-        if gram[0] == BEGIN or gram not in kinds:
-            kinds[gram] = count
-    return kinds
+def number_words(sentences, vocabulary) -> np.ndarray:
+    """All sentences in a row, each with its beginning and end; -1 is unknown."""
+    number = {word.lower(): at + FIRST_WORD for at, word in enumerate(vocabulary)}
+    line = []
+    for words in sentences:
+        line += [BEGIN, *(number.get(word.lower(), -1) for word in words), END]
+    return np.array(line, np.int64)
 
 
-def _smooth(counts, lower, used) -> dict[tuple, float]:
-    used = counts if used is None else used
-    totals, kinds = collections.Counter(), collections.Counter()
-    for gram, count in used.items():
-        totals[gram[:-1]] += count
-        kinds[gram[:-1]] += 1
-    result = {}
-    for gram, count in used.items():
-        context = gram[:-1]
-        share = DISCOUNT * kinds[context] / totals[context]
-        result[gram] = max(count - DISCOUNT, 0) / totals[context] + share * lower(gram)
-    return result
+def _grams(line: np.ndarray, order: int, words: int) -> tuple[np.ndarray, np.ndarray]:
+    parts = [line[at : len(line) - order + 1 + at] for at in range(order)]
+    whole = np.all([part >= 0 for part in parts], 0) & np.all([part != BEGIN for part in parts[1:]], 0)
+    numbers = parts[0]
+    for part in parts[1:]:
+        numbers = numbers * words + part
+    return np.unique(numbers[whole], return_counts=True)
 
 
-def back_offs(grams: dict[tuple, float], lower) -> dict[tuple, float]:
+def _smooth(contexts: np.ndarray, counts: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Probability of each gram, and what its text gains by it over the lower order."""
+    of_count = np.bincount(counts[counts <= 4], minlength=5)[1:].astype(float)
+    share = of_count[0] / (of_count[0] + 2 * of_count[1])
+    discounts = np.array([0.0, *(n - (n + 1) * share * of_count[n] / of_count[n - 1] for n in (1, 2, 3))])
+    taken = discounts[np.minimum(counts, 3)]
+    _, place = np.unique(contexts, return_inverse=True)
+    total = np.bincount(place, counts)[place]
+    left = np.bincount(place, taken)[place] / total
+    p = (counts - taken) / total + left * lower
+    return p, counts * (np.log(p) - np.log(left * lower))
+
+
+def _best(gain: np.ndarray, most: int) -> np.ndarray:
+    kept = np.zeros(len(gain), bool)
+    kept[np.argsort(-gain)[:most]] = True
+    return kept & (gain > 0)
+
+
+def _find(sorted_numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Places; -1 where it is not."""
+    at = np.minimum(np.searchsorted(sorted_numbers, wanted), len(sorted_numbers) - 1)
+    return np.where(sorted_numbers[at] == wanted, at, -1)
+
+
+def _back_off(contexts: np.ndarray, count: int, p: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """What is left of each context's probability, over what its words have without it."""
-    kept, covered = collections.Counter(), collections.Counter()
-    for gram, p in grams.items():
-        kept[gram[:-1]] += p
-        covered[gram[:-1]] += lower(gram[1:])
-    return {context: max(1 - kept[context], 1e-4) / max(1 - covered[context], 1e-4) for context in kept}
+    kept, covered = (np.bincount(contexts, values, count) for values in (p, lower))
+    return np.maximum(1 - kept, 1e-4) / np.maximum(1 - covered, 1e-4)
 
 
-def write(path: pathlib.Path, singles, pairs, triples) -> None:
+def write(path: pathlib.Path, model: Model) -> None:
     """Writes the layout above."""
-    pair_off = back_offs(pairs, lambda gram: singles[gram[0]])
-    triple_off = back_offs(triples, lambda gram: pairs.get(gram, pair_off.get(gram[:1], 1) * singles[gram[1]]))
-    listed, threes = sorted(pairs), sorted(triples)
-    after_word = collections.Counter(gram[0] for gram in listed)
-    after_pair = collections.Counter(gram[:2] for gram in threes)
-    count = len(singles)
+    words = len(model.singles)
     columns = (
-        np.array([count, len(listed), len(threes)], "<u4"),
-        _costs(singles),
-        _offs(pair_off.get((word,), 1.0) for word in range(count)),
-        np.array([after_word[word] for word in range(count)], "<u4"),
-        np.array([second for _, second in listed], "<u2"),
-        _costs([pairs[gram] for gram in listed]),
-        _offs(triple_off.get(gram, 1.0) for gram in listed),
-        np.array([after_pair[gram] for gram in listed], "<u2"),
-        np.array([third for _, _, third in threes], "<u2"),
-        _costs([triples[gram] for gram in threes]),
+        np.array([words, len(model.pairs), len(model.triples)], "<u4"),
+        _costs(model.singles),
+        _offs(model.pair_off),
+        np.bincount(model.pairs // words, minlength=words).astype("<u4"),
+        (model.pairs % words).astype("<u2"),
+        _costs(model.pair_p),
+        _offs(model.triple_off),
+        np.bincount(_find(model.pairs, model.triples // words), minlength=len(model.pairs)).astype("<u2"),
+        (model.triples % words).astype("<u2"),
+        _costs(model.triple_p),
     )
     path.write_bytes(b"FMLM" + b"".join(column.tobytes() for column in columns))
 
 
-def _costs(values) -> np.ndarray:
-    return np.clip(np.round(-STEP * np.log(np.asarray(list(values)))), 0, 255).astype(np.uint8)
+def _costs(values: np.ndarray) -> np.ndarray:
+    return np.clip(np.round(-STEP * np.log(values)), 0, 255).astype(np.uint8)
 
 
-def _offs(values) -> np.ndarray:
-    return np.clip(np.round(128 - STEP * np.log(np.asarray(list(values)))), 0, 255).astype(np.uint8)
+def _offs(values: np.ndarray) -> np.ndarray:
+    return np.clip(np.round(128 - STEP * np.log(values)), 0, 255).astype(np.uint8)
 
 
-def perplexity(sentences: list[list[str]], vocabulary: list[str], model) -> tuple[float, float]:
+def perplexity(sentences: list[list[str]], vocabulary: list[str], model: Model) -> tuple[float, float]:
     """Of the known words of sentences, and the share of words that are unknown."""
-    singles, pairs, triples = model
-    pair_off = back_offs(pairs, lambda gram: singles[gram[0]])
-    triple_off = back_offs(triples, lambda gram: pairs.get(gram, pair_off.get(gram[:1], 1) * singles[gram[1]]))
-    number = {word.lower(): at + FIRST_WORD for at, word in enumerate(vocabulary)}
-    total, count, unknown = 0.0, 0, 0
-    for words in sentences:
-        line = [BEGIN, *(number.get(word.lower(), -1) for word in words), END]
-        unknown += line.count(-1)
-        for at in range(1, len(line)):
-            if line[at] < 0:
-                continue
-            gram = tuple(one for one in line[max(0, at - 2) : at + 1])
-            gram = gram if -1 not in gram else (line[at],) if line[at - 1] < 0 else gram[-2:]
-            p = triples.get(gram) if len(gram) == 3 else None
-            scale = 1.0
-            if p is None and len(gram) == 3:
-                scale, gram = triple_off.get(gram[:2], 1.0), gram[1:]
-            if p is None and len(gram) == 2:
-                p = pairs.get(gram)
-                if p is None:
-                    scale *= pair_off.get(gram[:1], 1.0)
-            p = singles[gram[-1]] if p is None else p
-            total -= math.log(p * scale)
-            count += 1
-    return math.exp(total / count), unknown / max(1, sum(map(len, sentences)))
+    words, line = len(model.singles), number_words(sentences, vocabulary)
+    third, second, first = line[2:], line[1:-1], line[:-2]
+    known = (third >= 0) & (third != BEGIN)
+    two = known & (second >= 0)
+    three = two & (second != BEGIN) & (first >= 0)
+    p = np.where(known, model.singles[third], 1.0)
+    p[two] = model.of_pairs(second[two] * words + third[two])
+    p[three] = model.of_triples((first[three] * words + second[three]) * words + third[three])
+    return math.exp(-np.log(p[known]).mean()), float((line < 0).mean() / (line != BEGIN).mean())

@@ -1,4 +1,4 @@
-"""Exports the acoustic model to ONNX, its weights as float16."""
+"""Exports the acoustic model to ONNX, its matrices as 8-bit numbers with a scale for each row."""
 
 import copy
 import io
@@ -14,18 +14,19 @@ from .acoustic_model import CONTEXT_FRAMES
 from .mel import BINS
 
 OPSET, IR_VERSION = 18, 10
-SMALLEST_HALF = 256
-"""Tensors of fewer numbers stay float32."""
+SMALLEST = 4096
+"""Matrices of fewer numbers stay float32."""
 PRECISE = CONTEXT_FRAMES * BINS
 """So do those with a side of this length, the closed-form front: its terms cancel each other."""
 
 
-def halved(model: torch.nn.Module) -> torch.nn.Module:
-    """A copy with its large weights rounded to float16, as the export stores them."""
+def rounded(model: torch.nn.Module) -> torch.nn.Module:
+    """A copy with its matrices on the grid of the 8-bit numbers that the export stores."""
     model = copy.deepcopy(model)
     for weights in model.parameters():
-        if weights.numel() >= SMALLEST_HALF:
-            weights.data = weights.data.half().float()
+        if weights.ndim == 2 and weights.numel() >= SMALLEST:
+            scale = weights.data.abs().amax(1, keepdim=True).clamp(min=1e-8) / 127
+            weights.data = (weights.data / scale).round() * scale
     return model
 
 
@@ -45,24 +46,36 @@ def export_acoustic(model: torch.nn.Module, path: pathlib.Path, name: str) -> No
             dynamo=False,
         )
     graph = onnx.load_from_string(buffer.getvalue())
-    store_half(graph)
+    store_bytes(graph)
     graph.ir_version = IR_VERSION
     graph.producer_name, graph.producer_version = name, ""
     onnx.checker.check_model(graph)
     path.write_bytes(graph.SerializeToString())
 
 
-def store_half(model: onnx.ModelProto) -> None:
-    """Replaces large float initialisers by float16 ones and a Cast, which loading folds away."""
-    casts = []
-    for initialiser in model.graph.initializer:
+def store_bytes(model: onnx.ModelProto) -> None:
+    """Replaces matrices by int8 ones, a Cast and a Mul by their scales, which loading folds away."""
+    nodes = []
+    for initialiser in list(model.graph.initializer):
         name = initialiser.name
-        small = np.prod(initialiser.dims) < SMALLEST_HALF
+        small = len(initialiser.dims) != 2 or np.prod(initialiser.dims) < SMALLEST
         if initialiser.data_type != TensorProto.FLOAT or small or PRECISE in initialiser.dims:
             continue
-        values = numpy_helper.to_array(initialiser).astype(np.float16)
-        initialiser.CopyFrom(numpy_helper.from_array(values, name + "_half"))
-        casts.append(helper.make_node("Cast", [name + "_half"], [name], to=TensorProto.FLOAT))
-    nodes = [*casts, *model.graph.node]
+        numbers, scale = _on_grid(numpy_helper.to_array(initialiser))
+        initialiser.CopyFrom(numpy_helper.from_array(numbers, name + "_bytes"))
+        model.graph.initializer.append(numpy_helper.from_array(scale, name + "_scale"))
+        nodes.append(helper.make_node("Cast", [name + "_bytes"], [name + "_float"], to=TensorProto.FLOAT))
+        nodes.append(helper.make_node("Mul", [name + "_float", name + "_scale"], [name]))
+    nodes += model.graph.node
     del model.graph.node[:]
     model.graph.node.extend(nodes)
+
+
+def _on_grid(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers and the scales of rounded weights; the exporter may have transposed them."""
+    for axis in (0, 1):
+        scale = np.maximum(np.abs(values).max(axis, keepdims=True), 1e-8) / 127
+        numbers = np.round(values / scale)
+        if np.abs(values / scale - numbers).max() < 1e-2:
+            return numbers.astype(np.int8), scale.astype(np.float32)
+    raise SystemExit("a matrix was not rounded")

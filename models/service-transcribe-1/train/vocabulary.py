@@ -3,11 +3,13 @@
 import collections
 
 from . import texts
+from .prose import prose
 
 MOST = 65000
 """The language model has 16 bits for a word."""
-KINDS = ("examples", "fortunes", "definitions", "grammar")
 GRAMMAR_SENTENCES = 12000
+LEAST_COUNT = 2
+"""Of a word that WordNet does not list."""
 
 
 def training_sentences() -> list[list[str]]:
@@ -17,12 +19,13 @@ def training_sentences() -> list[list[str]]:
         "definitions": texts.definitions(),
         "fortunes": texts.fortunes(),
         "grammar": texts.grammar_sentences(GRAMMAR_SENTENCES, seed=5),
+        **prose(),
     }
     kept = []
-    for name in KINDS:
-        for text in dict.fromkeys(sources[name]):
+    for source in sources.values():
+        for text in dict.fromkeys(source):
             plain = text.replace("`", "'").strip(" .!?;:")
-            if not texts.is_held_out(" ".join(plain.split())) and not any(one.isdigit() for one in plain):
+            if texts.part_of(" ".join(plain.split())) == "training" and not any(one.isdigit() for one in plain):
                 words = texts.words_of(plain)
                 if words:
                     kept.append(words)
@@ -36,7 +39,7 @@ def make_vocabulary(sentences: list[list[str]]) -> list[str]:
         counts.update(word.lower() for word in words)
         for word in words[1:]:
             cases[word.lower()][word] += 1
-    kept = [word for word, _ in counts.most_common()]
+    kept = [word for word, count in counts.most_common() if count >= LEAST_COUNT or word in texts.lemmas()]
     kept += sorted(texts.used_lemmas() - set(kept))
     kept = [word for word in kept if len(word) > 1 or word in "aio"]
     return [_usual_case(word, cases[word]) for word in kept][:MOST]
