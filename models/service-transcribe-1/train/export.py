@@ -19,11 +19,11 @@ def export_words(folder: pathlib.Path) -> None:
     """Writes `lexicon.tsv` and `language-model.bin` into the folder, unless they lie there."""
     if (folder / "language-model.bin").exists():
         return
-    sentences = training_sentences()
-    vocabulary = make_vocabulary(sentences)
+    sources = training_sentences()
+    vocabulary = make_vocabulary([words for sentences in sources.values() for words in sentences])
     lines = ["\t".join([word, *forms]) for word, forms in zip(vocabulary, make_lexicon(folder, vocabulary))]
     (folder / "lexicon.tsv").write_text("\n".join(lines) + "\n")
-    model = language_model.fit(sentences, vocabulary)
+    model = language_model.fit(sources, vocabulary)
     partial = folder / "language-model.partial"
     language_model.write(partial, model)
     partial.rename(folder / "language-model.bin")

@@ -7,6 +7,7 @@ columns lies whole, one after the other. Pairs and triples are sorted. Costs are
 128 - 16 ln b. Words 0 and 1 are the sentence's beginning and end; the vocabulary follows.
 """
 
+import functools
 import math
 import pathlib
 
@@ -16,6 +17,8 @@ BEGIN, END, FIRST_WORD = 0, 1, 2
 STEP = 16
 PAIRS, TRIPLES = 750_000, 900_000
 """Kept: those that gain most over what is said without them."""
+SHARES = {"sentences": 0.65, "prose": 0.35}
+"""Of the sources in the mixture, chosen on the tuning sentences."""
 
 
 class Model:
@@ -41,10 +44,40 @@ class Model:
         return np.where(at >= 0, self.triple_p[at], off * self.of_pairs(triples % (words * words)))
 
 
-def fit(sentences, vocabulary) -> Model:
-    """Interpolated Kneser-Ney with a discount for each small count (Chen and Goodman 1998), then pruned."""
-    words = len(vocabulary) + FIRST_WORD
-    line = number_words(sentences, vocabulary)
+def fit(sources: dict[str, list[list[str]]], vocabulary: list[str]) -> Model:
+    """A model of each source, mixed by `SHARES`, then pruned by what each gram gains."""
+    parts = [(SHARES[name], _fit_one(number_words(sentences, vocabulary), len(vocabulary))) for name, sentences in sources.items()]
+    mixed = _mixed(parts)
+    words = len(mixed.singles)
+    line = number_words([words for sentences in sources.values() for words in sentences], vocabulary)
+    counts = dict.fromkeys((2, 3))
+    for order, grams in ((2, mixed.pairs), (3, mixed.triples)):
+        found, seen = _grams(line, order, words)
+        counts[order] = seen[_find(found, grams)]
+    lower = mixed.triple_off[_find(mixed.pairs, mixed.triples // words)] * mixed.of_pairs(mixed.triples % (words * words))
+    kept = _best(counts[3] * np.log(mixed.triple_p / lower), TRIPLES)
+    triples, triple_p = mixed.triples[kept], mixed.triple_p[kept]
+    needed = np.isin(mixed.pairs, triples // words) | np.isin(mixed.pairs, triples % (words * words))
+    lower = mixed.pair_off[mixed.pairs // words] * mixed.singles[mixed.pairs % words]
+    gain = np.where(needed, -np.inf, counts[2] * np.log(mixed.pair_p / lower))
+    kept = needed | _best(gain, max(0, PAIRS - int(needed.sum())))
+    return Model(mixed.singles, mixed.pairs[kept], mixed.pair_p[kept], triples, triple_p)
+
+
+def _mixed(parts: list[tuple[float, Model]]) -> Model:
+    """Linear interpolation over all that any of them has."""
+    pairs = functools.reduce(np.union1d, [part.pairs for _, part in parts])
+    triples = functools.reduce(np.union1d, [part.triples for _, part in parts])
+    singles, pair_p, triple_p = (
+        sum(share * found for (share, _), found in zip(parts, each))
+        for each in zip(*((part.singles, part.of_pairs(pairs), part.of_triples(triples)) for _, part in parts))
+    )
+    return Model(singles, pairs, pair_p, triples, triple_p)
+
+
+def _fit_one(line: np.ndarray, vocabulary: int) -> Model:
+    """Interpolated Kneser-Ney with a discount for each small count (Chen and Goodman 1998)."""
+    words = vocabulary + FIRST_WORD
     (pairs, pair_counts), (triples, triple_counts) = _grams(line, 2, words), _grams(line, 3, words)
     singles = np.bincount(pairs % words, minlength=words) + 0.5
     singles[BEGIN] = 1e-3
@@ -53,14 +86,9 @@ def fit(sentences, vocabulary) -> Model:
     at = _find(continued, pairs)
     # What begins a sentence follows nothing: its true count stands.
     used = np.where((at >= 0) & (pairs // words != BEGIN), kinds[at], pair_counts)
-    pair_p, pair_gain = _smooth(pairs // words, used, singles[pairs % words])
+    pair_p = _smooth(pairs // words, used, singles[pairs % words])
     lower = pair_p[_find(pairs, triples % (words * words))]
-    triple_p, triple_gain = _smooth(triples // words, triple_counts, lower)
-    kept = _best(triple_gain, TRIPLES)
-    triples, triple_p = triples[kept], triple_p[kept]
-    needed = np.isin(pairs, triples // words) | np.isin(pairs, triples % (words * words))
-    kept = needed | _best(np.where(needed, -np.inf, pair_gain), max(0, PAIRS - int(needed.sum())))
-    return Model(singles, pairs[kept], pair_p[kept], triples, triple_p)
+    return Model(singles, pairs, pair_p, triples, _smooth(triples // words, triple_counts, lower))
 
 
 def number_words(sentences, vocabulary) -> np.ndarray:
@@ -81,8 +109,8 @@ def _grams(line: np.ndarray, order: int, words: int) -> tuple[np.ndarray, np.nda
     return np.unique(numbers[whole], return_counts=True)
 
 
-def _smooth(contexts: np.ndarray, counts: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of each gram, and what its text gains by it over the lower order."""
+def _smooth(contexts: np.ndarray, counts: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """Probability of each gram."""
     of_count = np.bincount(counts[counts <= 4], minlength=5)[1:].astype(float)
     share = of_count[0] / (of_count[0] + 2 * of_count[1])
     discounts = np.array([0.0, *(n - (n + 1) * share * of_count[n] / of_count[n - 1] for n in (1, 2, 3))])
@@ -90,8 +118,7 @@ def _smooth(contexts: np.ndarray, counts: np.ndarray, lower: np.ndarray) -> tupl
     _, place = np.unique(contexts, return_inverse=True)
     total = np.bincount(place, counts)[place]
     left = np.bincount(place, taken)[place] / total
-    p = (counts - taken) / total + left * lower
-    return p, counts * (np.log(p) - np.log(left * lower))
+    return (counts - taken) / total + left * lower
 
 
 def _best(gain: np.ndarray, most: int) -> np.ndarray:

@@ -14,7 +14,7 @@ FILES = {
     "language-model": "language-model.bin",
     "lexicon": "lexicon.tsv",
 }
-SAMPLER = {"languageWeight": 0.8, "wordBonus": 1.0, "beam": 12, "maxHypotheses": 300}
+SAMPLER = {"languageWeight": 0.8, "wordBonus": 0.5, "beam": 12, "maxHypotheses": 300}
 WINDOW_SECONDS = 20
 
 

@@ -12,17 +12,15 @@ LEAST_COUNT = 2
 """Of a word that WordNet does not list."""
 
 
-def training_sentences() -> list[list[str]]:
-    """Words of every sentence that is not held out, as written."""
-    sources = {
-        "examples": texts.examples(),
-        "definitions": texts.definitions(),
-        "fortunes": texts.fortunes(),
-        "grammar": texts.grammar_sentences(GRAMMAR_SENTENCES, seed=5),
-        **prose(),
-    }
+def training_sentences() -> dict[str, list[list[str]]]:
+    """Words as written of every training sentence: of what the corpus speaks, and of prose."""
+    spoken = [texts.examples(), texts.definitions(), texts.fortunes(), texts.grammar_sentences(GRAMMAR_SENTENCES, seed=5)]
+    return {"sentences": _training_words(spoken), "prose": _training_words(list(prose().values()))}
+
+
+def _training_words(sources: list[list[str]]) -> list[list[str]]:
     kept = []
-    for source in sources.values():
+    for source in sources:
         for text in dict.fromkeys(source):
             plain = text.replace("`", "'").strip(" .!?;:")
             if texts.part_of(" ".join(plain.split())) == "training" and not any(one.isdigit() for one in plain):
