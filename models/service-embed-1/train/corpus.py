@@ -1,34 +1,51 @@
-"""What training reads of WordNet: every text as tokens, and pairs of texts that belong together."""
+"""What training reads: every text as tokens, and pairs of texts that belong together."""
 
+import itertools
 import pathlib
 import random
+from collections import Counter
 
 import numpy as np
 import torch
 from training_kit.families import held_out, split_families
+from training_kit.knowledge import Knowledge
 from training_kit.passages import description_query, name_query, passage_of, synonyms_of
-from training_kit.subwords import TextBank, load_tokenizer, train_tokenizer
+from training_kit.subwords import TextBank, add_words, load_tokenizer, train_tokenizer
 from training_kit.training import save_atomically
 from training_kit.wordnet import Synset, first_senses, read_synsets
+from training_kit.words import words_of
 
-VOCABULARY = 18_000
-MOST_TOKENS = 48
+VOCABULARY, PIECES = 34_000, 8000
+EVERYDAY_WEIGHT = 50
+"""A word of the everyday questions counts as one that was found so often."""
+MOST_TOKENS = 56
 TIES = ("similar", "also", "entails", "causes", "verb-group", "derived", "attribute", "whole", "pertains")
 RARE_SENSES = 0.5
-KINDS = {"kind": 0.2, "name": 0.24, "example": 0.12, "words": 0.1, "tie": 0.12, "description": 0.22}
+KINDS = {
+    "kind": 0.11, "name": 0.12, "example": 0.1, "words": 0.06, "tie": 0.06, "description": 0.1,
+    "synonyms": 0.1, "phrase": 0.05, "meaning": 0.09, "heading": 0.05, "description-of": 0.04, "answer": 0.12,
+}  # fmt: skip
 """Share of each kind of pair in a batch."""
+ALWAYS_NEAR = ("answer", "heading")
+NEAR_SUBJECTS = 4
 
 
-def make_tokenizer(folder: pathlib.Path, everyday: list[str]) -> None:
-    """tokenizer.json of what training may see, and of the everyday sentences of the other recipes."""
+def make_tokenizer(folder: pathlib.Path, everyday: list[str], knowledge: Knowledge) -> None:
+    """tokenizer.json: pieces, and the words that are whole because what training may see uses them most."""
     synsets = read_synsets()
     hidden = held_out(split_families(synsets))
     seen = [synset for key, synset in synsets.items() if key not in hidden]
     texts = [text for synset in seen for text in (synset.definition, *synset.examples, *synset.lemmas)]
-    train_tokenizer([*texts, *everyday], VOCABULARY, folder / "tokenizer.json")
+    train_tokenizer([*texts, *everyday], PIECES, folder / "tokenizer.json")
+    asked = (text for answer in knowledge.answers for text in (*answer.questions, answer.passage))
+    phrases = (phrase for _, phrases in knowledge.translations for phrase in phrases)
+    manuals = (text for _, _, texts in knowledge.sections for text in texts)
+    words = Counter(word for text in itertools.chain(texts, phrases, manuals) for word in words_of(text))
+    words.update({word: EVERYDAY_WEIGHT for text in (*everyday, *asked) for word in words_of(text)})
+    add_words(folder / "tokenizer.json", (word for word, _ in words.most_common() if word.isalpha()), VOCABULARY)
 
 
-def make_pairs(folder: pathlib.Path, rounds: int, seed: int = 7) -> None:
+def make_pairs(folder: pathlib.Path, rounds: int, knowledge: Knowledge, seed: int = 7) -> None:
     """Writes pairs.pt: the texts' tokens, and for each kind of pair an array [pairs, 3] of (text, text, subject)."""
     synsets = read_synsets()
     hidden = held_out(split_families(synsets))
@@ -43,6 +60,8 @@ def make_pairs(folder: pathlib.Path, rounds: int, seed: int = 7) -> None:
         for _ in range(rounds):
             query = description_query(synset, synonyms, rng)
             pairs["description"].append((bank.add(query), bank.add(passage_of(synset, rng)), synset.lexicographer))
+    for kind, left, right, subject in knowledge.pairs(rng):
+        pairs[kind].append((bank.add(left), bank.add(right), subject))
     bank.tokenise(load_tokenizer(folder / "tokenizer.json"), MOST_TOKENS)
     arrays = {kind: torch.tensor([row for row in rows if row[0] != row[1]]) for kind, rows in pairs.items()}
     content = {"flat": torch.from_numpy(bank.flat), "starts": torch.from_numpy(bank.starts), "pairs": arrays}
@@ -84,21 +103,32 @@ class Pairs:
         content = torch.load(folder / "pairs.pt")
         self.bank = TextBank()
         self.bank.flat, self.bank.starts = content["flat"].numpy(), content["starts"].numpy()
-        self.kinds = {kind: rows.numpy() for kind, rows in content["pairs"].items()}
-        self.by_subject = {
-            kind: [rows[rows[:, 2] == subject] for subject in range(45)] for kind, rows in self.kinds.items()
-        }
+        self.kinds = {kind: rows[rows[:, 2].argsort(stable=True)].numpy() for kind, rows in content["pairs"].items()}
+        self.bounds = {kind: np.unique(rows[:, 2], return_index=True)[1] for kind, rows in self.kinds.items()}
 
     def draw(self, size: int, seed: int, step: int) -> np.ndarray:
         """[about size, 3]: two texts and a subject; every third batch is of few subjects: its negatives are near."""
         rng = np.random.default_rng((seed, step))
         chosen = []
         for kind, share in KINDS.items():
-            rows, count = self.kinds[kind], int(share * size)
-            if step % 3 == 2:
-                lists = [rows for rows in self.by_subject[kind] if len(rows) > 100]
-                sizes = np.array([len(rows) for rows in lists], float) ** 0.7
-                picked = np.random.default_rng((seed, step)).choice(len(lists), 3, p=sizes / sizes.sum())
-                rows = np.concatenate([lists[at] for at in picked])
-            chosen.append(rows[rng.integers(0, len(rows), count)])
+            count, near = int(share * size), kind in ALWAYS_NEAR or step % 3 == 2
+            chosen.append(self.near_rows(kind, count, rng) if near else self.rows(kind, count, rng))
+        return np.concatenate(chosen)
+
+    def rows(self, kind: str, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Any rows."""
+        rows = self.kinds[kind]
+        return rows[rng.integers(0, len(rows), count)]
+
+    def near_rows(self, kind: str, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Rows of few subjects."""
+        rows, bounds = self.kinds[kind], self.bounds[kind]
+        chosen, room = [], count
+        while room > 0:
+            first = rows[rng.integers(0, len(rows)), 2]
+            at = np.searchsorted(rows[bounds, 2], first)
+            end = bounds[at + 1] if at + 1 < len(bounds) else len(rows)
+            most = min(room, end - bounds[at], max(8, count // NEAR_SUBJECTS))
+            chosen.append(rows[bounds[at] + rng.permutation(end - bounds[at])[:most]])
+            room -= most
         return np.concatenate(chosen)

@@ -48,7 +48,7 @@ def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> N
     print(f"largest difference of the graph to torch {difference:.1e}")
     config = {"architectures": ["FramemillModel"], "hidden_size": size.width, "vocab_size": VOCABULARY}
     write_configs(package, folder / "tokenizer.json", config, MOST_TOKENS)
-    source = "made from nothing by the recipe in train/, on texts and relations of WordNet only"
+    source = "made from nothing by the recipe in train/, on WordNet, free texts of Debian and questions written for it"
     shapes, limits = {"dimensions": size.width}, {"contextTokens": MOST_TOKENS}
     write_manifest(package, "embeddings", shapes, limits, source)
     write_evaluation(package / "evaluation")

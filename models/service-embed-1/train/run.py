@@ -1,4 +1,4 @@
-"""The whole recipe, from WordNet to the package. Resumable: parts that exist are kept.
+"""The whole recipe, from WordNet and Debian's texts to the package. Resumable: parts that exist are kept.
 
 python -m train.run --size cpu --folder build
 """
@@ -7,15 +7,16 @@ import argparse
 import pathlib
 
 import torch
-from training_kit.closed_form import fit_table
 from training_kit.everyday import everyday_sentences
 from training_kit.families import held_out, split_families
+from training_kit.knowledge import Knowledge
+from training_kit.word_vectors import fit_word_vectors
 from training_kit.wordnet import read_synsets
 
 from .corpus import make_pairs, make_tokenizer
 from .export import export_package
 from .sizes import SIZES, Size
-from .train_embedder import train_embedder
+from .train_embedder import train_layers, train_static
 
 
 def main() -> None:
@@ -35,14 +36,18 @@ def main() -> None:
 
 def train_parts(folder: pathlib.Path, size: Size) -> None:
     """Everything before the export, in order."""
-    if not (folder / "tokenizer.json").exists():
-        make_tokenizer(folder, everyday_sentences())
-    if not (folder / "pairs.pt").exists():
-        make_pairs(folder, size.rounds)
-    if not (folder / "table.npy").exists():
-        fit_table(folder, size.width, held_out(split_families(read_synsets())))
+    synsets = read_synsets()
+    hidden = held_out(split_families(synsets))
+    parts = ("tokenizer.json", "pairs.pt", "table.npy")
+    if not all((folder / part).exists() for part in parts):
+        knowledge = Knowledge(folder / "debian", [synsets[key] for key in hidden])
+        make_tokenizer(folder, everyday_sentences(), knowledge)
+        make_pairs(folder, size.rounds, knowledge)
+        fit_word_vectors(folder, size.width, hidden, knowledge)
+    if not (folder / "words.pt").exists():
+        train_static(folder, size)
     if not (folder / "encoder.pt").exists():
-        train_embedder(folder, size)
+        train_layers(folder, size)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 from training_kit.encoder import TextEncoder, unit
+from training_kit.knowledge import FIRST_SUBJECT
 from training_kit.training import Training, save_atomically
 
 from .corpus import VOCABULARY, Pairs
@@ -26,26 +27,29 @@ def make_encoder(size: Size) -> TextEncoder:
     return TextEncoder(VOCABULARY, size.width, size.inner, size.layers)
 
 
-def train_embedder(folder: pathlib.Path, size: Size, seed: int = 11) -> None:
-    """Writes words.pt, the table after its own training, and encoder.pt."""
-    torch.manual_seed(seed)
-    encoder = make_encoder(size)
-    encoder.table.weight.data = torch.from_numpy(np.load(folder / "table.npy"))
-    pairs, tuning = Pairs(folder), related_first(folder)
-    optimiser = torch.optim.Adam([{"params": [encoder.table.weight], "lr": size.table_rate}])
-    table = TableOnly(encoder.table)
-    Training(table, optimiser, folder / "static.pt", size.static_steps).run(
-        lambda step: static_loss(table, pairs, size.static_batch, (seed, step)),
-        lambda: tuning(lambda ids: unit(table.table(ids).sum(1))),
+def train_static(folder: pathlib.Path, size: Size, seed: int = 11) -> None:
+    """Writes words.pt, the table after its own training."""
+    table = torch.nn.Embedding.from_pretrained(torch.from_numpy(np.load(folder / "table.npy")), freeze=False)
+    words, pairs, tuning = TableOnly(table), Pairs(folder), related_first(folder)
+    optimiser = torch.optim.Adam([{"params": [table.weight], "lr": size.table_rate}], fused=True)
+    Training(words, optimiser, folder / "static.pt", size.static_steps).run(
+        lambda step: static_loss(words, pairs, size.static_batch, (seed, step)),
+        lambda: tuning(lambda ids: unit(table(ids).sum(1))),
     )
-    save_atomically(encoder.table.weight.detach(), folder / "words.pt")
+    save_atomically(table.weight.detach(), folder / "words.pt")
+
+
+def train_layers(folder: pathlib.Path, size: Size, seed: int = 12) -> None:
+    """Writes encoder.pt: the table of words.pt, at a quarter of its rate, and the layers over it."""
+    torch.manual_seed(seed)
+    encoder, pairs, tuning = make_encoder(size), Pairs(folder), related_first(folder)
+    encoder.table.weight.data = torch.load(folder / "words.pt")
     groups = [
         {"params": [encoder.table.weight], "lr": size.table_rate / 4},
         {"params": list(encoder.layers.parameters()), "lr": size.layer_rate},
     ]
-    training = Training(encoder, torch.optim.Adam(groups), folder / "layers.pt", size.steps)
-    training.run(
-        lambda step: layered_loss(encoder, pairs, size.batch, (seed + 1, step)),
+    Training(encoder, torch.optim.Adam(groups, fused=True), folder / "layers.pt", size.steps).run(
+        lambda step: layered_loss(encoder, pairs, size.batch, (seed, step)),
         lambda: tuning(lambda ids: encoder(ids, (ids > 0).float())),
         25,
     )
@@ -97,13 +101,14 @@ def layered_loss(encoder: TextEncoder, pairs: Pairs, batch: int, at: tuple[int, 
 def contrast(left: torch.Tensor, right: torch.Tensor, texts: np.ndarray, subject_share: float) -> torch.Tensor:
     """In-batch softmax both ways; rows that share a text with the pair are no negatives of it.
 
-    `subject_share` of the target goes to the other pairs of the same subject, so that what is far away
+    `subject_share` of the target goes to the other pairs of the same subject of WordNet, so that what is far away
     is farther than what is merely another thing of the same kind.
     """
     first, second, subject = (torch.from_numpy(texts[:, side].copy()) for side in (0, 1, 2))
     same = (first[:, None] == first) | (second[:, None] == second) | (first[:, None] == second)
     same = (same | same.T).fill_diagonal_(False)
-    near = ((subject[:, None] == subject) & ~same).float().fill_diagonal_(0)
+    synsets = (subject >= 0) & (subject < FIRST_SUBJECT)
+    near = ((subject[:, None] == subject) & synsets & ~same).float().fill_diagonal_(0)
     target = torch.eye(len(texts)) * (1 - subject_share) + subject_share * near / near.sum(1, keepdim=True).clamp_min(1)
     loss = torch.zeros(())
     for length, share in LENGTHS:

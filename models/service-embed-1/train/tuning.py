@@ -8,6 +8,7 @@ import torch
 from training_kit.families import split_families
 from training_kit.held_out_sets import TEXT_KINDS, WORD_KIND, HeldOut
 from training_kit.measures import ndcg_at_10
+from training_kit.questions import tuning_lists
 from training_kit.subwords import load_tokenizer
 from training_kit.wordnet import read_synsets
 
@@ -22,12 +23,16 @@ def related_first(folder: pathlib.Path) -> Callable[[Embed], str]:
     held = HeldOut(synsets, split_families(synsets), 1, 31)
     triples = held.triples(300, (*TEXT_KINDS, WORD_KIND))
     passages, searches = held.searches(300, 1500)
+    everyday = {name: tuning_lists(name) for name in ("plain", "traps")}
 
     def check(embed: Embed) -> str:
         def vectors(texts: list[str]) -> np.ndarray:
             ids = [row.ids for row in tokenizer.encode_batch(texts)]
             with torch.no_grad():
                 return torch.cat([embed(torch.tensor(ids[at : at + 256])) for at in range(0, len(ids), 256)]).numpy()
+
+        def right_first(row: dict) -> bool:
+            return (vectors(row["documents"]) @ vectors([row["query"]])[0]).argmax() == row["answer"]
 
         sides = [vectors([row[side] for row in triples]) for side in ("anchor", "related", "unrelated")]
         parts = []
@@ -41,7 +46,9 @@ def related_first(folder: pathlib.Path) -> Callable[[Embed], str]:
         gains = [ndcg_at_10(scores[at], row["answer"]) for at, row in enumerate(searches)]
         kinds = sorted({row["kind"] for row in searches})
         by_kind = [np.mean([g for g, row in zip(gains, searches, strict=True) if row["kind"] == k]) for k in kinds]
-        return f"{'; '.join(parts)}; nDCG {np.mean(gains):.3f} {np.round(by_kind, 3).tolist()} {kinds}"
+        first = {name: np.mean([right_first(row) for row in rows]).round(3) for name, rows in everyday.items()}
+        found = f"nDCG {np.mean(gains):.3f} {np.round(by_kind, 3).tolist()} {kinds}"
+        return f"{'; '.join(parts)}; {found}; everyday {first}"
 
     return check
 
