@@ -37,7 +37,7 @@ def export_package(folder: pathlib.Path, embedder: pathlib.Path, size: Size, pac
         "id2label": {"0": "relevant"},
     }
     write_configs(package, embedder / "tokenizer.json", config, MOST_TOKENS)
-    source = "made from nothing by the recipe in train/, on texts and relations of WordNet only"
+    source = "made from nothing by the recipe in train/, on WordNet, free texts of Debian and questions written for it"
     write_manifest(package, "rerank", {}, {"contextTokens": MOST_TOKENS}, source)
     write_lines(package / "evaluation" / "lists.jsonl", lists)
     write_lines(package / "evaluation" / "triples.jsonl", held_out_pairs(0, EVALUATION_SEED, PAIRS))

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from training_kit.bm25 import Bm25
 from training_kit.measures import ndcg_at_10
+from training_kit.questions import tuning_lists
 from training_kit.subwords import load_tokenizer
 
 from .held_out_lists import held_out_lists, held_out_pairs
@@ -20,6 +21,7 @@ def ranking_check(embedder: pathlib.Path) -> Callable[[Scorer], str]:
     tokenizer = load_tokenizer(embedder / "tokenizer.json")
     tokenizer.enable_padding(pad_id=0)
     lists, pairs = held_out_lists(1, SEED, LISTS), held_out_pairs(1, SEED, PAIRS)
+    everyday = {name: tuning_lists(name) for name in ("plain", "traps")}
     kinds = sorted({row["kind"] for row in lists})
 
     def by_kind(values: list[float]) -> str:
@@ -32,7 +34,11 @@ def ranking_check(embedder: pathlib.Path) -> Callable[[Scorer], str]:
         gains = [ndcg_at_10(score(scorer, row["query"], row["documents"]), row["answer"]) for row in lists]
         both = [score(scorer, row["anchor"], [row["related"], row["unrelated"]]) for row in pairs]
         first = np.mean([related > unrelated for related, unrelated in both])
-        return f"nDCG {by_kind(gains)} BM25 {by_kind(words)} {kinds}; related first {first:.3f}"
+        right = {name: np.mean([right_first(scorer, row) for row in rows]).round(3) for name, rows in everyday.items()}
+        return f"nDCG {by_kind(gains)} BM25 {by_kind(words)} {kinds}; related first {first:.3f}; everyday {right}"
+
+    def right_first(scorer: Scorer, row: dict) -> bool:
+        return score(scorer, row["query"], row["documents"]).argmax() == row["answer"]
 
     def score(scorer: Scorer, query: str, documents: list[str]) -> np.ndarray:
         rows = tokenizer.encode_batch([(query, document) for document in documents])
