@@ -28,6 +28,8 @@ KINDS = {
 """Share of each kind of pair in a batch."""
 ALWAYS_NEAR = ("answer", "heading")
 NEAR_SUBJECTS = 4
+TRAPS = 4
+"""Texts a question that share its words."""
 
 
 def make_tokenizer(folder: pathlib.Path, everyday: list[str], knowledge: Knowledge) -> None:
@@ -46,7 +48,8 @@ def make_tokenizer(folder: pathlib.Path, everyday: list[str], knowledge: Knowled
 
 
 def make_pairs(folder: pathlib.Path, rounds: int, knowledge: Knowledge, seed: int = 7) -> None:
-    """Writes pairs.pt: the texts' tokens, and for each kind of pair an array [pairs, 3] of (text, text, subject)."""
+    """Writes pairs.pt: the texts' tokens, for each kind of pair an array [pairs, 3] of (text, text, subject), and
+    lists of a question and what shares its words."""
     synsets = read_synsets()
     hidden = held_out(split_families(synsets))
     rng, bank = random.Random(seed), TextBank()
@@ -62,10 +65,11 @@ def make_pairs(folder: pathlib.Path, rounds: int, knowledge: Knowledge, seed: in
             pairs["description"].append((bank.add(query), bank.add(passage_of(synset, rng)), synset.lexicographer))
     for kind, left, right, subject in knowledge.pairs(rng):
         pairs[kind].append((bank.add(left), bank.add(right), subject))
+    traps = [[bank.add(text) for text in (question, *found)] for question, found in knowledge.traps(TRAPS)]
     bank.tokenise(load_tokenizer(folder / "tokenizer.json"), MOST_TOKENS)
     arrays = {kind: torch.tensor([row for row in rows if row[0] != row[1]]) for kind, rows in pairs.items()}
-    content = {"flat": torch.from_numpy(bank.flat), "starts": torch.from_numpy(bank.starts), "pairs": arrays}
-    save_atomically(content, folder / "pairs.pt")
+    texts = {"flat": torch.from_numpy(bank.flat), "starts": torch.from_numpy(bank.starts)}
+    save_atomically({**texts, "pairs": arrays, "traps": traps}, folder / "pairs.pt")
     print({kind: len(rows) for kind, rows in arrays.items()}, len(bank.texts), "texts", flush=True)
 
 
@@ -103,6 +107,7 @@ class Pairs:
         content = torch.load(folder / "pairs.pt")
         self.bank = TextBank()
         self.bank.flat, self.bank.starts = content["flat"].numpy(), content["starts"].numpy()
+        self.traps = {question: np.array(found) for question, *found in content["traps"] if found}
         self.kinds = {kind: rows[rows[:, 2].argsort(stable=True)].numpy() for kind, rows in content["pairs"].items()}
         self.bounds = {kind: np.unique(rows[:, 2], return_index=True)[1] for kind, rows in self.kinds.items()}
 
@@ -114,6 +119,11 @@ class Pairs:
             count, near = int(share * size), kind in ALWAYS_NEAR or step % 3 == 2
             chosen.append(self.near_rows(kind, count, rng) if near else self.rows(kind, count, rng))
         return np.concatenate(chosen)
+
+    def draw_traps(self, texts: np.ndarray, seed: int, step: int) -> np.ndarray:
+        """One text for each of the drawn questions that shares its words and does not answer it."""
+        rng = np.random.default_rng((seed, step, 1))
+        return np.array([rng.choice(self.traps[left]) for left in texts[:, 0].tolist() if left in self.traps])
 
     def rows(self, kind: str, count: int, rng: np.random.Generator) -> np.ndarray:
         """Any rows."""

@@ -68,7 +68,9 @@ def static_loss(table: TableOnly, pairs: Pairs, batch: int, at: tuple[int, int])
     """Sums of the tokens' vectors."""
     torch.manual_seed(at[0] * 1_000_003 + at[1])
     texts = pairs.draw(batch, *at)
-    return contrast(*(bag(table, pairs, texts[:, side]) for side in (0, 1)), texts, 0.0)
+    traps = pairs.draw_traps(texts, *at)
+    left, right = bag(table, pairs, texts[:, 0]), bag(table, pairs, np.concatenate([texts[:, 1], traps]))
+    return contrast(left, right, texts, 0.0)
 
 
 def bag(table: TableOnly, pairs: Pairs, numbers: np.ndarray) -> torch.Tensor:
@@ -85,7 +87,8 @@ def layered_loss(encoder: TextEncoder, pairs: Pairs, batch: int, at: tuple[int, 
     """Rows are sorted by length and read in four parts, so that little is padding."""
     torch.manual_seed(at[0] * 1_000_003 + at[1])
     texts = pairs.draw(batch, *at)
-    numbers, places = np.unique(texts[:, :2], return_inverse=True)
+    sides = np.concatenate([texts[:, 0], texts[:, 1], pairs.draw_traps(texts, *at)])
+    numbers, places = np.unique(sides, return_inverse=True)
     lengths = np.diff(pairs.bank.starts)[numbers]
     order = np.argsort(lengths, kind="stable")
     parts = []
@@ -94,12 +97,14 @@ def layered_loss(encoder: TextEncoder, pairs: Pairs, batch: int, at: tuple[int, 
         kept = (ids > 0) & ((torch.rand(ids.shape) >= DROPPED) | (ids == START))
         parts.append(encoder.tokens(ids, kept.float()).sum(1))
     vectors = torch.cat(parts)[torch.from_numpy(np.argsort(order, kind="stable"))]
-    sides = (vectors[torch.from_numpy(side)] for side in places.reshape(-1, 2).T)
-    return contrast(*sides, texts, SUBJECT_SHARE)
+    left, right = torch.from_numpy(places).tensor_split([len(texts)])
+    return contrast(vectors[left], vectors[right], texts, SUBJECT_SHARE)
 
 
 def contrast(left: torch.Tensor, right: torch.Tensor, texts: np.ndarray, subject_share: float) -> torch.Tensor:
     """In-batch softmax both ways; rows that share a text with the pair are no negatives of it.
+
+    What `right` [rows + n, W] has more than `left` is wrong for every row.
 
     `subject_share` of the target goes to the other pairs of the same subject of WordNet, so that what is far away
     is farther than what is merely another thing of the same kind.
@@ -113,6 +118,7 @@ def contrast(left: torch.Tensor, right: torch.Tensor, texts: np.ndarray, subject
     loss = torch.zeros(())
     for length, share in LENGTHS:
         scores = unit(left[:, :length]) @ unit(right[:, :length]).T / TEMPERATURE
-        scores = scores.masked_fill(same, -1e4)
-        loss = loss + share * (F.cross_entropy(scores, target) + F.cross_entropy(scores.T, target)) / 2
+        own, others = scores[:, : len(texts)].masked_fill(same, -1e4), scores[:, len(texts) :]
+        forth = F.cross_entropy(torch.cat([own, others], 1), F.pad(target, (0, others.shape[1])))
+        loss = loss + share * (forth + F.cross_entropy(own.T, target)) / 2
     return loss

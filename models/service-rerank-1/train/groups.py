@@ -19,7 +19,7 @@ MOST_TOKENS = 56
 CHUNK = 3000
 BY_WORDS, BY_MEANING, AT_RANDOM = 6, 6, 4
 WRONG = BY_WORDS + BY_MEANING + AT_RANDOM
-SAME_FIELD = 10
+SAME_FIELD, TRAPS = 8, 4
 SHARES = {"synset": 0.55, "answer": 0.33, "heading": 0.12}
 """Share of each kind of group in a batch."""
 Group = tuple[str, str, list[str]]
@@ -57,12 +57,13 @@ def synset_groups(seen: list[Synset], synonyms: dict[str, list[str]], count: int
 
 
 def answer_groups(knowledge: Knowledge, find: "Finder") -> Iterator[Group]:
-    """Everyday questions; up to ten wrong passages are of the question's field, the others share its words."""
+    """Everyday questions; up to eight wrong passages are of the question's field, four only share its words."""
     asked = [(question, answer) for answer in knowledge.answers for question in answer.questions]
     found = find.groups([question for question, _ in asked], [answer.passage for _, answer in asked])
-    for (question, answer), (_, _, near) in zip(asked, found, strict=True):
+    traps = [texts for _, texts in knowledge.traps(TRAPS)]
+    for (question, answer), (_, _, near), wrong in zip(asked, found, traps, strict=True):
         field = [other.passage for other in knowledge.answers if other.field == answer.field and other is not answer]
-        wrong = find.rng.sample(field, min(SAME_FIELD, len(field)))
+        wrong = wrong + find.rng.sample(field, min(SAME_FIELD, len(field)))
         yield question, answer.passage, (wrong + [passage for passage in near if passage not in wrong])[:WRONG]
 
 

@@ -6,14 +6,17 @@ import random
 from collections.abc import Iterator
 
 from . import debian
+from .bm25 import Bm25
 from .questions import read_answers
 from .wordnet import Synset
+from .words import STOP_WORDS, words_of
 
 Pair = tuple[str, str, str, int]
 """Kind, text, text, subject; texts of one subject are hard to tell from each other. -1 is no subject."""
 
 FIRST_SUBJECT = 1000
 """Numbers below are WordNet's own."""
+MOST_SPACES = 30
 FORMS_OF_QUESTIONS = ("{}", "{}?", "what is {}", "how to: {}", "help with {}", "question about {}")
 
 
@@ -82,6 +85,17 @@ class Knowledge:
                 yield "heading", rng.choice(FORMS_OF_QUESTIONS).format(heading.rstrip("?:.")), text, subject
         for synopsis, text in self.descriptions:
             yield "description-of", synopsis, text, -1
+
+
+    def traps(self, count: int) -> Iterator[tuple[str, list[str]]]:
+        """Each everyday question with sentences that share its words, of other subjects and no answers."""
+        sentences = [phrases[0] for _, phrases in self.translations if phrases and phrases[0].count(" ") > 4]
+        sentences += [saying for saying in self.sayings if saying.count(" ") < MOST_SPACES]
+        ranker = Bm25(sentences)
+        for answer in self.answers:
+            for question in answer.questions:
+                words = " ".join(word for word in words_of(question) if word not in STOP_WORDS)
+                yield question, [sentences[at] for at in ranker.best(words, count)]
 
 
 def fields(answers: list) -> list[list]:
