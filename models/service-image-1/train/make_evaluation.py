@@ -22,7 +22,8 @@ def make_evaluation(folder: pathlib.Path, package: pathlib.Path = PACKAGE) -> No
     """folder: checkpoints; package: the model's folder."""
     target = package / "evaluation"
     target.mkdir(exist_ok=True)
-    make_prompts(target)
+    if not (target / "prompts.jsonl").exists():  # new words of the grammar leave the old questions as they are
+        make_prompts(target)
     (target / "attributes.json").write_text(json.dumps(ATTRIBUTES) + "\n")
     classes = sum(len(values) for values in ATTRIBUTES.values())
     graph = export_module(

@@ -7,8 +7,9 @@ and each of its prompts has words for subject, setting and colour that the gramm
 import json
 import pathlib
 
+from motion.asked_words import COLOURS, SETTINGS, SUBJECTS
 from motion.captions import Chooser, write_caption
-from motion.make_prompts import COLOURS, SENTENCES, SETTINGS, SUBJECTS, is_unheard
+from motion.make_prompts import SENTENCES, is_unheard
 from motion.scenes import sample_scene
 
 from .probe import ATTRIBUTES
@@ -22,9 +23,9 @@ def make_prompts(folder: pathlib.Path, count: int = 66, unseen: int = 33, seed: 
     rng, cases = Chooser(seed), []
     while len(cases) < count:
         scene = sample_scene(rng) | {"camera": "static"}
-        caption, stated = write_caption(scene, rng)
+        caption, said = write_caption(scene, rng)
         if scene["subject"] != "none":
-            told = {name: scene[name] for name in ATTRIBUTES if name in stated}
+            told = {name: said[name] for name, values in ATTRIBUTES.items() if said.get(name) in values}
             cases.append(case("grammar", caption, told, len(cases)))
     cases += [unseen_case(number, rng) for number in range(unseen)]
     (folder / "prompts.jsonl").write_text("".join(json.dumps(item) + "\n" for item in cases))

@@ -1,133 +1,275 @@
-"""Captions of scenes: a small grammar with synonyms, free order, omissions, noise and typing errors.
+"""Captions of scenes: a grammar with many words, free order, omissions, noise and typing errors.
 
-A caption without a word of it means: middle size, clear weather, resting camera.
+A caption without a word of it means: middle size, clear weather, resting camera. Some captions are of things
+that the world does not have: what they show is an empty scene.
 """
 
 import random
 import re
 
 from . import caption_words as says
+from .lexicon import plural_of
 from .scenes import Scene
 
 PREPOSITIONS = (
     "in the|across the|over the|on the|at the|near the|in a|through the|with a background of|in|beside the|before a|"
-)
-OPENINGS = ["the", "a", "view of the", "landscape of the", "empty", ""]
+    "|along the|along a|above the|above a|by the|on a|over a|past the|around the|down the|down a|up the|through a|across a|towards the|into the|from the|out of the|under the|inside the"
+).split("|")
+OPENINGS = "the|a|view of the|landscape of the|empty||an empty|only the|a view over the".split("|")
 STRAY_WORDS = "with and while very some his it its there is slowly quickly gently style scene of by".split()
+ARTICLES = "a|the|one||a|a|my|her|his|our|this|that".split("|")
+LEADS = (
+    "|||||there is|watch|imagine|i see|show me|a clip of|a picture of|we see|look at|make a video of|draw"
+    "|an illustration of|a painting of"
+).split("|")
+STYLES = (
+    "|||||||cartoon style|digital art|very detailed|hd|minimalist|for children|wallpaper|simple shapes|soft light"
+    "|in flat colours|illustration"
+).split("|")
+ASPECTS = "concept idea feeling meaning taste smell sound history".split()
+IMAGES = "diagram|logo|map|chart|photo|close up|sketch".split("|")
 CONSONANTS, VOWELS = "bcdfghjklmnprstvwz", "aeiou"
+DOUBLING = "bob|flap|hop|jog|run|sit|skip|spin|stop|swim|trot|flit|drop|nap".split("|")
+IRREGULAR = {"be": ("is", "being"), "lie": ("lies", "lying"), "not": ("does not", "not")}
 
-
-MORE_SHARE = 0.85
+MORE_SHARE = 0.5
 """How often a word of a larger lexicon is taken, where there is one."""
+OUTSIDE_SHARE = 0.2
+"""How often a caption is of a thing that the world does not have, where such words are known."""
+PLURAL_SHARE = 0.12
+"""How often a word of a lexicon that names things or people is in the plural."""
+LOUDNESS = {"clear": ("calm", 0.2), "rain": ("storm", 0.45)}
+"""Weather -> what is said instead, and how often."""
+COMMONER = 1.8
+"""Words of a lexicon are drawn by a power of their rank: common ones come first."""
 
 
 class Chooser(random.Random):
-    """A random source that also chooses words; more: attribute -> value -> words beyond the grammar's."""
+    """A random source that also chooses words.
+
+    more: attribute -> value -> words beyond the grammar's; outside: kind -> words of nothing in the world.
+    """
 
     more: dict[str, dict[str, list[str]]] | None = None
+    outside: dict[str, list[str]] | None = None
 
     def word(self, name: str, table: dict[str, list[str]], value: str) -> str:
         """A word for a value of an attribute."""
         others = (self.more or {}).get(name, {}).get(value)
         if others and self.random() < MORE_SHARE:
-            return others[int(len(others) * self.random() ** 2)]  # the first ones are more common
+            word = self.common(others)
+            return self.maybe_plural(word) if name == "subject" else word
         return self.choice(table[value])
 
+    def common(self, words: list[str]) -> str:
+        """One of the words, the first ones more often."""
+        return words[int(len(words) * self.random() ** COMMONER)]
 
-def write_caption(scene: Scene, rng: Chooser) -> tuple[str, set[str]]:
-    """-> the caption, and the names of the attributes that it states."""
-    stated = {"subject"}
-    subject = describe_subject(scene, rng, stated)
-    parts = describe_surroundings(scene, rng, stated, bool(subject))
+    def strange(self, kind: str) -> str:
+        """A word of "thing", "person", "idea", "place" or "deed"."""
+        word = self.common(self.outside[kind])
+        return self.maybe_plural(word) if kind in ("thing", "person") else word
+
+    def maybe_plural(self, word: str) -> str:
+        """The word, or its plural."""
+        return plural_of(word) if self.random() < PLURAL_SHARE else word
+
+
+def write_caption(scene: Scene, rng: Chooser) -> tuple[str, dict[str, str]]:
+    """-> the caption, and what it says: attribute -> value, or one of vocabulary.EXTRAS."""
+    said = {"subject": scene["subject"]}
+    if rng.outside and scene["subject"] == "none" and rng.random() < 0.75:
+        subject, said["subject"] = describe_strange(rng), "unknown"
+    else:
+        subject = describe_subject(scene, rng, said)
+    parts = describe_surroundings(scene, rng, said, bool(subject))
     if rng.random() < 0.35:
         rng.shuffle(parts)
     if rng.random() < 0.3:
         parts.insert(rng.randint(0, len(parts)), rng.choice(says.FILLERS))
-    camera = describe_camera(scene, rng, stated)
+    camera = describe_camera(scene, rng, said)
     if camera:
         place = rng.choice([len(parts)] * 3 + [0])
         parts.insert(place, rng.choice([", ", ", ", "and "]) + camera)
-    text = join(subject, parts, rng)
+    text = " ".join([rng.choice(LEADS), join(subject, parts, rng), rng.choice(STYLES)])
     if rng.random() < 0.25:
         text = insert_strays(text, rng)
     if rng.random() < 0.08:
         place = rng.randint(0, max(0, len(text) - 2))
         text = text[:place] + text[place + 1 :]
-    return re.sub(r"\s+", " ", text).strip(" ,"), stated
+    return re.sub(r"\s+", " ", text).strip(" ,"), said
 
 
-def describe_subject(scene, rng, stated) -> str:
+def describe_subject(scene, rng, said) -> str:
     """Article, adjectives, noun and verb; empty for an empty scene."""
     if scene["subject"] == "none":
         return ""
     adjectives = []
-    stated.add("size")
+    said["size"] = scene["size"]
     if scene["size"] != "normal":
         adjectives.append(rng.word("size", says.SIZE_WORDS, scene["size"]))
-    if rng.random() < 0.25:
+    if rng.random() < 0.3:
         adjectives.append(rng.choice(says.FILLERS))
-    if rng.random() < 0.85:
+    if rng.random() < 0.8:
         adjectives.append(rng.word("colour", says.COLOUR_WORDS, scene["colour"]))
-        stated.add("colour")
+        said["colour"] = scene["colour"]
+    if rng.random() < 0.1:
+        rng.shuffle(adjectives)
     noun = rng.word("subject", says.SUBJECT_WORDS, scene["subject"])
-    article = rng.choice(["a", "the", "one", "", "a"])
-    return " ".join(
-        item for item in [article, *adjectives, noun, describe_motion(scene, rng, stated)] if item
-    )
+    phrase = " ".join(item for item in [rng.choice(ARTICLES), *adjectives, noun] if item)
+    phrase = beside_others(phrase, rng)
+    return f"{phrase} {describe_motion(scene, rng, said)}".strip()
 
 
-def describe_motion(scene, rng, stated) -> str:
-    """The verb, with a direction for crossings."""
+def beside_others(phrase, rng) -> str:
+    """Sometimes names another thing or person too: the first that can be drawn is the subject."""
+    chance = rng.random()
+    if not rng.outside or chance > 0.12:
+        return phrase
+    if chance < 0.04:
+        return f"{phrase} {rng.choice(['with', 'near', 'next to', 'and'])} a {rng.strange('thing')}"
+    if chance < 0.07:
+        return f"{rng.choice(['a', 'the', 'my'])} {rng.strange('person')} {ing(rng.strange('deed'))} {phrase}"
+    other = rng.choice(says.SUBJECT_WORDS[rng.choice(list(says.SUBJECT_WORDS))])
+    return f"{phrase} {rng.choice(['near', 'next to', 'and', 'beside', 'with', 'behind'])} a {other}"
+
+
+def describe_motion(scene, rng, said) -> str:
+    """The verb, with a direction for most crossings; sometimes one that no motion goes with."""
     motion, subject = scene["motion"], scene["subject"]
+    if rng.outside and rng.random() < 0.06:
+        return inflected(rng.strange("deed"), rng)
     if motion in ("lr", "rl"):
-        verb = rng.choice(says.MOVING_VERBS[subject])
-        if rng.random() < 0.85:
-            stated.add("motion")
+        verb = inflected(rng.choice(says.MOVING_VERBS[subject]), rng)
+        if rng.random() < 0.65:
+            said["motion"] = motion
             return verb + " " + rng.choice(says.RIGHTWARD if motion == "lr" else says.LEFTWARD)
-        return verb + (" across" if rng.random() < 0.4 else "")
+        said["motion"] = "moving"
+        return verb + " " + rng.choice(says.ONWARD)
     if motion == "still":
-        if rng.random() < 0.7:
-            stated.add("motion")
-            return rng.choice(says.STILL_VERBS[subject])
-        return ""
-    stated.add("motion")
+        if rng.random() < 0.3:
+            return ""
+        said["motion"] = "still"
+        return inflected(rng.choice([*says.STILL_VERBS[subject] * 2, *says.ANY_STILL_VERBS]), rng)
+    said["motion"] = motion
     verbs = {
         "rise": says.RISING_VERBS,
         "fall": says.FALLING_VERBS,
         "bounce": says.BOUNCING_VERBS,
         "spin": says.SPINNING_VERBS,
     }
-    return rng.choice(verbs[motion])
+    return inflected(rng.choice(verbs[motion]), rng)
 
 
-def describe_surroundings(scene, rng, stated, has_subject) -> list[str]:
+def inflected(verb: str, rng) -> str:
+    """"sail away" -> "sails away", "sailing away", "is sailing away", "that sails away" or as it is."""
+    first, _, rest = verb.partition(" ")
+    form = rng.choice(["s", "s", "s", "ing", "ing", "ing", "is ing", "that s", ""])
+    third, present = third_person(first), ing(first)
+    shown = {"s": third, "ing": present, "is ing": f"is {present}", "that s": f"that {third}", "": first}[form]
+    if first == "be" and form != "that s":
+        shown = rng.choice(["is", "", "that is"])
+    return f"{shown} {rest}".strip()
+
+
+def third_person(verb: str) -> str:
+    if verb in IRREGULAR:
+        return IRREGULAR[verb][0]
+    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return verb + "es"
+    return verb[:-1] + "ies" if verb.endswith("y") and verb[-2] not in VOWELS else verb + "s"
+
+
+def ing(verb: str) -> str:
+    if verb in IRREGULAR:
+        return IRREGULAR[verb][1]
+    if verb in DOUBLING:
+        return verb + verb[-1] + "ing"
+    return verb[:-1] + "ing" if verb.endswith("e") and not verb.endswith("ee") else verb + "ing"
+
+
+def describe_strange(rng) -> str:
+    """Something that the world does not have: a thing, a person who does something, an idea."""
+    thing, idea, person = (rng.strange(kind) for kind in ("thing", "idea", "person"))
+    article = rng.choice(ARTICLES)
+    deed, other = rng.strange("deed"), rng.strange("thing")
+    adjective = rng.choice(rng.choice([says.FILLERS, *says.COLOUR_WORDS.values(), *says.SIZE_WORDS.values(), [""]]))
+    return rng.choice(
+        [
+            f"{article} {adjective} {thing}",
+            f"{article} {thing}",
+            f"{article} {thing} made of {other}",
+            f"{article} {adjective} {thing} and a {other}",
+            f"{article} {thing} on a {other}",
+            f"{article} {adjective} {person}",
+            f"{article} {person} {ing(deed)}",
+            f"{article} {person} {ing(deed)} a {thing}",
+            f"{article} {person} {third_person(deed)} the {other}",
+            f"two {plural_of(person)} {ing(deed)}",
+            f"{plural_of(person)} {ing(deed)} a {thing}",
+            f"{plural_of(thing)} and {plural_of(other)}",
+            f"{article} {thing} {ing(deed)}",
+            f"a portrait of {article} {person}",
+            f"a {rng.choice(IMAGES)} of {article} {thing}",
+            f"the {rng.choice(ASPECTS)} of {idea}",
+            f"{idea}",
+            f"{adjective} {idea}",
+            f"{idea} and {rng.strange('idea')}",
+            f"{idea} {rng.strange('idea')}",
+            f"{idea} {thing}",
+            f"{thing} {other} {rng.choice(['going up', 'on a table', 'in a row', 'on the wall', 'from above'])}",
+            f"{article} {rng.choice(says.SUBJECT_WORDS[rng.choice(list(says.SUBJECT_WORDS))])} {other}",
+        ]
+    )
+
+
+def describe_surroundings(scene, rng, said, has_subject) -> list[str]:
     """Setting, time of day and weather."""
-    parts = []
-    if rng.random() < 0.9 or not has_subject:
-        parts.append(describe_setting(scene["setting"], rng, has_subject))
-        stated.add("setting")
+    parts, before, weather = [], [], scene["weather"]
+    if weather in LOUDNESS and rng.random() < LOUDNESS[weather][1]:
+        weather = LOUDNESS[weather][0]
+    said["weather"] = weather
+    tells_time = rng.random() < (0.5 if said["subject"] == "unknown" else 0.8)
     if scene["setting"] == "space":
-        stated.add("time")
-    elif rng.random() < 0.85:
+        said["time"] = scene["time"]
+        tells_time = False
+    elif tells_time:
+        said["time"] = scene["time"]
+    tells_weather = weather != "clear" or rng.random() < 0.2
+    strange_place = rng.outside and scene["weather"] == "clear" and rng.random() < 0.05
+    if strange_place:
+        opening = rng.choice(["in the", "in a", "inside a", "at the", "on the", "in my", "outside the"])
+        parts.append(f"{opening} {rng.strange('place')}")
+        said["setting"] = "unknown"
+    elif rng.random() < (0.45 if said["subject"] == "unknown" else 0.9) or not has_subject:
+        said["setting"] = scene["setting"]
+        if tells_time and rng.random() < 0.2:
+            before.append(rng.choice(says.TIME_ADJECTIVES[scene["time"]]))
+            tells_time = False
+        if weather in says.WEATHER_ADJECTIVES and rng.random() < (0.7 if weather == "calm" else 0.3):
+            if weather != "snow" or scene["setting"] not in says.SNOWY_SETTINGS:
+                before.append(rng.choice(says.WEATHER_ADJECTIVES[weather]))
+                tells_weather = False
+        parts.append(describe_setting(scene["setting"], " ".join(before), rng, has_subject))
+    if tells_time:
         parts.append(rng.word("time", says.TIME_WORDS, scene["time"]))
-        stated.add("time")
-    stated.add("weather")
-    if scene["weather"] != "clear" or rng.random() < 0.3:
-        parts.append(rng.word("weather", says.WEATHER_WORDS, scene["weather"]))
+    if tells_weather:
+        loud = {"calm": says.CALM_WORDS, "storm": says.STORM_WORDS}.get(weather)
+        parts.append(rng.choice(loud) if loud else rng.word("weather", says.WEATHER_WORDS, weather))
     return parts
 
 
-def describe_setting(setting, rng, has_subject) -> str:
+def describe_setting(setting, before, rng, has_subject) -> str:
     """Preposition and place."""
-    opening = rng.choice(PREPOSITIONS.split("|") if has_subject else OPENINGS)
-    if setting in ("space", "underwater", "sky") and rng.random() < 0.5:
+    opening = rng.choice(PREPOSITIONS if has_subject else OPENINGS)
+    if setting in ("space", "underwater", "sky") and not before and rng.random() < 0.5:
         opening = "" if setting == "underwater" else "in"
-    return (opening + " " + rng.word("setting", says.SETTING_WORDS, setting)).strip()
+    return " ".join(item for item in (opening, before, rng.word("setting", says.SETTING_WORDS, setting)) if item)
 
 
-def describe_camera(scene, rng, stated) -> str:
+def describe_camera(scene, rng, said) -> str:
     """The camera's motion; a static camera is mostly not mentioned."""
-    stated.add("camera")
+    said["camera"] = scene["camera"]
     return rng.choice(says.CAMERA_WORDS[scene["camera"]])
 
 

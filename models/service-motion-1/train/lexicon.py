@@ -1,4 +1,5 @@
-"""More words for each attribute value, from WordNet: synonyms and kinds of a few roots.
+"""Words from WordNet: more for each attribute value, kinds of a few roots; and words of things, places and
+deeds that the world does not have.
 
 Reads Debian's wordnet-base in /usr/share/wordnet. Only the text encoder's training uses it.
 """
@@ -7,6 +8,7 @@ import functools
 import pathlib
 
 from . import caption_words as says
+from .asked_words import ASKED
 
 FOLDER = pathlib.Path("/usr/share/wordnet")
 ROOTS = {
@@ -95,8 +97,98 @@ def more_words() -> dict[str, dict[str, list[str]]]:
             result[name][value].append(word)
     for values in result.values():
         for value, words in values.items():
-            values[value] = sorted(filter(is_plain, words), key=rarity)[:MOST_WORDS]
+            kept = sorted(filter(is_plain, words), key=rarity)[:MOST_WORDS]
+            values[value] = sorted(kept, key=lambda word: commonness(word, "n"))
     return result
+
+
+OUTSIDE_FILES = {
+    "thing": ("05", "06", "08", "13", "20"),
+    "person": ("18",),
+    "idea": ("04", "07", "09", "10", "11", "12", "14", "22", "26"),
+}
+"""Kind of word -> WordNet's files of nouns: animals, artifacts, bodies, food, plants; people; what cannot be drawn."""
+PLACES = ["n room 1", "n building 1", "n workplace 1"]
+MOST_OUTSIDE = 6000
+
+
+@functools.cache
+def outside_words() -> dict[str, list[str]]:
+    """"thing", "person", "idea", "place" (common ones first) and "deed" (verbs) -> words that name nothing of
+    the world."""
+    inside = world_words()
+    places = {word for root in PLACES for word in kinds_of(root, FIRST_SENSES)}
+    found = {kind: [] for kind in OUTSIDE_FILES}
+    for lemma, offsets in index("n").items():
+        word = lemma.replace("_", " ").replace("-", " ")
+        if not is_plain(word) or len(word) < 3 or word in inside or is_held_out(word):
+            continue
+        for kind, files in OUTSIDE_FILES.items():
+            if lexicographer_files()[offsets[0]] in files and word not in places and is_mostly(lemma, "n"):
+                found[kind].append(word)
+    found = {kind: sorted(words, key=lambda word: commonness(word, "n")) for kind, words in found.items()}
+    found["place"] = [word for word in places if is_plain(word) and word not in inside and not is_held_out(word)]
+    found["place"].sort(key=lambda word: commonness(word, "n"))
+    deeds = [lemma for lemma in index("v") if lemma.isalpha() and lemma not in says.all_verbs()]
+    found["deed"] = sorted(filter(lambda lemma: is_mostly(lemma, "v"), deeds), key=lambda word: commonness(word, "v"))
+    return {kind: words[:MOST_OUTSIDE] for kind, words in found.items()}
+
+
+def plural_of(noun: str) -> str:
+    """"boxes", "children", "old men"."""
+    before, _, last = noun.rpartition(" ")
+    if last in irregular_plurals():
+        last = irregular_plurals()[last]
+    elif last.endswith(("s", "sh", "ch", "x", "z")):
+        last += "es"
+    else:
+        last = last[:-1] + "ies" if last.endswith("y") and last[-2:-1] not in "aeiou" else last + "s"
+    return f"{before} {last}".strip()
+
+
+@functools.cache
+def irregular_plurals() -> dict[str, str]:
+    """Singular -> plural, of WordNet's list of exceptions."""
+    pairs = [line.split() for line in (FOLDER / "noun.exc").read_text().splitlines()]
+    return {singular: plural for plural, singular, *_ in pairs if "_" not in plural}
+
+
+def world_words() -> set[str]:
+    """Everything that means an attribute's value in one of its first senses, plurals and held-out words too."""
+    words = {word for values in ROOTS.values() for roots in values.values() for r in roots for word in kinds_of(r, 4)}
+    for table in TABLES.values():
+        words.update(word for values in table.values() for word in values)
+    words.update(word for table in ASKED for values in table.values() for word in values.split("|"))
+    return words
+
+
+def commonness(word: str, part: str) -> tuple[int, int, int]:
+    """Smaller for words that WordNet's tagged texts use more often as this part of speech, then for short ones."""
+    return -tagged_counts().get((word.replace(" ", "_"), part), 0), word.count(" "), len(word)
+
+
+def is_mostly(lemma: str, part: str) -> bool:
+    """Whether texts use the word as this part of speech more than as any other."""
+    return all(tagged_counts().get((lemma, part), 0) >= tagged_counts().get((lemma, other), 0) for other in "nvar")
+
+
+@functools.cache
+def tagged_counts() -> dict[tuple[str, str], int]:
+    """Lemma and part of speech -> how often WordNet's tagged texts use it."""
+    counts = {}
+    for line in (FOLDER / "cntlist.rev").read_text().splitlines():
+        key, _, count = line.split()
+        lemma, sense = key.split("%")
+        name = lemma, "nvara"[int(sense[0]) - 1]
+        counts[name] = counts.get(name, 0) + int(count)
+    return counts
+
+
+@functools.cache
+def lexicographer_files() -> dict[str, str]:
+    """Offset of a noun's meaning -> number of the file that it is from."""
+    lines = (FOLDER / "data.noun").read_text().splitlines()
+    return {line[:8]: line[9:11] for line in lines if not line.startswith("  ")}
 
 
 def is_plain(word: str) -> bool:
@@ -113,7 +205,7 @@ def rarity(word: str) -> tuple[bool, int, int]:
 def used_lemmas() -> set[str]:
     """Lemmas that occur in the texts that WordNet's makers tagged."""
     found = set()
-    for name in NAMES.values():
+    for name in ("noun", "adj"):
         for line in (FOLDER / f"index.{name}").read_text().splitlines():
             fields = line.split()
             if not line.startswith("  ") and int(fields[-int(fields[2]) - 1]) > 0:
@@ -126,7 +218,7 @@ TABLES = {
     "setting": says.SETTING_WORDS,
     "colour": says.COLOUR_WORDS,
     "size": says.SIZE_WORDS,
-    "weather": says.WEATHER_WORDS,
+    "weather": says.WEATHER_WORDS | {"storm": says.STORM_WORDS},
     "time": says.TIME_WORDS,
 }
 """The words of the grammar."""
@@ -169,7 +261,7 @@ def index(part: str) -> dict[str, list[str]]:
     return found
 
 
-NAMES = {"n": "noun", "a": "adj"}
+NAMES = {"n": "noun", "a": "adj", "v": "verb"}
 
 
 @functools.cache

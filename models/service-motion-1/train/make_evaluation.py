@@ -19,7 +19,8 @@ def make_evaluation(folder: pathlib.Path, package: pathlib.Path) -> None:
     """folder: checkpoints; package: the model's folder."""
     target = package / "evaluation"
     target.mkdir(exist_ok=True)
-    make_prompts(target)
+    if not (target / "prompts.jsonl").exists():  # new words of the grammar leave the old questions as they are
+        make_prompts(target)
     judges = {"attributes": dict(SLOTS), "sounds": sound_references()}
     (target / "judges.json").write_text(json.dumps(judges) + "\n")
     classes = sum(len(values) for _, values in SLOTS)

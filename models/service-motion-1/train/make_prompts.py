@@ -9,49 +9,12 @@ import pathlib
 import re
 
 from . import caption_words as says
+from .asked_words import COLOURS, SETTINGS, SUBJECTS
 from .captions import Chooser, write_caption
 from .lexicon import is_held_out, more_words
 from .scenes import sample_scene
+from .vocabulary import SLOTS
 
-SUBJECTS = {
-    "ball": "softball|golf ball|cricket ball|tennis ball|orb",
-    "boat": "kayak|gondola|lifeboat|tanker|galleon|dinghy",
-    "bird": "hawk|stork|goose|pelican|flamingo|heron|magpie",
-    "balloon": "barrage balloon|weather balloon|trial balloon|graf zeppelin",
-    "car": "ambulance|pickup|lorry|hatchback|police car|station wagon",
-    "fish": "shark|tuna|herring|cod|sturgeon|piranha",
-    "tree": "palm|cypress|apple tree|walnut tree|poplar|spruce",
-    "house": "shack|log cabin|palace|manor|town house|residence",
-    "rocket": "space shuttle|guided missile|lunar module|space vehicle",
-    "butterfly": "viceroy|luna moth|hawkmoth|cabbage butterfly|fritillary",
-    "cat": "tiger|panther|spaniel|lynx|hound|puma|collie",
-}
-SETTINGS = {
-    "ocean": "bay|gulf|pond|baltic|arabian sea|reservoir",
-    "meadow": "backyard|wheatfield|savanna|hayfield|pastureland",
-    "desert": "negev|sinai|sand dune|gobi desert|patagonian desert",
-    "mountains": "everest|rockies|matterhorn|sierra|kilimanjaro",
-    "city": "london|tokyo|venice|alley|skyscraper|chicago",
-    "forest": "rain forest|wilderness|greenwood|timberland",
-    "snowfield": "ice cap|alpine glacier|polar glacier|ice field",
-    "beach": "sea coast|seaboard|gulf coast|sands",
-    "space": "cassiopeia|milky way|gemini|pegasus",
-    "sky": "thundercloud|cirrus|stratus|rain cloud|contrail",
-    "underwater": "sea floor|atoll|barrier reef|ocean bottom",
-}
-COLOURS = {
-    "red": "burgundy|blood red|ruby red|dark red",
-    "orange": "orangish|burnt orange|pumpkin orange",
-    "yellow": "saffron|canary yellow|pale yellow|maize",
-    "green": "sea green|bottle green|pea green|light green",
-    "blue": "navy blue|steel blue|ultramarine|aqua",
-    "purple": "tyrian purple|reddish purple|mauve",
-    "pink": "coral|old rose|carnation|yellowish pink",
-    "white": "chalk|off white|bone",
-    "black": "soot black|pitch black|jet black",
-    "brown": "sepia|dark brown|caramel|umber",
-    "gray": "iron gray|steel gray|silver gray|grayish",
-}
 SENTENCES = [
     "a {colour} {subject} close to the {setting}",
     "picture of the {setting} with one {colour} {subject}",
@@ -85,9 +48,10 @@ def make_prompts(folder: pathlib.Path, count: int = 96, unseen: int = 55, seed: 
     rng, cases = Chooser(seed), []
     while len(cases) < count:
         scene = sample_scene(rng)
-        caption, stated = write_caption(scene, rng)
+        caption, said = write_caption(scene, rng)
         if scene["subject"] != "none":
-            cases.append(case("grammar", caption, {name: scene[name] for name in sorted(stated)}, len(cases)))
+            told = {name: value for name, value in sorted(said.items()) if value in dict(SLOTS)[name]}
+            cases.append(case("grammar", caption, told, len(cases)))
     for number in range(unseen):
         told = [list(table)[number % len(table)] for table in (SUBJECTS, SETTINGS, COLOURS)]
         told[1] = list(SETTINGS)[(number * 3 + number // 11) % len(SETTINGS)]

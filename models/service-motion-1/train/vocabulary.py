@@ -71,3 +71,9 @@ SLOTS = [
     ("size", SIZES),
 ]
 """The text encoder's slots, in order; each has one more class, "unspecified"."""
+
+EXTRAS = {"setting": ["unknown"], "subject": ["unknown"], "motion": ["moving"], "weather": ["calm", "storm"]}
+"""What a prompt may say besides: a place or thing that is not of this world; a motion to either side; clear
+weather that is quiet and rain that is loud."""
+SAYINGS = [(name, [*values, *EXTRAS.get(name, [])]) for name, values in SLOTS]
+"""What the text encoder tells apart in each slot, before "unspecified"."""
