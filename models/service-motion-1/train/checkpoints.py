@@ -4,7 +4,6 @@ import pathlib
 
 import torch
 
-from . import vocabulary
 from .codec import SceneCodec
 from .denoiser import Denoiser
 from .image_encoder import ImageEncoder
@@ -14,7 +13,7 @@ from .sprite_codec import SpriteCodec
 from .text_encoder import TextEncoder
 
 MAKERS = {
-    "text-encoder": lambda: TextEncoder([len(values) for _, values in vocabulary.SLOTS]),
+    "text-encoder": TextEncoder,
     "scene-codec": SceneCodec,
     "sprite-codec": SpriteCodec,
     "denoiser": Denoiser,

@@ -93,10 +93,12 @@ SPRITE_CHANNELS = 64
 SPRITE_EXTENT = 1.45
 """Half side of the sprite square in subject half-sizes; its centre sits 0.1 below the subject's."""
 SPRITE_DROP = 0.1
+COVERED_FROM, COVERED_WIDTH = 0.025, 0.015
+"""Share of the sprite square that a subject covers at least: less is what is left of none."""
 
 SLOTS = 8
 SLOT_WIDTH = 48
-VOCABULARY = 8192
+VOCABULARY = 32768
 PROMPT_WORDS = 32
 IDS_PER_WORD = 10
 

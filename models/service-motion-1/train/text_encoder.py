@@ -1,19 +1,31 @@
-"""Prompt -> eight attribute slots. Trained as an attribute classifier, then frozen."""
+"""Prompt -> eight attribute slots, each one class. Trained as an attribute classifier, then frozen."""
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from .shapes import PROMPT_WORDS, SLOT_WIDTH, SLOTS, VOCABULARY
+from .vocabulary import SAYINGS, SUBJECTS
 
 WIDTH = 96
 
 
-class TextEncoder(nn.Module):
-    """Hashed word and 4-gram ids -> slots, one per attribute of the scene."""
+NAMES = [name for name, _ in SAYINGS]
+OF_SUBJECT = ("colour", "motion", "size")
+"""Slots that say nothing where there is no subject."""
+LEAST_LIKELIHOOD = 0.5
+"""A subject less likely than this counts as unknown."""
+FIRST_EMPTY = SUBJECTS.index("none")
+"""Subjects from here on show nothing: "none", "unknown"."""
 
-    def __init__(self, class_counts: list[int], layers: int = 2):
-        """class_counts: classes of each slot, without the extra class "unspecified"."""
+
+class TextEncoder(nn.Module):
+    """Hashed word and 4-gram ids -> slots, one per attribute of the scene.
+
+    Each slot is the vector of one class, so that no scene is ever asked to be two things.
+    """
+
+    def __init__(self, layers: int = 2):
         super().__init__()
         self.embedding = nn.Embedding(VOCABULARY, WIDTH, padding_idx=0)
         self.position = nn.Parameter(torch.randn(1, PROMPT_WORDS, WIDTH) * 0.05)
@@ -27,27 +39,40 @@ class TextEncoder(nn.Module):
             nn.GELU(),
             nn.Linear(SLOT_WIDTH * SLOTS, SLOT_WIDTH * SLOTS),
         )
-        self.heads = nn.ModuleList([nn.Linear(SLOT_WIDTH, count + 1) for count in class_counts])
-        for index, count in enumerate(class_counts):
-            self.register_buffer(f"table_{index}", torch.zeros(count + 1, SLOT_WIDTH))
+        counts = [len(values) + 1 for _, values in SAYINGS]
+        self.heads = nn.ModuleList([nn.Linear(SLOT_WIDTH, count) for count in counts])
+        for index, count in enumerate(counts):
+            self.register_buffer(f"table_{index}", torch.zeros(count, SLOT_WIDTH))
         nn.init.normal_(self.embedding.weight, std=0.3)
         self.embedding.weight.data[0] = 0
 
-    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """input_ids [B, 32, 10] int64, 0 = none -> slots [B, 8, 48]: class vectors by their likelihood."""
-        scores = self.logits(self.read(input_ids))
-        mixed = [torch.softmax(item, 1) @ table for item, table in zip(scores, self.tables())]
-        return torch.stack(mixed, 1)
+    def forward(self, input_ids: torch.Tensor):
+        """input_ids [B, 32, 10] int64, 0 = none -> slots [B, 8, 48], and the likelihoods [B] that the prompt
+        names a subject and a setting which are not of this world."""
+        scores = dict(zip(NAMES, self.logits(self.read(input_ids))))
+        unknown = []
+        for name in ("subject", "setting"):
+            likelihoods = torch.softmax(scores[name], 1)
+            unknown.append(likelihoods[:, dict(SAYINGS)[name].index("unknown")])
+        chosen = {name: item.argmax(1) for name, item in scores.items()}
+        doubtful = torch.softmax(scores["subject"], 1).amax(1) < LEAST_LIKELIHOOD
+        chosen["subject"] = torch.where(doubtful, FIRST_EMPTY + 1, chosen["subject"])
+        is_empty = (chosen["subject"] == FIRST_EMPTY) | (chosen["subject"] == FIRST_EMPTY + 1)
+        for name in OF_SUBJECT:
+            chosen[name] = torch.where(is_empty, scores[name].shape[1] - 1, chosen[name])
+        slots = [table[index] for table, index in zip(self.tables(), chosen.values())]
+        return torch.stack(slots, 1), *unknown
 
     def tables(self) -> list[torch.Tensor]:
-        """Vectors [classes + 1, 48] of each slot's classes; the last is "unspecified"."""
+        """Vectors [classes + 1, 48] of each slot's classes, as vocabulary.SAYINGS; the last is "unspecified"."""
         return [getattr(self, f"table_{index}") for index in range(len(self.heads))]
 
     def read(self, input_ids: torch.Tensor) -> torch.Tensor:
         """input_ids -> what was read for each slot [B, 8, 48]."""
         present = (input_ids[:, :, 0] != 0).float()
         count = (input_ids != 0).float().sum(2, keepdim=True).clamp(min=1)
-        words = self.embedding(input_ids).sum(2) / count.sqrt() + self.position * present[..., None]
+        words = self.embedding(input_ids).sum(2) / count.sqrt()
+        words = words + self.position[:, : input_ids.shape[1]] * present[..., None]
         for block in self.blocks:
             words = block(words, present)
         slots = self.project(self._attend(words, present))

@@ -1,5 +1,6 @@
 """Prompt -> hashed ids: each word gives its own id and those of its 4-grams."""
 
+import functools
 import re
 
 import numpy as np
@@ -10,7 +11,7 @@ GRAM = 4
 
 
 def tokenize(text: str) -> np.ndarray:
-    """-> [32, 10] int64 in 1..8191, 0 where there is no word or no further gram."""
+    """-> [32, 10] int64 in 1..32767, 0 where there is no word or no further gram."""
     ids = np.zeros((PROMPT_WORDS, IDS_PER_WORD), np.int64)
     words = re.findall(r"[^\W_]+", text.lower())[:PROMPT_WORDS]
     for row, word in zip(ids, words):
@@ -19,6 +20,7 @@ def tokenize(text: str) -> np.ndarray:
     return ids
 
 
+@functools.lru_cache(100_000)
 def word_ids(word: str) -> list[int]:
     """At most 10 ids: "w:" + word, then the 4-grams of "<" + word + ">"."""
     marked = f"<{word}>"

@@ -9,9 +9,9 @@ import torch
 from .captions import Chooser, write_caption
 from .checkpoints import load_part, save_part
 from .scenes import sample_scene
+from .train_text_encoder import class_numbers
 from .sound_model import BANDS, CONTROL_HZ, OSCILLATORS, SoundController, chance_features
 from .sound_teacher import make_bed
-from .tokenizer import tokenize
 
 BATCH = 32
 WINDOW = 4 * CONTROL_HZ
@@ -20,7 +20,7 @@ LEARNING_RATE = 2e-3
 
 def train_sound(checkpoints: pathlib.Path, steps: int, seed: int = 11) -> SoundController:
     """Reads text-encoder.pt, writes sound.pt every 100 steps."""
-    encoder = load_part(checkpoints, "text-encoder")
+    tables = load_part(checkpoints, "text-encoder").tables()
     controller = SoundController()
     average, done = SoundController(), 0
     optimiser = torch.optim.AdamW(controller.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
@@ -37,7 +37,7 @@ def train_sound(checkpoints: pathlib.Path, steps: int, seed: int = 11) -> SoundC
     for step in range(done, steps):
         for group in optimiser.param_groups:
             group["lr"] = LEARNING_RATE * min(1, (step + 1) / 50) * min(1, 0.02 + 2 * (1 - step / steps))
-        slots, chance, target = make_batch(encoder, rng)
+        slots, chance, target = make_batch(tables, rng)
         loss = control_loss(controller(slots, chance), target)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -56,33 +56,30 @@ def train_sound(checkpoints: pathlib.Path, steps: int, seed: int = 11) -> SoundC
 
 
 def control_loss(given: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Absolute errors: log gains, balance; octaves where a tone sounds; amplitudes relative to a floor."""
-    split = [BANDS, 1, OSCILLATORS, OSCILLATORS]
-    gain, balance, octave, amplitude = given.split(split, 2)
-    gain_t, balance_t, octave_t, amplitude_t = target.split(split, 2)
+    """Absolute errors: log gains, balance; octaves where a tone sounds; amplitudes relative to a floor; loudness."""
+    split = [BANDS, 1, OSCILLATORS, OSCILLATORS, 1]
+    gain, balance, octave, amplitude, loudness = given.split(split, 2)
+    gain_t, balance_t, octave_t, amplitude_t, loudness_t = target.split(split, 2)
     sounding = amplitude_t / (amplitude_t + 0.01)
     return (
         (gain - gain_t).abs().mean()
         + (balance - balance_t).abs().mean()
         + 4 * ((octave - octave_t).abs() * (sounding + 0.02)).mean()
         + 12 * (amplitude - amplitude_t).abs().mean()
+        + (loudness - loudness_t).abs().mean()
     )
 
 
-def make_batch(encoder, rng):
-    """-> slots [B, 8, 48], chance [B, n, 6], controls [B, n, 37]."""
+def make_batch(tables, rng):
+    """-> slots [B, 8, 48], chance [B, n, 6], controls [B, n, 38]."""
     chance = chance_features(torch.randn(BATCH, 2, WINDOW))
-    ids, targets = [], []
+    classes, targets = [], []
     for curves in chance.numpy():
-        scene = sample_scene(rng)
-        caption, stated = write_caption(scene, rng)
-        if rng.random() < 0.05:
-            caption, stated = "", set()
-        ids.append(tokenize(caption))
-        targets.append(make_bed(scene, stated, curves))
-    with torch.no_grad():
-        slots = encoder(torch.from_numpy(np.stack(ids)))
-    return slots, chance, torch.from_numpy(np.stack(targets))
+        said = write_caption(sample_scene(rng), rng)[1] if rng.random() > 0.05 else {}
+        classes.append(class_numbers(said))
+        targets.append(make_bed(said, curves))
+    slots = [table[numbers] for table, numbers in zip(tables, torch.tensor(classes).T)]
+    return torch.stack(slots, 1), chance, torch.from_numpy(np.stack(targets))
 
 
 def save(checkpoints, controller, average, optimiser, step):
