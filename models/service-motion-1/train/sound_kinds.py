@@ -34,7 +34,7 @@ def sound_references(beds: int = 8, seed: int = 4) -> dict[str, list[float]]:
         for _ in range(beds):
             noise = torch.randn(1, 2, 4 * SAMPLE_RATE_HZ)
             blocks = noise.reshape(1, 2, -1, BLOCK).mean(3) * BLOCK**0.5
-            bed = make_bed(full, set(full), chance_features(blocks)[0].numpy())
+            bed = make_bed(full, chance_features(blocks)[0].numpy())
             wave = synthesiser(torch.from_numpy(bed)[None], noise)[0]
             signatures.append(signature(wave.mean(0).numpy()))
         found[kind] = np.mean(signatures, 0).round(2).tolist()

@@ -21,12 +21,14 @@ OSCILLATOR_PAN = torch.tensor([0.3, 0.7, 0.62, 0.5, 0.4, 0.6])
 """0 = left, 1 = right."""
 CYCLES_PER_SECOND = torch.tensor([1 / 7, 0.3, 0.5, 1, 2, 4, 8, 12])
 SMOOTHING_SECONDS = (0.08, 0.3, 1.2)
-CONTROLS = BANDS + 1 + 2 * OSCILLATORS
+CONTROLS = BANDS + 1 + 2 * OSCILLATORS + 1
+MIDDLE_LUFS, LUFS_STEP = -24.0, 6.0
+"""Loudness that the last control means at 0, and what 1 adds; its mean over the clip counts."""
 REFERENCE_HZ = 440.0
 
 
 class SoundController(nn.Module):
-    """Slots and chance -> [B, n, 37] controls: log gains, balance, octaves from 440 Hz, amplitudes."""
+    """Slots and chance -> [B, n, 38] controls: log gains, balance, octaves from 440 Hz, amplitudes, loudness."""
 
     def __init__(self, width: int = 128, layers: int = 6):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The fixed synthesiser: controls and noise -> 48 kHz stereo at a set loudness."""
+"""The fixed synthesiser: controls and noise -> 48 kHz stereo, as loud as the controls say."""
 
 import math
 
@@ -7,12 +7,21 @@ from torch import nn
 from torch.nn import functional as F
 
 from .shapes import SAMPLE_RATE_HZ
-from .sound_model import BAND_HZ, BANDS, BLOCK, OSCILLATOR_PAN, OSCILLATORS, REFERENCE_HZ, chance_features
+from .sound_model import (
+    BAND_HZ,
+    BANDS,
+    BLOCK,
+    LUFS_STEP,
+    MIDDLE_LUFS,
+    OSCILLATOR_PAN,
+    OSCILLATORS,
+    REFERENCE_HZ,
+    chance_features,
+)
 
 WINDOW = 480
 HOP = WINDOW // 2
 BINS = WINDOW // 2 + 1
-TARGET_LUFS = -20.0
 CEILING = 0.8
 """The soft limiter's largest sample, about -1.9 dBFS."""
 FADE_SECONDS = 0.08
@@ -35,11 +44,11 @@ class Synthesiser(nn.Module):
         self.register_buffer("hearing", hearing_filter())
 
     def forward(self, controls: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-        """controls [1, n, 37], noise [1, 2, 960 n] -> [1, 2, 960 n] in -1..1."""
+        """controls [1, n, 38], noise [1, 2, 960 n] -> [1, 2, 960 n] in -1..1."""
         gains, balance = controls[:, :, :BANDS], controls[:, :, BANDS : BANDS + 1]
-        octaves, amplitudes = controls[:, :, BANDS + 1 :].split(OSCILLATORS, 2)
+        octaves, amplitudes, loudness = controls[:, :, BANDS + 1 :].split([OSCILLATORS, OSCILLATORS, 1], 2)
         wave = self._noise(gains, balance, noise) + oscillate(octaves, amplitudes.clamp(min=0))
-        return fade(limit(self._normalise(wave)))
+        return fade(limit(self._normalise(wave, loudness.mean() * LUFS_STEP + MIDDLE_LUFS)))
 
     def _noise(self, gains, balance, noise):
         sides = torch.cat([gains + balance, gains - balance])
@@ -50,11 +59,11 @@ class Synthesiser(nn.Module):
         shaped = F.conv_transpose1d(spectrum, self.resynthesis, stride=HOP)
         return shaped[:, :, HOP:-HOP].transpose(0, 1)
 
-    def _normalise(self, wave):
-        """Scales to the target loudness (BS.1770 without gating; its head filter as one short kernel)."""
+    def _normalise(self, wave, lufs):
+        """Scales to a loudness (BS.1770 without gating; its head filter as one short kernel)."""
         heard = F.conv1d(wave.transpose(0, 1), self.hearing, padding=self.hearing.shape[2] // 2)
         power = heard.pow(2).mean(2).sum() + 1e-9
-        return wave * (10 ** ((TARGET_LUFS + 0.691) / 20) / power.sqrt())
+        return wave * ((math.log(10) / 20 * (lufs + 0.691)).exp() / power.sqrt())
 
 
 class SoundModel(nn.Module):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from .sound_model import BAND_HZ, BANDS, CONTROL_HZ, CONTROLS, OSCILLATORS, REFERENCE_HZ
+from .sound_model import BAND_HZ, BANDS, CONTROL_HZ, CONTROLS, LUFS_STEP, MIDDLE_LUFS, OSCILLATORS, REFERENCE_HZ
 
 BAND = BAND_HZ.numpy()
 FLOOR = 1e-6
@@ -25,6 +25,7 @@ class Bed:
         self.power = np.full((len(chance), BANDS), FLOOR)
         self.hertz = np.tile([3000.0, 3600.0, 4300.0, 220.0, 277.2, 329.6], (len(chance), 1))
         self.amplitude = np.zeros((len(chance), OSCILLATORS))
+        self.lufs = MIDDLE_LUFS
 
     def noise(self, level_db: float, spectrum: np.ndarray, envelope=1.0) -> None:
         """Adds noise of a spectrum [24] or [n, 24] (power) times an envelope [n] (amplitude)."""
@@ -36,31 +37,45 @@ class Bed:
         self.hertz[:, index], self.amplitude[:, index] = hertz, amplitude
 
     def controls(self) -> np.ndarray:
-        """[n, 37] float32, as SoundController gives them."""
+        """[n, 38] float32, as SoundController gives them."""
         values = np.zeros((len(self.seconds), CONTROLS), np.float32)
         values[:, :BANDS] = 0.5 * np.log(self.power)
         values[:, BANDS] = 0.12 * self.side
         values[:, BANDS + 1 : BANDS + 1 + OSCILLATORS] = np.log2(self.hertz / REFERENCE_HZ)
-        values[:, BANDS + 1 + OSCILLATORS :] = self.amplitude
+        values[:, BANDS + 1 + OSCILLATORS : -1] = self.amplitude
+        values[:, -1] = (self.lufs - MIDDLE_LUFS) / LUFS_STEP
         return values
 
 
-def make_bed(scene: dict, stated: set[str], chance: np.ndarray) -> np.ndarray:
-    """Controls [n, 37] of a scene; attributes that the caption leaves open are silent."""
+def make_bed(said: dict[str, str], chance: np.ndarray) -> np.ndarray:
+    """Controls [n, 38] of what a caption says; attributes that it leaves open are silent."""
     bed = Bed(chance)
-
-    def told(name):
-        return scene[name] if name in stated else None
-
     bed.noise(-44, low_pass(600, 1.0))
-    setting, subject, night = told("setting"), told("subject"), told("time") == "night"
+    setting, subject, weather = (said.get(name) for name in ("setting", "subject", "weather"))
+    night = said.get("time") == "night"
     SETTING_SOUNDS.get(setting, light_wind)(bed, night)
-    WEATHER_SOUNDS.get(told("weather"), lambda bed: None)(bed)
+    WEATHER_SOUNDS.get(weather, lambda bed: None)(bed)
     if subject in SUBJECT_SOUNDS:
         SUBJECT_SOUNDS[subject](bed)
-    elif setting not in ("space", "city") and told("weather") in (None, "clear"):
+    elif setting not in ("space", "city") and weather in (None, "clear", "calm"):
         calm_chord(bed, night)
+    bed.lufs = loudness_of(said)
     return bed.controls()
+
+
+def loudness_of(said: dict[str, str]) -> float:
+    """LUFS: of the place by day or night and weather, or of what is loud there."""
+    quiet = SETTING_LUFS.get(said.get("setting"), -27) + WEATHER_GAIN.get(said.get("weather"), 0)
+    quiet -= 2 if said.get("time") == "night" else 0
+    loud = [LOUD_WEATHER.get(said.get("weather"), -60), LOUD_SUBJECTS.get(said.get("subject"), -60)]
+    return max(quiet, *loud)
+
+
+SETTING_LUFS = {"ocean": -25, "beach": -25, "city": -22, "mountains": -26, "desert": -26, "sky": -26, "space": -28}
+WEATHER_GAIN = {"calm": -7, "fog": -3, "snow": -1}
+LOUD_WEATHER = {"rain": -22, "storm": -18}
+LOUD_SUBJECTS = {"car": -20, "rocket": -18, "boat": -26, "bird": -26}
+"""LUFS; a calm is louder only by these subjects."""
 
 
 def low_pass(hertz: float, order: float) -> np.ndarray:
@@ -154,6 +169,13 @@ def rain(bed: Bed) -> None:
     bed.noise(-26, low_pass(300, 1.0))
 
 
+def storm(bed: Bed) -> None:
+    """Much rain in gusts, and a low rumble."""
+    bed.noise(-12, band_pass(3800.0, 2.2), np.exp(0.15 * bed.fast + 0.2 * bed.slow))
+    bed.noise(-14, low_pass(120, 1.2), np.exp(0.7 * bed.slow + 0.3 * bed.medium))
+    wind(bed, -16)
+
+
 def snow(bed: Bed) -> None:
     """A soft dull wind."""
     wind(bed, -24)
@@ -207,5 +229,5 @@ SETTING_SOUNDS = {
     "space": deep_space,
     "underwater": under_water,
 }
-WEATHER_SOUNDS = {"rain": rain, "snow": snow, "fog": fog}
+WEATHER_SOUNDS = {"rain": rain, "storm": storm, "snow": snow, "fog": fog}
 SUBJECT_SOUNDS = {"car": engine, "rocket": rocket, "boat": boat, "bird": lambda bed: birds(bed, 0.08)}
