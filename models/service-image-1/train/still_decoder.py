@@ -3,6 +3,7 @@
 import torch
 from motion.codec import REPEATED, texture_shape
 from motion.painter import Painter
+from motion.shapes import COVERED_FROM, COVERED_WIDTH
 from torch import nn
 
 from .latents import PLACE_GAIN, PLACE_OFFSET, UNIT_SIZE, split_vector
@@ -33,7 +34,7 @@ class StillDecoder(nn.Module):
         height, width = size[0], size[1]
         rows = (torch.arange(height) + 0.5) / height
         columns = CENTRE + (torch.arange(width) + 0.5 - width / 2) / height
-        sprite = enlarged(self.sprites(parts["sprite"][0]), self.enlarging)
+        sprite = enlarged(without_traces(self.sprites(parts["sprite"][0])), self.enlarging)
         subject, turns = self.subject(parts["place"][0], sprite, width / height)
         return paint_still(self.painter, code, subject, turns, (rows, columns))[None] * 2 - 1
 
@@ -45,7 +46,7 @@ class StillDecoder(nn.Module):
                 continue
             value = self.codec.decode(name, latents).reshape(len(latents), *texture_shape(name))
             code[name] = value if name in REPEATED else value[0]
-        return code
+        return self.codec.agreed(code, parts["band"])
 
     def subject(self, latents, sprite, width):
         """Place [10], enlarged sprite, frame width in heights -> where the subject is, angles of the tile."""
@@ -63,6 +64,12 @@ class StillDecoder(nn.Module):
             torch.where(facing < 0, -torch.ones_like(facing), torch.ones_like(facing)),
         )
         return subject, (torch.atan2(turns[1], turns[0]), torch.atan2(turns[3], turns[2]))
+
+
+def without_traces(sprite):
+    """Nothing, where it covers next to nothing."""
+    share = (sprite[3] > 0.5).float().mean()
+    return sprite * ((share - COVERED_FROM) / COVERED_WIDTH).clamp(0, 1)
 
 
 def between(value, least, most):

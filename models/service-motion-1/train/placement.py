@@ -14,6 +14,10 @@ SIZE = {"small": 0.11, "normal": 0.15, "big": 0.21}
 PAN_ZOOM, ZOOM = 1.25, 1.46
 PAN = 0.165
 """Camera: zoom while it pans, most zoom, and half the way of a pan in frame heights."""
+ABOVE, BELOW, BESIDE = 1.15, 0.9, 1.0
+"""A subject in motion keeps so many half sizes, and MARGIN, from the edges of the picture."""
+MARGIN = 0.04
+HIGHEST_BOUNCE = 0.3
 CENTRE = 8 / 9
 
 
@@ -27,14 +31,22 @@ class Placement:
         self.size = SIZE[scene["size"]] * rng.uniform(0.88, 1.12) / shown
         if self.subject in ("balloon", "tree", "house", "rocket"):
             self.size *= 1.2
-        self.reach = rng.uniform(0.40, 0.56)
+        closest = {"left": PAN_ZOOM, "right": PAN_ZOOM, "in": ZOOM, "out": ZOOM}.get(self.camera, 1.0)
         crossing = self.motion in ("lr", "rl")
-        self.offset = rng.uniform(-0.10, 0.10) if crossing else rng.uniform(-0.3, 0.3) / shown**2
+        self.offset = rng.uniform(-0.05, 0.05) if crossing else rng.uniform(-0.3, 0.3) / shown**2
+        room = CENTRE - abs(self.offset) - BESIDE * self.size * closest - MARGIN
+        self.reach = min(rng.uniform(0.52, 0.68), room)
+        """Half the way of a crossing in frame heights, as the camera shows it."""
+        self.ceiling = 0.5 - (0.5 - MARGIN) / closest + ABOVE * self.size
+        self.floor = min(0.80, 0.5 + (0.5 - MARGIN) / closest - BELOW * self.size)
+        """Between these the subject rises, falls and bounces."""
         self.height = self.resting_height() + rng.uniform(-0.02, 0.02)
 
     def resting_height(self) -> float:
         """Of the subject's centre."""
         subject, size, horizon = self.subject, self.size, self.horizon
+        if self.motion == "bounce":
+            return min(self.floor, 0.58 if subject in FLYING else 0.74)
         floating = self.scene["setting"] in FLOATING
         if floating:
             return 0.5 if subject in ("tree", "house") else 0.48
@@ -73,11 +85,11 @@ class Placement:
             way = self.offset + self.reach * (2 * share - 1) * (1 if motion == "lr" else -1)
             x = CENTRE + pan + way / math.exp(log_zoom)
         if motion == "rise":
-            y = 0.80 - 0.58 * share
+            y = self.floor + (self.ceiling - self.floor) * share
         if motion == "fall":
-            y = 0.20 + 0.56 * share
+            y = self.ceiling + (self.floor - self.ceiling) * share
         if motion == "bounce":
-            y -= 0.30 * abs(bob)
+            y -= min(HIGHEST_BOUNCE, self.height - self.ceiling) * abs(bob)
         if motion in ("lr", "rl", "still") and (subject in FLYING or subject in ("fish", "boat")):
             y += (0.012 if subject == "boat" else 0.02) * bob
         return x, y, self.size, self.angle(second, share)

@@ -10,15 +10,16 @@ from . import paths, shapes
 from .clip_tokens import UNIT_SIZE
 from .frame_decoder import ALPHA_FLOOR, SHADOW_SIDE, lanczos, premultiplied_yuv
 from .scene_decoder import (
+    AFTER,
+    BEFORE,
     CAMERA_FROM,
     CAMERA_WIDTH,
     CENTRE,
     LEAST_SIZE,
+    MOST_KEPT,
     MOST_SIZE,
     SHADOW_FALL,
     SHADOW_HEIGHT,
-    VIEW_HIGH,
-    VIEW_LOW,
 )
 
 
@@ -27,6 +28,8 @@ def scene_reference(latents, codec, sprite, drift=0.0):
     tokens = latents[0]
     first, last = shapes.SPRITE_TOKENS
     looks = sprite.decode(tokens[first : last + 1])
+    share = (looks[:, 3] > 0.5).float().mean()
+    looks = looks * ((share - shapes.COVERED_FROM) / shapes.COVERED_WIDTH).clamp(0, 1)
     motion = tokens[shapes.STILL_COUNT]
     count = shapes.FRAMES_PER_LATENT * (len(tokens) - shapes.STILL_COUNT)
     values = motion_values(motion[: shapes.PATH_CHANNELS], codec, count)
@@ -61,10 +64,15 @@ def camera_path(view, drift):
 def one_frame(value, view, facing, shadow):
     """-> transform of the subject [2, 3], of its shadow, and the shadow's strength."""
     zoom = view[2]
-    x, y = (
-        np.clip((value[i] - CENTRE[i] - view[i]) * zoom + CENTRE[i], VIEW_LOW[i], VIEW_HIGH[i]) for i in (0, 1)
-    )
     half = UNIT_SIZE * math.exp(np.clip(value[2], LEAST_SIZE, MOST_SIZE)) * zoom * shapes.SPRITE_EXTENT
+    x, y = (
+        np.clip(
+            (value[i] - CENTRE[i] - view[i]) * zoom + CENTRE[i],
+            min(BEFORE[i] * half, MOST_KEPT),
+            2 * CENTRE[i] - min(AFTER[i] * half, MOST_KEPT),
+        )
+        for i in (0, 1)
+    )
     angle = math.atan2(value[3], value[4])
     c, s = math.cos(angle) / half, math.sin(angle) / half
     drop = shapes.SPRITE_DROP / shapes.SPRITE_EXTENT

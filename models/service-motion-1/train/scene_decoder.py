@@ -11,8 +11,10 @@ from . import paths, shapes
 from .clip_tokens import UNIT_SIZE
 from .onnx_graph import FLOAT, Graph, ints
 
-VIEW_LOW, VIEW_HIGH = (0.06, 0.08), (1.72, 0.92)
-"""Keeps the subject's centre in the picture."""
+BEFORE, AFTER = (0.62, 0.75), (0.62, 0.55)
+"""How much of its sprite's half side a subject's centre keeps from the left and upper, right and lower edge."""
+MOST_KEPT = 0.42
+"""Frame heights; larger subjects reach out of the picture."""
 LEAST_SIZE, MOST_SIZE = -1.4, 1.1
 """Logarithms of the subject's size in units of 0.15 frame heights."""
 CAMERA_FROM, CAMERA_WIDTH = 0.05, 0.05
@@ -27,7 +29,7 @@ CENTRE = (shapes.ASPECT / 2, 0.5)
 def build_scene_decoder(codec, sprite):
     """codec: SceneCodec, sprite: SpriteCodec -> ModelProto."""
     graph = Graph()
-    graph.alias(sprite_phases(graph, sprite), "sprite")
+    graph.alias(without_traces(graph, sprite_phases(graph, sprite)), "sprite")
     second, share = frame_times(graph)
     token, path = motion_path(graph, codec, second, share)
     x, y, size, sine, cosine, *view = graph.op("Split", path, outputs=shapes.MOTION_VALUES, axis=1)
@@ -35,7 +37,7 @@ def build_scene_decoder(codec, sprite):
     graph.alias(graph.op("Concat", *camera, axis=1), "cameras")
     size = graph.op("Exp", graph.op("Min", graph.op("Max", size, LEAST_SIZE), MOST_SIZE))
     half = graph.op("Mul", graph.op("Mul", size, camera[2]), UNIT_SIZE * shapes.SPRITE_EXTENT)
-    x, y = (limited(graph, seen(graph, place, camera, axis), axis) for axis, place in enumerate((x, y)))
+    x, y = (limited(graph, seen(graph, place, camera, axis), half, axis) for axis, place in enumerate((x, y)))
     facing = facing_sign(graph, token)
     graph.alias(transforms(graph, (x, y, half, sine, cosine), facing), "transforms")
     graph.alias(sprite_weights(graph, second), "sprite_weights")
@@ -106,9 +108,10 @@ def seen(graph, place, camera, axis):
     return graph.op("Add", graph.op("Mul", away, camera[2]), CENTRE[axis])
 
 
-def limited(graph, place, axis):
+def limited(graph, place, half, axis):
     """Inside the picture."""
-    return graph.op("Min", graph.op("Max", place, VIEW_LOW[axis]), VIEW_HIGH[axis])
+    low, high = (graph.op("Min", graph.op("Mul", half, share[axis]), MOST_KEPT) for share in (BEFORE, AFTER))
+    return graph.op("Min", graph.op("Max", place, low), graph.op("Sub", 2 * CENTRE[axis], high))
 
 
 def transforms(graph, motion, facing):
@@ -161,6 +164,14 @@ def sprite_phases(graph, codec):
     padded = graph.op("Concat", empty, covered, axis=1)
     phases = graph.op("Gather", padded, texel_index, axis=1)
     return graph.reshape(phases, shapes.SPRITE_PHASES, 4, shapes.SPRITE_SIDE, shapes.SPRITE_SIDE)
+
+
+def without_traces(graph, phases):
+    """Nothing, where they cover next to nothing."""
+    covered = graph.op("Cast", graph.op("Greater", graph.slice(phases, 1, 3, 4), 0.5), to=FLOAT)
+    share = graph.op("ReduceMean", covered, keepdims=1)
+    above = graph.op("Div", graph.op("Sub", share, shapes.COVERED_FROM), shapes.COVERED_WIDTH)
+    return graph.op("Mul", phases, graph.op("Clip", above, 0.0, 1.0))
 
 
 def quantise_basis(codec):

@@ -29,8 +29,8 @@ def sample_scene(rng: random.Random) -> Scene:
 
 
 def sample_subject(setting: str, rng: random.Random) -> str:
-    """5 % of the scenes are empty."""
-    if rng.random() < 0.05:
+    """One scene in ten is empty."""
+    if rng.random() < 0.1:
         return "none"
     if setting in words.LIKELY_SUBJECTS and rng.random() < 0.5:
         return rng.choice(words.LIKELY_SUBJECTS[setting])
