@@ -14,12 +14,13 @@ from motion.captions import Chooser, write_caption
 from motion.scenes import sample_scene
 from motion.shapes import SLOT_WIDTH, SLOTS
 from motion.tokenizer import tokenize
+from motion.row_codes import export_rounded, round_rows, round_to_half
 from motion.torch_export import export_module
+from motion.export import TEXT_OUTPUTS
 
 from . import parity
 from .checkpoints import load_part
 from .manifest import write_manifest
-from .onnx_export import export_rounded, round_rows, round_to_half
 from .shapes import CHANNELS
 from .still_decoder import StillDecoder
 
@@ -55,9 +56,7 @@ def load_rounded(folder: pathlib.Path) -> dict[str, torch.nn.Module]:
 
 def text_graph(encoder):
     ids = torch.from_numpy(np.stack([tokenize(example_prompt(seed)) for seed in (1, 2)]))
-    states = ["batch", SLOTS, SLOT_WIDTH]
-    inputs = {"input_ids": ["batch", *ids.shape[1:]]}
-    return export_rounded(encoder, (ids,), inputs, ("last_hidden_state", states))
+    return export_rounded(encoder, (ids,), {"input_ids": ["batch", *ids.shape[1:]]}, *TEXT_OUTPUTS)
 
 
 def denoiser_graph(denoiser):

@@ -19,8 +19,8 @@ from .train_denoiser import train_denoiser
 from .train_probe import train_probe
 
 SIZES = {
-    "cpu": {"text": (900, 1800), "scenes": 4000, "stills": 80_000, "denoiser": 4000, "painted": 14_000, "probe": 3000},
-    "gpu": {"text": (4000, 2500), "scenes": 20_000, "stills": 1_000_000, "denoiser": 60_000, "painted": 40_000, "probe": 12_000},
+    "cpu": {"text": 1800, "scenes": 4000, "stills": 80_000, "denoiser": 4000, "painted": 14_000, "probe": 3000},
+    "gpu": {"text": 8000, "scenes": 20_000, "stills": 1_000_000, "denoiser": 60_000, "painted": 40_000, "probe": 12_000},
 }
 """Steps of the text encoder; scenes of the codec; stills and steps of the denoiser and of the probe."""
 
@@ -43,7 +43,7 @@ def train_parts(folder: pathlib.Path, size: dict) -> None:
     shared = folder / "motion"
     shared.mkdir(exist_ok=True)
     if not has_part(folder, "text-encoder"):
-        train_text_encoder(shared, *size["text"])
+        train_text_encoder(shared, size["text"])
     if not has_part(folder, "scene-codec"):
         fit_scene_codec(shared, size["scenes"])
     if not has_part(folder, "sprite-codec"):

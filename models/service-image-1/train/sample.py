@@ -24,18 +24,18 @@ class Sampler:
         self.package, self.threads = package, threads
         self.sessions: dict[str, onnxruntime.InferenceSession] = {}
 
-    def run(self, name: str, feeds: dict) -> np.ndarray:
+    def run(self, name: str, feeds: dict) -> list[np.ndarray]:
         """Runs a graph, loading it on first use."""
         if name not in self.sessions:
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = self.threads
             path = str(self.package / f"{name}.onnx")
             self.sessions[name] = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
-        return self.sessions[name].run(None, feeds)[0]
+        return self.sessions[name].run(None, feeds)
 
     def slots(self, prompt: str) -> np.ndarray:
         """[1, 8, 48]"""
-        return self.run("text-encoder", {"input_ids": tokenize(prompt)[None]})
+        return self.run("text-encoder", {"input_ids": tokenize(prompt)[None]})[0]
 
     def latents(self, prompt: str, size=(1024, 1024), seed: int = 1, **sampler) -> np.ndarray:
         """Guided flow sampling: [1, 379, 1, 1]. sampler: steps, guidance."""
@@ -51,7 +51,7 @@ class Sampler:
                 "encoder_hidden_states": slots,
                 "time_ids": frame,
             }
-            wanted, unwanted = self.run("denoiser", feeds)
+            wanted, unwanted = self.run("denoiser", feeds)[0]
             velocity = unwanted + settings["guidance"] * (wanted - unwanted)
             sample = sample + np.float32(following - time) * velocity[None]
         return sample
@@ -59,7 +59,7 @@ class Sampler:
     def picture(self, latents: np.ndarray, size=(1024, 1024)) -> Image.Image:
         """size: height, width."""
         feeds = {"latent_sample": latents, "size": np.array(size, np.int64)}
-        planes = self.run("still-decoder", feeds)[0]
+        planes = self.run("still-decoder", feeds)[0][0]
         return Image.fromarray(((planes.transpose(1, 2, 0) + 1) * 127.5).clip(0, 255).astype(np.uint8))
 
 

@@ -19,18 +19,27 @@ from .frame_decoder import build_frame_decoder
 from .manifest import write_manifest
 from .painter import centres
 from .picture_graph import build_picture_canvas
+from .row_codes import export_rounded, round_rows, round_to_half
 from .scene_decoder import build_scene_decoder, quantise_basis
 from .scenes import sample_scene
 from .shapes import CANVAS_TOKENS, CHANNELS, SLOT_WIDTH, SLOTS, STILL_COUNT
 from .sound_synthesis import SoundModel
 from .tokenizer import tokenize
-from .torch_export import SMALLEST_HALF, export_module
+from .torch_export import export_module
+
+
+TEXT_OUTPUTS = (
+    ("last_hidden_state", ["batch", SLOTS, SLOT_WIDTH]),
+    ("unknown_subject", ["batch"]),
+    ("unknown_setting", ["batch"]),
+)
 
 
 def export_package(folder: pathlib.Path, package: pathlib.Path) -> None:
     """Reads the checkpoints in folder; the graphs go to package, and parity.json to folder."""
-    names = ("text-encoder", "denoiser", "scene-codec", "sprite-codec", "image-encoder", "sound")
-    parts = {name: round_to_half(load_part(folder, name)) for name in names}
+    parts = {name: round_rows(load_part(folder, name)) for name in ("text-encoder", "denoiser")}
+    parts |= {name: round_to_half(load_part(folder, name)) for name in ("scene-codec", "sprite-codec", "sound")}
+    parts["image-encoder"] = round_rows(load_part(folder, "image-encoder"))
     parts["sprite-codec"] = round_basis(parts["sprite-codec"])
     graphs = {**learned_graphs(parts), "canvas-decoder": canvas_graph(parts), **written_graphs(parts)}
     for name, graph in graphs.items():
@@ -49,13 +58,10 @@ def learned_graphs(parts):
     noisy = torch.randn(2, STILL_COUNT + 8, CHANNELS)
     latents = ["batch", "tokens", CHANNELS]
     return {
-        "text-encoder": export_module(
-            parts["text-encoder"],
-            (ids,),
-            {"input_ids": ["batch", *ids.shape[1:]]},
-            ("last_hidden_state", ["batch", SLOTS, SLOT_WIDTH]),
+        "text-encoder": export_rounded(
+            parts["text-encoder"], (ids,), {"input_ids": ["batch", *ids.shape[1:]]}, *TEXT_OUTPUTS
         ),
-        "denoiser": export_module(
+        "denoiser": export_rounded(
             parts["denoiser"],
             (noisy, torch.rand(2), slots),
             {
@@ -65,7 +71,7 @@ def learned_graphs(parts):
             },
             ("velocity", latents),
         ),
-        "image-encoder": export_module(
+        "image-encoder": export_rounded(
             parts["image-encoder"],
             (torch.rand(1, 3, 90, 160) * 2 - 1,),
             {"pixels": [1, 3, 90, 160]},
@@ -120,15 +126,6 @@ def example_prompt(seed: int) -> str:
     """A caption of the grammar."""
     rng = Chooser(seed)
     return write_caption(sample_scene(rng), rng)[0]
-
-
-def round_to_half(part):
-    """Rounds the tensors that the graphs keep as float16."""
-    with torch.no_grad():
-        for tensor in [*part.parameters(), *part.buffers()]:
-            if tensor.is_floating_point() and tensor.numel() >= SMALLEST_HALF:
-                tensor.copy_(tensor.half().to(tensor.dtype))
-    return part
 
 
 def round_basis(codec):

@@ -1,4 +1,4 @@
-"""Tokens of random clips: what the denoiser learns from. Five minutes for 120 000 clips."""
+"""Vectors of random clips: what the denoiser learns from. Five minutes for 120 000 clips."""
 
 import pathlib
 import random
@@ -8,6 +8,7 @@ import numpy as np
 
 from .checkpoints import load_part
 from .clip_tokens import Tokeniser
+from .denoiser import used_channels
 from .fit_codecs import clip_code
 from .scenes import sample_scene
 from .vocabulary import SLOTS
@@ -28,14 +29,14 @@ def make_latents(folder: pathlib.Path, clips: int, seed: int = 1000) -> None:
 
 
 def write_file(path, tokeniser, rng):
-    """tokens [n, 14, 64] and classes [n, 8]."""
-    tokens, classes = [], []
+    """vectors [n, used channels] float16 and classes [n, 8]."""
+    vectors, classes, used = [], [], used_channels().numpy()
     for _ in range(CLIPS_PER_FILE):
         scene = sample_scene(rng)
         code, placement = clip_code(scene, rng)
         still, motion = tokeniser.still_tokens(code, scene, rng), tokeniser.motion_token(code, placement)
-        tokens.append(np.concatenate([still, motion[None]]).astype(np.float16))
+        vectors.append(np.concatenate([still, motion[None]])[used].astype(np.float16))
         classes.append([values.index(scene[name]) for name, values in SLOTS])
     partial = path.with_suffix(".partial.npz")
-    np.savez(partial, tokens=np.stack(tokens), classes=np.array(classes))
+    np.savez(partial, vectors=np.stack(vectors), classes=np.array(classes))
     partial.rename(path)

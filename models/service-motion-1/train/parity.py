@@ -40,7 +40,8 @@ def largest(given, wanted) -> float:
 
 def check_text(sampler, encoder):
     ids = np.stack([tokenize(text) for text in (*PROMPTS, "")])
-    return largest(sampler.run("text-encoder", {"input_ids": ids})[0], encoder(torch.from_numpy(ids)))
+    given, wanted = sampler.run("text-encoder", {"input_ids": ids}), encoder(torch.from_numpy(ids))
+    return max(map(largest, given, wanted))
 
 
 def check_denoiser(sampler, denoiser):

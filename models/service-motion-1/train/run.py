@@ -21,10 +21,10 @@ from .train_sound import train_sound
 from .train_text_encoder import train_text_encoder
 
 SIZES = {
-    "cpu": {"text": (900, 1_800), "clips": 120_000, "denoiser": 17_000, "sound": 750, "probe": (2_000, 500)},
-    "gpu": {"text": (4_000, 6_000), "clips": 400_000, "denoiser": 60_000, "sound": 5_000, "probe": (20_000, 5_000)},
+    "cpu": {"text": 1_800, "clips": 60_000, "denoiser": 5_000, "sound": 750, "probe": (2_000, 500)},
+    "gpu": {"text": 8_000, "clips": 400_000, "denoiser": 60_000, "sound": 5_000, "probe": (20_000, 5_000)},
 }
-"""Steps of the text encoder on the grammar and on WordNet; clips; steps; clips and steps of the probe."""
+"""Steps of the text encoder; clips; steps of denoiser and sound; clips and steps of the probe."""
 
 
 def main():
@@ -48,7 +48,7 @@ def main():
 def train_parts(folder: pathlib.Path, size: dict) -> None:
     """Everything before the export, in order."""
     if not has_part(folder, "text-encoder"):
-        train_text_encoder(folder, *size["text"])
+        train_text_encoder(folder, size["text"])
     if not has_part(folder, "scene-codec"):
         fit_scene_codec(folder)
     if not has_part(folder, "sprite-codec"):

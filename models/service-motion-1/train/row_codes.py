@@ -3,9 +3,10 @@
 import numpy as np
 import onnx
 import torch
-from motion.onnx_graph import FLOAT
-from motion.torch_export import SMALLEST_HALF, export_module
 from onnx import helper, numpy_helper
+
+from .onnx_graph import FLOAT
+from .torch_export import SMALLEST_HALF, export_module
 
 SMALLEST_BYTES = 4096
 """Weights of fewer numbers stay as the exporter left them."""
