@@ -12,10 +12,10 @@ from motion.shapes import ASPECT
 
 from .shapes import CENTRE, SPRITE_SECONDS, WIDTHS
 
-SIZE = {"small": 0.09, "normal": 0.15, "big": 0.235}
+SIZE = {"small": 0.11, "normal": 0.165, "big": 0.25}
 """Half size of the subject in frame heights."""
 TALL = ("balloon", "tree", "house", "rocket")
-NARROW_SHARE = 0.8
+NARROW_SHARE = 0.85
 """What is left of a subject's size in an upright frame."""
 SPREAD = 0.36
 """How far from the middle a subject stands at most, in frame widths."""
