@@ -43,7 +43,7 @@ def write_manifest(package: pathlib.Path, memory: dict[str, int]) -> None:
             "idsPerWord": shapes.IDS_PER_WORD,
             "gram": 4,
         },
-        "execution": {"providers": ["cpu"], "precision": {"cpu": "fp32"}},
+        "execution": {"providers": ["cpu"], "ahead": 1, "precision": {"cpu": "fp32"}},
         "shapes": {
             "frameRate": shapes.FRAME_RATE,
             "latentsPerSecond": shapes.LATENTS_PER_SECOND,

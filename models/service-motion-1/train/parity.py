@@ -83,7 +83,7 @@ def check_decoders(sampler, parts):
         feeds = fixed | {name: value[13:17] for name, value in moving.items()}
         feeds["size"] = np.array((height, width), np.int64)
         frames = sampler.run("frame-decoder", feeds)[0]
-        result[f"frame-decoder {number} steps"] = largest(frames, frame_reference(feeds).round())
+        result[f"frame-decoder {number} steps"] = largest(frames, frame_reference(feeds).round().clamp(0, 255))
     return result
 
 
