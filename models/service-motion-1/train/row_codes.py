@@ -20,13 +20,13 @@ def round_rows(part: torch.nn.Module) -> torch.nn.Module:
             if is_coded(weight):
                 codes, scale = row_codes(weight)
                 weight.copy_(codes * scale)
-        return round_to_half(part)
+    return round_to_half(part, but=is_coded)
 
 
-def round_to_half(part: torch.nn.Module) -> torch.nn.Module:
+def round_to_half(part: torch.nn.Module, but=lambda tensor: False) -> torch.nn.Module:
     """Rounds what the exporter keeps as float16."""
     for tensor in [*part.parameters(), *part.buffers()]:
-        if tensor.is_floating_point() and tensor.numel() >= SMALLEST_HALF and not is_coded(tensor):
+        if tensor.is_floating_point() and tensor.numel() >= SMALLEST_HALF and not but(tensor):
             tensor.data.copy_(tensor.half().to(tensor.dtype))
     return part
 
