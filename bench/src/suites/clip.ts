@@ -27,7 +27,7 @@ export async function runGraphs(
 ): Promise<void> {
   const { signal } = new AbortController();
   const request = BENCH_REQUEST;
-  const context = await encodePrompts(model, request);
+  const { states: context } = await encodePrompts(model, request);
   const steps = denoise({ model, request, context, picture: null, signal });
   let step = await steps.next();
   while (!step.done) step = await steps.next();

@@ -56,7 +56,7 @@ async function* makeImages(
   const task = await planImages(model, request, context);
   const images: ImageEntry[] = [];
   for (let index = 0; index < request.n; index += 1) images.push(yield* makeImage(task, index));
-  const notes = model.encoders.notes(request.prompt);
+  const notes = await model.encoders.notes(request.prompt);
   const usage = countTokens(task);
   yield { type: "output", output: { images, usage, ...(notes.length > 0 && { notes }) } };
 }

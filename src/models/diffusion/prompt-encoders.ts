@@ -39,7 +39,7 @@ export interface PromptEncoders {
   /** Tokens of a text as the first tokenizer counts them, without special ones. */
   count(text: string): number;
   /** What is not read or understood of a prompt, in sentences for the caller. */
-  notes(text: string): readonly string[];
+  notes(text: string): Promise<readonly string[]>;
   /** Most tokens that the longest encoder reads of a prompt. */
   readonly promptTokens: number;
   /** Features of the text states that the denoiser takes; 0 where it does not say. */
@@ -75,7 +75,7 @@ export async function openPromptEncoders(setup: PromptEncodersSetup): Promise<Pr
     has: (role) => tokenizers.has(role),
     count: (text) =>
       tokenizerOf("text-encoder").encode(text, { addSpecialTokens: false }).ids.length,
-    notes(text) {
+    async notes(text) {
       const longest = tokenizerOf(roles.at(-1) ?? "text-encoder");
       return promptNotes(longest, write?.(text) ?? text, setup.promptTokens);
     },
@@ -159,19 +159,22 @@ export function openHashedPrompts({
   const { words, idsPerWord } = settings;
   const run = async (text: string) => {
     const ids = int64(hashNgrams(text, settings), [1, words, idsPerWord]);
-    const outputs = await sessions.run("text-encoder", { input_ids: ids }, { fetch: [STATES] });
-    return float32(floatsOf(outputs, STATES), outputs[STATES]?.dims ?? []);
+    return await sessions.run("text-encoder", { input_ids: ids });
   };
   return {
     promptTokens: words,
     contextFeatures,
     has: (role) => role === "text-encoder",
     count: (text) => Math.min(wordsOf(text).length, words),
-    notes: (text) => cutNotes(wordsOf(text).length, words, "words"),
+    notes: async (text) => [
+      ...cutNotes(wordsOf(text).length, words, "words"),
+      ...unknownNotes(await run(text)),
+    ],
     run: async (role, text, outputs) => {
       if (role !== "text-encoder" || outputs.some((output) => output !== "last"))
         throw new Error(`${model.path}: a text encoder of hashed words has last states only`);
-      const last = await run(text);
+      const states = await run(text);
+      const last = float32(floatsOf(states, STATES), states[STATES]?.dims ?? []);
       // One entry for each of `outputs`; fromEntries widens the keys.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       return Object.fromEntries(outputs.map((output) => [output, last])) as Record<
@@ -180,6 +183,24 @@ export function openHashedPrompts({
       >;
     },
   };
+}
+
+/** What the model draws in place of what is not of its world, by output of its text encoder. */
+const UNKNOWN = {
+  unknown_subject:
+    "The prompt names no subject that this model knows; it drew the scene without one.",
+  unknown_setting: "The prompt names no setting that this model knows; it chose one of its own.",
+} as const;
+
+/**
+ * Says what of the first prompt of a batch the text encoder finds unknown: each of those outputs is
+ * a likelihood [batch]. Nothing where the graph has no such outputs.
+ */
+export function unknownNotes(outputs: Readonly<Record<string, Tensor>>): string[] {
+  return Object.entries(UNKNOWN).flatMap(([name, note]) => {
+    const [likelihood = 0] = name in outputs ? floatsOf(outputs, name) : [];
+    return likelihood > 0.5 ? [note] : [];
+  });
 }
 
 /** Says of a prompt that is longer than its encoder reads how much of it was. */

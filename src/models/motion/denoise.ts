@@ -1,5 +1,6 @@
 import type { StepBatch } from "../../runtime/batching/step-batch.js";
 import { floatsOf, int64 } from "../../runtime/tensors/tensor.js";
+import { unknownNotes } from "../diffusion/prompt-encoders.js";
 import { eulerStep, flowSigmas, guide } from "../diffusion/schedulers/flow-match.js";
 import { checkFinite } from "../diffusion/schedulers/scheduler.js";
 import { gaussianNoise } from "../sampling/noise.js";
@@ -14,17 +15,24 @@ interface DenoiseInput extends ScheduleInput {
   readonly start?: DenoiseState | undefined;
 }
 
-/** Text states [2, 8, 48] of the prompt and the negative prompt. */
+interface EncodedPrompts {
+  /** Text states [2, 8, 48] of the prompt and the negative prompt. */
+  readonly states: Float32Array;
+  /** What of the prompt the model does not know, in sentences for the caller. */
+  readonly notes: readonly string[];
+}
+
 export async function encodePrompts(
   { clip, settings }: MotionModel,
   request: ClipRequest,
-): Promise<Float32Array> {
+): Promise<EncodedPrompts> {
   const { words, idsPerWord } = settings.tokenizer;
   const ids = new BigInt64Array(2 * words * idsPerWord);
   ids.set(hashNgrams(request.prompt, settings.tokenizer), 0);
   ids.set(hashNgrams(request.negativePrompt, settings.tokenizer), words * idsPerWord);
   const input = int64(ids, [2, words, idsPerWord]);
-  return floatsOf(await clip.run("text-encoder", { input_ids: input }), "last_hidden_state");
+  const outputs = await clip.run("text-encoder", { input_ids: input });
+  return { states: floatsOf(outputs, "last_hidden_state"), notes: unknownNotes(outputs) };
 }
 
 /**

@@ -36,13 +36,16 @@ async function openClip(
   const { shapes, sampler } = model.settings;
   const { width, height, seconds } = request;
   const { signal, scratchPath } = context;
-  const states = await encodePrompts(model, request);
+  const { states, notes } = await encodePrompts(model, request);
   const picture = await readPicture(model, request, context);
   const frameCount = seconds * shapes.frameRate;
   const length = latentLength(model, request);
   return {
     format: { width, height, frameRate: shapes.frameRate, frameCount },
-    notes: cutNotes(wordsOf(request.prompt).length, model.settings.tokenizer.words, "words"),
+    notes: [
+      ...cutNotes(wordsOf(request.prompt).length, model.settings.tokenizer.words, "words"),
+      ...notes,
+    ],
     checkpointKind: { modelId: model.id, steps: sampler.steps, length },
     denoise: (start) =>
       denoise({ model, request, context: states, picture: picture?.tokens ?? null, signal, start }),

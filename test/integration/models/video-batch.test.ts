@@ -29,7 +29,7 @@ function clip(prompt: string, seed: number): VideoRequest {
 
 async function latents(request: VideoRequest, onStep: () => void = () => {}) {
   const { signal } = new AbortController();
-  const context = await encodePrompts(model, request);
+  const { states: context } = await encodePrompts(model, request);
   const steps = denoise({ model, request, context, picture: null, signal });
   let next = await steps.next();
   for (; next.done !== true; next = await steps.next()) onStep();

@@ -8,6 +8,10 @@ import { cli, environmentOf, type Running, startProgram } from "../../support/se
 const [PICTURES, VOICE, CLIPS] = ["service-image-1", "service-voice-1", "service-motion-1"];
 
 const prompt = "a red boat on the ocean at noon";
+const unknownPrompt = "a violin on the ocean at noon";
+const unknown = [
+  "The prompt names no subject that this model knows; it drew the scene without one.",
+];
 const longPrompt = Array.from({ length: 5 }, () => prompt).join(" and ");
 /** Of the prompt's 44 words, joints among them. */
 const cut = ["Only the first 32 of the prompt's 44 words were read."];
@@ -42,15 +46,19 @@ describe("what a model did not understand", { timeout: 180_000 }, () => {
       return await answer.text();
     };
     expect(JSON.parse(await asked(prompt))).toMatchObject({ model_notes: [] });
+    expect(JSON.parse(await asked(unknownPrompt))).toMatchObject({ model_notes: unknown });
     expect(JSON.parse(await asked(longPrompt))).toMatchObject({ model_notes: cut });
     expect(await asked(longPrompt, true)).toContain(`"model_notes":${JSON.stringify(cut)}`);
   });
 
-  test("stands in the object of a clip", async () => {
-    const clip = { model: CLIPS, prompt: longPrompt, seconds: "4", quality: "fast" };
+  test.each([
+    ["too long", longPrompt, cut],
+    ["of a subject that the model does not know", unknownPrompt, unknown],
+  ])("stands in the object of a clip whose prompt is %s", async (_, words, notes) => {
+    const clip = { model: CLIPS, prompt: words, seconds: "4", quality: "fast" };
     const { id } = await client.post<{ id: string }>("/videos", { body: clip });
     const read = () => client.get(`/videos/${id}?wait=60`);
-    expect(await read()).toMatchObject({ status: "completed", model_notes: cut });
+    expect(await read()).toMatchObject({ status: "completed", model_notes: notes });
   });
 
   test("stands in a header of speech, and in the last event of its stream", async () => {

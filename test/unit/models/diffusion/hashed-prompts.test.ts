@@ -7,11 +7,11 @@ import { modelManifest } from "../../../support/model-manifest.js";
 
 const tokenizer = { kind: "hashed-ngram", buckets: 8192, words: 4, idsPerWord: 10, gram: 4 };
 
-function open(settings: unknown) {
+function open(settings: unknown, unknown: Tensors = {}) {
   const fed: Tensors[] = [];
   const sessions = stubGraphs({}, async (_role, feeds) => {
     fed.push(feeds);
-    return { last_hidden_state: float32(new Float32Array(6), [1, 2, 3]) };
+    return { last_hidden_state: float32(new Float32Array(6), [1, 2, 3]), ...unknown };
   });
   const manifest = { id: "scenes", modality: "image", pipeline: "diffusion-image" };
   const model = { ...modelManifest({ ...manifest, tokenizer: settings }), path: "/models/scenes" };
@@ -38,6 +38,18 @@ describe("prompts of hashed words", () => {
     expect(encoders?.count("one two three four five")).toBe(4);
     expect(encoders?.count("")).toBe(0);
     expect(encoders?.promptTokens).toBe(4);
+  });
+
+  test("say which of their slots are not of the model's world", async () => {
+    const likelihood = (value: number) => float32(Float32Array.of(value), [1]);
+    const notes = async (outputs: Tensors) =>
+      await open(tokenizer, outputs).encoders?.notes("a day");
+    const outputs = { unknown_subject: likelihood(0.9), unknown_setting: likelihood(0.2) };
+    expect(await notes(outputs)).toEqual([expect.stringContaining("no subject")]);
+    expect(await notes({ unknown_setting: likelihood(0.6) })).toEqual([
+      expect.stringContaining("no setting"),
+    ]);
+    expect(await notes({})).toEqual([]);
   });
 
   test("have last states only, of one encoder", async () => {

@@ -34,7 +34,7 @@ describe("the conditioning of a denoiser", () => {
       contextFeatures: 6,
       has: (role) => role !== "text-encoder-3",
       count: () => 0,
-      notes: () => [],
+      notes: async () => [],
       run: async (role, _text, outputs) => {
         const [value, width] = role === "text-encoder" ? [1, 2] : [2, 3];
         const entries = outputs.map((output) => {
