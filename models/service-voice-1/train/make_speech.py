@@ -9,20 +9,23 @@ from numpy.lib.stride_tricks import sliding_window_view
 from . import festival, flite, texts
 from .analysis import LOUDNESS, frames_of, play
 from .flite import Spoken
-from .symbols import PAUSE, SOUND_IDS, sound_id
+from .intonation import bend_pitch
+from .symbols import ASKING, GOING_ON, PAUSE, SOUND_IDS, sound_id
 from .vocoder import Vocoder
 
 VOICES = ("slt", "rms", "kal")
 """Speakers in the order of their ids."""
 FLITE_VOICES = {"rms": "rms", "kal": "kal16"}
 SHARD = 60
+ASIDE_SHARE = 0.25
+"""Of the sentences: questions, lists and clauses."""
 SILENCE_LOSS = 1.5
 """Nepers taken off inside pauses, where teachers hiss."""
 
 
 def make_speech(folder: pathlib.Path, sentences: int) -> None:
     """sentences: of each voice."""
-    pool = [text for text in texts.sentences(5, 14)]
+    pool = texts.spoken_lines(5, 14, sentences * len(VOICES), ASIDE_SHARE, 9)
     started, made = time.time(), 0
     total = sentences // SHARD * len(VOICES)
     for shard in range(sentences // SHARD):
@@ -40,8 +43,8 @@ def make_speech(folder: pathlib.Path, sentences: int) -> None:
 def write_shard(path: pathlib.Path, voice: str, lines: list[str]) -> None:
     """Utterances one behind the other, with their lengths."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    said = [item for item in speak(voice, lines, path.parent / "waves") if item is not None]
-    examples = [example for item in said if (example := example_of(item, voice))]
+    said = zip(speak(voice, lines, path.parent / "waves"), lines)
+    examples = [example for item, line in said if item and (example := example_of(item, voice, line))]
     gain = level_of([example[3] for example in examples[:6]])
     arrays = {
         "sounds": np.concatenate([example[0] for example in examples]).astype(np.uint8),
@@ -64,7 +67,7 @@ def speak(voice: str, lines: list[str], folder: pathlib.Path) -> list[Spoken | N
     return [flite.speak(line, FLITE_VOICES[voice]) for line in ended]
 
 
-def example_of(spoken: Spoken, voice: str):
+def example_of(spoken: Spoken, voice: str, text: str):
     """Sounds, word starts, durations in 10 ms, frames of 5 ms (two of each 10 ms); None if unusable."""
     segments = spoken.segments
     if any(segment.name not in SOUND_IDS for segment in segments):
@@ -78,9 +81,13 @@ def example_of(spoken: Spoken, voice: str):
     frames = frames_of(spoken, voice)
     frames = np.pad(frames, ((0, max(0, 2 * ends[-1] - len(frames))), (0, 0)), "edge")[: 2 * ends[-1]]
     sounds = np.array([sound_id(segment.name, segment.is_stressed) for segment in segments])
+    sounds[1:-1][sounds[1:-1] == SOUND_IDS[PAUSE]] = SOUND_IDS[GOING_ON]
+    if sounds[-1] == SOUND_IDS[PAUSE] and text.endswith("?"):
+        sounds[-1] = SOUND_IDS[ASKING]
     starts = np.array([segment.starts_word for segment in segments])
     is_pause = np.repeat(np.array([segment.name == PAUSE for segment in segments]), 2 * durations)
     frames[:, 6] -= SILENCE_LOSS * inner(is_pause)
+    bend_pitch(frames[:, 0], sounds, durations, text)
     return sounds, starts, durations, frames
 
 

@@ -4,12 +4,14 @@ import torch
 from torch import nn
 
 from .analysis import FRAME
-from .blocks import Stack
+from .blocks import Outlook, Stack
 from .make_speech import VOICES
 from .symbols import SOUNDS
 
 SOUND_DILATIONS = (1, 1, 2, 4)
-FRAME_DILATIONS = (1, 2, 4, 1)
+WHOLE_DILATIONS = (1, 1)
+"""Behind the look at the whole sentence."""
+FRAME_DILATIONS = (1, 2, 4, 8, 1)
 PLACE_FEATURES = 6
 
 
@@ -30,6 +32,8 @@ class Speaker(nn.Module):
         self.start = nn.Parameter(torch.randn(width) * 0.1)
         self.voices = nn.Embedding(len(VOICES), width)
         self.sound_stack = Stack(width, 5, SOUND_DILATIONS)
+        self.outlook = Outlook(width)
+        self.whole_stack = Stack(width, 5, WHOLE_DILATIONS)
         self.duration = nn.Linear(width, 1)
         self.place = nn.Linear(PLACE_FEATURES, width)
         self.frame_stack = Stack(width, 5, FRAME_DILATIONS)
@@ -41,7 +45,8 @@ class Speaker(nn.Module):
     def encode(self, sounds, starts, voice, mask):
         """sounds, starts, mask [B, P], voice [B] -> hidden [B, P, W], log durations [B, P] in frames."""
         x = self.sounds(sounds) + starts[:, :, None] * self.start + self.voices(voice)[:, None]
-        hidden = self.sound_stack(x.transpose(1, 2) * mask[:, None], mask[:, None])
+        near = self.sound_stack(x.transpose(1, 2) * mask[:, None], mask[:, None]).transpose(1, 2) * mask[:, None]
+        hidden = self.whole_stack(self.outlook(near, mask[:, None]), mask[:, None])
         return hidden, self.duration(hidden).squeeze(2) + self.duration_mean
 
     def decode(self, hidden, places, voice, mask):

@@ -12,16 +12,16 @@ import torch
 from .analysis import FRAME
 from .make_speech import VOICES
 from .speaker import Speaker
-from .symbols import PAUSE, SOUND_IDS
+from .symbols import PAUSE_IDS
 from .train_speaker import HELD, Speech
 
 STYLES = {
-    "slt": {"pitch": 0.1, "power": 1.0, "level": 0.4, "contrast": 1.2},
-    "rms": {"pitch": 0.0, "power": 1.0, "level": 0.3, "contrast": 1.0},
-    "kal": {"pitch": 0.0, "power": 1.6, "level": 0.3, "contrast": 1.0},
+    "slt": {"pitch": 0.1, "power": 1.0, "contrast": 1.2},
+    "rms": {"pitch": 0.0, "power": 1.0, "contrast": 1.0},
+    "kal": {"pitch": 0.0, "power": 1.6, "contrast": 1.0},
 }
-"""Of each voice: log pitch added, power of the ratios, nepers added, spread of the loudness. Chosen by
-DNSMOS on sentences that are neither trained on nor held out."""
+"""Of each voice: log pitch added, power of the ratios, spread of the loudness. Chosen by DNSMOS on sentences
+that are neither trained on nor held out."""
 MOST = 1.8
 PITCH, LEVEL = 0, 6
 """Places in a frame; between pitch and level lie the voicing bands."""
@@ -38,7 +38,7 @@ def measure_spread(folder: pathlib.Path, speaker: Speaker) -> tuple[torch.Tensor
     decoded = speaker.decode(spread, batch["places"], voice, batch["frame_mask"])
     made = speaker.unscale(decoded, voice)
     said = batch["frames"].reshape(len(made), -1, FRAME)
-    is_pause = torch.gather(batch["sounds"], 1, owners) == SOUND_IDS[PAUSE]
+    is_pause = torch.isin(torch.gather(batch["sounds"], 1, owners), torch.tensor(PAUSE_IDS))
     sounding = (~is_pause & (batch["frame_mask"] > 0)).repeat_interleave(2, 1)
     ratios, means = torch.ones(len(VOICES), FRAME), torch.zeros(len(VOICES), FRAME)
     for number in range(len(VOICES)):
@@ -59,4 +59,3 @@ def enliven(speaker: Speaker, ratios: torch.Tensor, means: torch.Tensor) -> None
         speaker.mean[number] = centre + (speaker.mean[number] - centre) * ratio
         speaker.deviation[number] *= ratio
         speaker.mean[number, PITCH] += style["pitch"]
-        speaker.mean[number, LEVEL] += style["level"]

@@ -2,10 +2,12 @@
 
 VOWELS = "aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split()
 CONSONANTS = "b ch d dh f g hh jh k l m n ng p r s sh t th v w y z zh".split()
-PAUSE = "pau"
-SOUNDS = ["", PAUSE, *CONSONANTS, *VOWELS, *(f"{vowel}1" for vowel in VOWELS)]
+PAUSES = PAUSE, GOING_ON, ASKING = "pau", "pau,", "pau?"
+"""Pauses: around a sentence, within one, and behind a question."""
+SOUNDS = ["", PAUSE, *CONSONANTS, *VOWELS, *(f"{vowel}1" for vowel in VOWELS), GOING_ON, ASKING]
 """Index = id. 0 is no sound; a vowel with 1 has the stress."""
 SOUND_IDS = {sound: index for index, sound in enumerate(SOUNDS)}
+PAUSE_IDS = tuple(SOUND_IDS[name] for name in PAUSES)
 
 PAD, BEGIN, END = "_", "^", "$"
 CHARACTERS = [

@@ -1,4 +1,5 @@
-"""Sentences and words to learn from: WordNet's, without those that the evaluation holds back."""
+"""Sentences and words to learn from: WordNet's, without those that the evaluation holds back, and questions and
+lists that are made of its words."""
 
 import json
 import pathlib
@@ -63,3 +64,52 @@ def words() -> list[str]:
         random.Random(2).shuffle(clean)
         found += clean
     return found
+
+
+ASIDES = (
+    "is the {n} {a}?", "are the {n} and the {n} {a}?", "was the {n} in the {n}?", "did the {n} {v}?", "can the {n} {v} today?",
+    "do you like the {a} {n}?", "will it {v} again?", "have you seen the {n}?", "could you show me the {n}?",
+    "would you like a {n} or two?", "does your {n} {v}?", "has the {n} come back?", "should we {v} the {n}?",
+    "isn't the {n} too {a}?", "were they {a} about the {n}?", "when the {n} came, did it {v}?", "you have a {n}?",
+    "what is a {n}?", "where is the {a} {n}?", "who took the {n}?", "why did the {n} {v}?", "how do you {v} a {n}?",
+    "when will the {n} be {a}?", "which {n} do you want?", "how many {n} can you {v}?", "whose {n} is this?",
+    "what did they {v} in the {n}?", "in which {n} was it {a}?", "how {a} is the {n}?", "what makes the {n} {v}?",
+    "the {n}, the {n}, and the {n}", "a {n}, a {a} {n}, and a {n}", "when the {n} is {a}, we {v}",
+    "if you {v}, the {n} will be {a}", "yes, the {n} is {a}", "they {v}, they {v}, and then they rest",
+    "the {n} was {a}, but nobody could {v}", "after the {n}, we saw a {a} {n}", "the {n} is {a}", "it was in the {a} {n}",
+    "she was {a}, tired, and hungry", "first the {n}, then the {n}", "well, that {n} is {a}, isn't it?",
+)  # fmt: skip
+"""Questions of both kinds, lists and clauses, and what is told in the same words."""
+
+
+@cache
+def plain_words() -> dict[str, list[str]]:
+    """Single words of six letters at most that mean one kind of word most often: n, v, a."""
+    held, counts = held_out_words(), {}
+    for part, kind in (("noun", "n"), ("verb", "v"), ("adj", "a")):
+        for line in (WORDNET / f"index.{part}").read_text(encoding="latin-1").splitlines():
+            word, *fields = line.split()
+            if not line.startswith(" ") and re.fullmatch(r"[a-z]{3,8}", word) and is_clean(word, held):
+                counts.setdefault(word, {})[kind] = int(fields[-1 - int(fields[1])])
+    used = {word: kinds for word, kinds in counts.items() if max(kinds.values()) >= 3}
+    return {kind: sorted(word for word, kinds in used.items() if max(kinds, key=kinds.get) == kind) for kind in "nva"}
+
+
+def aside(source: random.Random) -> str:
+    """A question, a list or a sentence beside it."""
+    words = plain_words()
+    text = re.sub(r"{(.)}", lambda slot: source.choice(words[slot[1]]), source.choice(ASIDES))
+    text = re.sub(r"\ba(?= [aeiou])", "an", text)
+    return text.capitalize() if source.random() < 0.5 else text
+
+
+def spoken_lines(least: int, most: int, count: int, share: float, seed: int) -> list[str]:
+    """So many sentences, a share of them asides and the questions that WordNet has."""
+    plain = [text for text in sentences(least, most) if not re.search(r"[?!].", text)]
+    asked = [text for text in plain if text.endswith("?")]
+    told = iter([text for text in plain if not text.endswith("?")])
+    source = random.Random(seed)
+    beside = asked + [aside(source) for _ in range(max(0, round(share * count) - len(asked)))]
+    source.shuffle(beside)
+    pending = iter(beside)
+    return [next(pending, None) or next(told) if source.random() < share else next(told) for _ in range(count)]

@@ -8,7 +8,7 @@ import torch
 from .analysis import FRAME
 from .make_speech import VOICES
 from .speaker import Speaker, places_of
-from .symbols import PAUSE, SOUND_IDS
+from .symbols import PAUSE_IDS
 from .training import batches_of, padded, train
 
 BATCH = 1800
@@ -98,11 +98,11 @@ def speaker_loss(speaker: Speaker, batch: dict[str, torch.Tensor]) -> torch.Tens
     target = (target - mean[:, None, None]) / deviation[:, None, None]
     weight = weights_of(speaker.deviation)[voice][:, None, None].repeat(1, target.shape[1], 2, 1)
     weight[..., 0] *= 0.1 + 0.9 * (batch["frames"].unflatten(2, (2, FRAME))[..., 1] > 0)
-    is_pause = torch.gather(batch["sounds"], 1, batch["owners"]) == SOUND_IDS[PAUSE]
+    is_pause = torch.isin(torch.gather(batch["sounds"], 1, batch["owners"]), torch.tensor(PAUSE_IDS))
     counted = torch.where(is_pause, 0.3, 1.0) * batch["frame_mask"]
     weight = weight * counted[:, :, None, None]
-    errors = (made.unflatten(2, (2, FRAME)) - target).abs() * weight
-    wrong = (logs - torch.log(batch["durations"].float())) ** 2 * batch["mask"]
+    errors = (made.float().unflatten(2, (2, FRAME)) - target).abs() * weight
+    wrong = (logs.float() - torch.log(batch["durations"].float())) ** 2 * batch["mask"]
     return errors.sum() / weight.sum() + wrong.sum() / batch["mask"].sum()
 
 
