@@ -7,16 +7,18 @@ import warnings
 import numpy as np
 import onnx
 import onnxruntime
+import pyloudnorm
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+from . import texts
 from .make_speech import VOICES
-from .manifest import voice_config, write_manifest
+from .manifest import phone_table, voice_config, write_manifest
 from .reader import Reader
-from .speak import feed_of
+from .speak import ends_trimmed, feed_of
 from .speaker import Speaker
-from .spread import enliven, measure_spread
-from .vocoder import Vocoder
+from .spread import LEVEL, enliven, measure_spread
+from .vocoder import RATE, Vocoder
 from .voice import Voice
 
 OPSET = 17
@@ -25,6 +27,8 @@ SMALLEST_HALF = 256
 EXACT = ("analysis_", "synthesis_", "amplitude_basis", "phase_basis", "plain_basis", "mean", "deviation")
 """Tensors that stay float32 whatever their size, by parts of their names."""
 TOLERANCE = 1e-3
+LOUDNESS_LUFS, LOUDNESS_LINES = -21.5, 24
+"""What every voice is brought to, on so many sentences."""
 TEXTS = ["The gate was open, but nobody came.", "Can you read 42 of them?", "Yes."]
 
 
@@ -40,7 +44,19 @@ def load_voice(folder: pathlib.Path, size: dict) -> Voice:
     if not spread.exists():
         torch.save(measure_spread(folder, speaker.eval()), spread)
     enliven(speaker.requires_grad_(False), *torch.load(spread, weights_only=True))
-    return Voice(reader, speaker, Vocoder()).eval().requires_grad_(False)
+    voice = Voice(reader, speaker, Vocoder()).eval().requires_grad_(False)
+    equalise(voice)
+    return voice
+
+
+def equalise(voice: Voice) -> None:
+    """Brings all voices to the same loudness (EBU R 128) on sentences of WordNet."""
+    meter = pyloudnorm.Meter(RATE)
+    lines = [line if line.endswith("?") else f"{line}." for line in texts.spoken_lines(5, 14, LOUDNESS_LINES, 0.2, 11)]
+    for number in range(len(VOICES)):
+        said = [voice(*arguments_of(line, number).values()).numpy().reshape(-1) for line in lines]
+        loudness = meter.integrated_loudness(np.concatenate([ends_trimmed(sound) for sound in said]))
+        voice.speaker.mean[number, LEVEL] += (LOUDNESS_LUFS - loudness) * np.log(10) / 20
 
 
 def arguments_of(text: str, voice: int, length: float = 1.0) -> dict[str, torch.Tensor]:
@@ -113,4 +129,5 @@ def export_package(folder: pathlib.Path, package: pathlib.Path, size: dict) -> N
     print(f"parity: {check_parity(model, voice):.1e}", flush=True)
     (package / "voice.onnx").write_bytes(model.SerializeToString())
     (package / "voice.onnx.json").write_text(voice_config())
+    (package / "evaluation" / "phones.json").write_text(phone_table())
     write_manifest(package)

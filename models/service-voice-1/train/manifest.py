@@ -5,7 +5,7 @@ import json
 import pathlib
 
 from .make_speech import VOICES
-from .symbols import CHARACTER_IDS
+from .symbols import CHARACTER_IDS, PAUSES, SOUNDS
 from .vocoder import RATE
 
 FILES = {"model": "voice.onnx", "config": "voice.onnx.json"}
@@ -30,6 +30,12 @@ def voice_config() -> str:
         "speaker_id_map": {voice: index for index, voice in enumerate(VOICES)},
     }
     return json.dumps(config, indent=1, ensure_ascii=False) + "\n"
+
+
+def phone_table() -> str:
+    """What the evaluation reads: the phones by the rows of the weights that the graph looks them up in."""
+    phones = ["" if name in PAUSES else name.rstrip("1") for name in SOUNDS]
+    return json.dumps({"weights": "speaker.sounds.weight", "phones": phones}) + "\n"
 
 
 def write_manifest(package: pathlib.Path) -> None:

@@ -18,11 +18,11 @@ from .train_speaker import train_speaker
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 SIZES = {
     "cpu": {
-        "sentences": 480,
+        "sentences": 1500,
         "words": 70000,
-        "reader_width": 128,
-        "reader_epochs": 5,
-        "speaker_width": 128,
+        "reader_width": 160,
+        "reader_epochs": 6,
+        "speaker_width": 192,
         "speaker_epochs": 8,
     },
     "gpu": {

@@ -9,15 +9,24 @@ import numpy as np
 
 from . import flite, texts
 from .align import Aligner
-from .numbers import random_number
-from .symbols import BEGIN, CHARACTER_IDS, END, PAUSE, SLOTS, SOUND_IDS, sound_id
+from .numbers import random_number, read_number
+from .symbols import ASKING, BEGIN, CHARACTER_IDS, END, GOING_ON, PAUSE, SLOTS, SOUND_IDS, sound_id
 
 Reading = list[tuple[str, tuple[tuple[int, bool], ...]]]
 """Characters, and of each its sounds with whether a word starts there."""
-PAUSE_SOUND = ((SOUND_IDS[PAUSE], False),)
 MARKS = {"%": "percent", "&": "and", "+": "plus"}
-NATURAL = 6000
-"""Sentences of WordNet beside its single words."""
+NATURAL, ASIDE_SHARE = 14000, 0.2
+"""Sentences beside the single words, and the share of questions and lists in them."""
+WITH_RUNS = 0.3
+"""Of the sentences that get capitals or a number between two of their words."""
+SAID_AS_WORDS = "NASA NATO AIDS OPEC UNICEF UNESCO FIFA RAM PIN SIM SWAT ZIP IKEA NASDAQ LASER RADAR OK".split()
+PLURALS = {**dict.fromkeys("BCDGJKPQTVWZFLMNR", "z"), **dict.fromkeys("SXH", "ih z")}
+"""Sounds of 's behind a letter's name."""
+
+
+def pause_at(mark: str) -> tuple[tuple[int, bool], ...]:
+    """The pause that a mark stands for, or the end behind it."""
+    return ((SOUND_IDS[ASKING if mark == "?" else GOING_ON if mark in ",;:—" else PAUSE], False),)
 
 
 def sounds_of(word: str) -> tuple[int, ...]:
@@ -68,14 +77,69 @@ class Speller:
 
     def letter_run(self) -> Reading:
         """Capitals that are spelled."""
-        letters = self.source.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=self.source.choice([1, 2, 3, 3]))
-        between = self.source.random() < 0.2
-        reading = []
-        for letter in letters:
+        count = self.source.choice([1, 2, 2, 3, 3, 3, 4])
+        between = self.source.random() < 0.4
+        reading: Reading = []
+        for letter in self.source.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=count):
             if between and reading:
                 reading.append(("-", ()))
             reading.append((letter, self.letters[letter]))
+        if count > 1 and reading[-1][0] in PLURALS and self.source.random() < 0.15:
+            last = tuple((sound_id(name, False), False) for name in PLURALS[reading[-1][0]].split())
+            reading += [("'", ()), ("S", last)]
         return reading
+
+    def known_capitals(self) -> Reading:
+        """Capitals that are read as a word."""
+        word = self.source.choice(SAID_AS_WORDS)
+        said = self.aligner.align(word.lower(), sounds_of(word.lower()))
+        return marked(word, said) if said else self.letter_run()
+
+    def initials(self) -> Reading:
+        """A name with letters between, or letters behind a number."""
+        if self.source.random() < 0.4:
+            return self.spaced([self.number_words(), self.letter_run()])
+        name, family = (self.name() for _ in range(2))
+        letters = self.letter_run() if self.source.random() < 0.5 else [self.letter()]
+        return self.spaced([name, letters, family] if self.source.random() < 0.6 else [letters, family])
+
+    def letter(self) -> tuple[str, tuple[tuple[int, bool], ...]]:
+        """A single capital."""
+        letter = self.source.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        return letter, self.letters[letter]
+
+    def name(self) -> Reading:
+        """A word as a name."""
+        while True:
+            word, sounds = self.source.choice(self.words)
+            if len(word) > 2 and (said := self.aligner.align(word, sounds)):
+                return marked(word.capitalize(), said)
+
+    def number_words(self) -> Reading:
+        """A small number in words, as the service puts it."""
+        words = [word for said in read_number(str(self.source.randrange(1, 100))) for word in said]
+        parts = [marked(word, said) for word in words if (said := self.aligner.align(word, sounds_of(word)))]
+        return self.spaced(parts)
+
+    def spaced(self, parts: list[Reading]) -> Reading:
+        """Parts with spaces between."""
+        reading: Reading = []
+        for part in parts:
+            reading += [(" ", ()), *part] if reading else part
+        return reading
+
+    def run(self) -> Reading:
+        """What is no plain word: numbers, capitals, initials."""
+        kinds = (self.number, self.letter_run, self.letter_run, self.initials, self.known_capitals)
+        return self.source.choices(kinds, (6, 3, 2, 3, 1))[0]()
+
+    def with_run(self, reading: Reading) -> Reading:
+        """A sentence with one of these between two of its words."""
+        spaces = [place for place, (character, _) in enumerate(reading) if character == " "]
+        if not spaces:
+            return reading
+        place = self.source.choice(spaces)
+        return [*reading[:place], (" ", ()), *self.run(), *reading[place:]]
 
     def word(self, word: str, sounds: tuple[int, ...]) -> Reading | None:
         said = self.aligner.align(word, sounds)
@@ -91,24 +155,26 @@ class Speller:
         """Words that mean nothing together, with numbers and capitals between."""
         parts = [part for word in words if (part := self.word(*word))]
         for _ in words:
-            if self.source.random() < 0.12:
-                parts.append(self.number() if self.source.random() < 0.75 else self.letter_run())
+            if self.source.random() < 0.15:
+                parts.append(self.run())
         self.source.shuffle(parts)
         return self.joined(parts)
 
     def joined(self, parts: list[Reading]) -> Reading:
-        reading: Reading = [(BEGIN, PAUSE_SOUND)]
+        reading: Reading = [(BEGIN, pause_at(BEGIN))]
         for index, part in enumerate(parts):
             if index:
                 if self.source.random() < 0.12:
-                    reading.append((self.source.choice(",,,,;:.!?"), PAUSE_SOUND))
+                    mark = self.source.choice(",,,,;:.!?")
+                    reading.append((mark, pause_at(mark)))
                 elif self.source.random() < 0.03:
-                    reading += [(" ", ()), (self.source.choice("—…"), PAUSE_SOUND)]
+                    mark = self.source.choice("—…")
+                    reading += [(" ", ()), (mark, pause_at(mark))]
                 reading.append((" ", ()))
             reading += part
         if self.source.random() < 0.8:
             reading.append((self.source.choice("....!?"), ()))
-        return [*reading, (END, PAUSE_SOUND)]
+        return [*reading, (END, pause_at(reading[-1][0]))]
 
     def sentence(self, text: str) -> Reading | None:
         """A natural sentence as flite reads it; None where its words cannot be told apart."""
@@ -119,11 +185,11 @@ class Speller:
             spoken[-1].append(segment)
         pieces = re.findall(r"[A-Za-z']+|[ ,;:?!-]", text)
         queue = spoken[1:-1]
-        reading: Reading = [(BEGIN, PAUSE_SOUND)]
+        reading: Reading = [(BEGIN, pause_at(BEGIN))]
         for piece in pieces:
             if not re.match(r"[A-Za-z]", piece):
                 is_pause = bool(queue) and queue[0][0].name == PAUSE and piece in ",;:?!"
-                reading.append((piece, PAUSE_SOUND if is_pause else ()))
+                reading.append((piece, pause_at(piece) if is_pause else ()))
                 queue = queue[1:] if is_pause else queue
                 continue
             if not queue or queue[0][0].name == PAUSE:
@@ -140,7 +206,7 @@ class Speller:
             return None
         if reading[-1][0].isalpha() and self.source.random() < 0.85:
             reading.append((".", ()))
-        return [*reading, (END, PAUSE_SOUND)]
+        return [*reading, (END, pause_at(reading[-1][0]))]
 
 
 def make_spellings(folder: pathlib.Path, words: int) -> None:
@@ -150,7 +216,9 @@ def make_spellings(folder: pathlib.Path, words: int) -> None:
     started = time.time()
     speller = Speller(texts.words()[:words], 3)
     # The speaker has seen the first sentences; the reader takes them all, it knows other things of them.
-    natural = [reading for text in texts.sentences(4, 14)[:NATURAL] if (reading := speller.sentence(text))]
+    lines = texts.spoken_lines(4, 14, NATURAL, ASIDE_SHARE, 10)
+    natural = [reading for text in lines if (reading := speller.sentence(text))]
+    natural = [speller.with_run(r) if speller.source.random() < WITH_RUNS else r for r in natural]
     print(f"spellings: {len(natural)} sentences, {time.time() - started:.0f} s", flush=True)
     lists = []
     place = 0

@@ -43,9 +43,9 @@ def train_reader(folder: pathlib.Path, epochs: int, width: int) -> Reader:
     def loss_of(indexes: np.ndarray) -> torch.Tensor:
         characters, sounds, starts, mask = data.batch(indexes + HELD)
         scores, begins = reader(characters, mask)
-        wrong = functional.cross_entropy(scores.flatten(0, 2), sounds.flatten(), reduction="none")
+        wrong = functional.cross_entropy(scores.float().flatten(0, 2), sounds.flatten(), reduction="none")
         heard = (sounds > 0).float()
-        begun = functional.binary_cross_entropy_with_logits(begins, starts, reduction="none") * heard
+        begun = functional.binary_cross_entropy_with_logits(begins.float(), starts, reduction="none") * heard
         return ((wrong.view_as(starts) + 0.3 * begun) * mask[:, :, None]).sum() / mask.sum()
 
     counts = data.counts[HELD:]

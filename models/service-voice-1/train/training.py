@@ -67,7 +67,8 @@ def train(
         for number in range(skipped, len(plan)):
             for group in optimiser.param_groups:
                 group["lr"] = rate * min(1, (step + 1) / 100) * max(0.01, 1 - (step / total) ** 1.5)
-            loss = loss_of(plan[number])
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = loss_of(plan[number])
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
