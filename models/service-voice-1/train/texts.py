@@ -84,7 +84,7 @@ ASIDES = (
 
 @cache
 def plain_words() -> dict[str, list[str]]:
-    """Single words of six letters at most that mean one kind of word most often: n, v, a."""
+    """Common words of three to eight letters that are mostly one kind of word: n, v, a."""
     held, counts = held_out_words(), {}
     for part, kind in (("noun", "n"), ("verb", "v"), ("adj", "a")):
         for line in (WORDNET / f"index.{part}").read_text(encoding="latin-1").splitlines():
