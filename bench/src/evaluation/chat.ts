@@ -111,7 +111,8 @@ const FORCED = 100;
 
 /**
  * Share of right answers of each set at temperature 0, share of answers that end by themselves, share of
- * everyday prompts answered rightly or honestly refused, and the perplexity of reference answers, token
+ * everyday prompts answered rightly or honestly refused, answers to any prompts that repeat themselves without
+ * an end, and the perplexity of reference answers, token
  * after token.
  */
 export const evaluateChat: Evaluate = async (context) => {
@@ -121,8 +122,9 @@ export const evaluateChat: Evaluate = async (context) => {
     sets.push([name, await readCases([folder, `${file}.jsonl`], question, limit)]);
   const dialogues = await readCases([folder, "dialogues.jsonl"], dialogue, limit);
   const prompts = await readCases([folder, "everyday.jsonl"], everyday, limit);
+  const any = await readCases([folder, "prompts.jsonl"], question.omit({ expect: true }), limit);
   const refusals = await readPatterns(folder);
-  const asked = sets.reduce((sum, [, questions]) => sum + questions.length, prompts.length);
+  const asked = sets.reduce((sum, [, questions]) => sum + questions.length, prompts.length + any.length);
   const words = dialogues.reduce((sum, one) => sum + one.words.length, 0);
   const ask = createAsk(context, asked + words);
   const measures: Record<string, number> = {};
@@ -136,14 +138,15 @@ export const evaluateChat: Evaluate = async (context) => {
       ...replies.filter((_, at) => !questions[at]?.schema).map(({ hasStopped }) => hasStopped),
     );
   }
-  const everydayReplies = await inTurns(prompts, (one) =>
-    ask({ ...bodyOf(one), max_tokens: MOST_EVERYDAY_TOKENS }),
-  );
+  const talk = (one: Asked) => ask({ ...bodyOf(one), max_tokens: MOST_EVERYDAY_TOKENS });
+  const everydayReplies = await inTurns(prompts, talk);
+  const anyReplies = await inTurns(any, talk);
   const fine = prompts.map((one, at) => share(isFine(everydayReplies[at], one, refusals)));
   const logprobs = await readDialogues(dialogues, ask);
   return {
     ...measures,
     everyday: rounded(mean(fine)),
+    loops: rounded(mean(anyReplies.map((reply) => share(isLoop(reply))))),
     stops: rounded(mean(ends.map(Number))),
     perplexity: rounded(Math.exp(-mean(logprobs))),
   };
@@ -250,7 +253,7 @@ function isFine(
   { messages, right, refusal }: Everyday,
   refusals: readonly string[],
 ): boolean {
-  if (reply === undefined || isRepeating(reply.text)) return false;
+  if (reply === undefined || isLoop(reply)) return false;
   if (refusal === "right" && isRefusal(reply, messages.at(-1), refusals)) return true;
   return right.some((expect) => scoreOf(reply, expect) === 1);
 }
@@ -271,8 +274,9 @@ function isRefusal(
 
 const REPEATED_WORDS = 3;
 
-/** Whether the same three words stand thrice in a row. */
-function isRepeating(text: string): boolean {
+/** Whether an answer has no end, or the same three words thrice in a row. */
+function isLoop({ text, hasStopped }: Reply): boolean {
+  if (!hasStopped) return true;
   const words = text.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
   return words.some((_, at) => {
     const [first, ...later] = inGroups(words.slice(at, at + 3 * REPEATED_WORDS), REPEATED_WORDS);

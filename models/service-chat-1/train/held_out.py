@@ -10,7 +10,9 @@ from training_kit.package import write_lines
 
 from .batches import encode
 from .conversation import Example, segments
+from .lexicon import open_words
 from .mixture import TASKS
+from .tables import invented_word
 from .tasks import (
     arithmetic,
     definitions,
@@ -65,6 +67,7 @@ SETS: dict[str, tuple[int, list[Make]]] = {
     "no-tool": (40, [tool_calls.no_tool]),
 }
 DIALOGUES = 40
+PROMPTS = 1000
 SEED = 5151
 
 
@@ -75,6 +78,8 @@ def write_cases(folder: pathlib.Path, tokenizer: pathlib.Path) -> None:
         write_lines(folder / f"{name}.jsonl", [case(draw(makers[n % len(makers)], rng)) for n in range(count)])
     reader, rng = Tokenizer.from_file(str(tokenizer)), random.Random(SEED - 1)
     write_lines(folder / "dialogues.jsonl", [dialogue(reader, rng) for _ in range(DIALOGUES)])
+    rng = random.Random(SEED - 2)
+    write_lines(folder / "prompts.jsonl", [{"messages": any_messages(rng)} for _ in range(PROMPTS)])
 
 
 def draw(make: Make, rng: random.Random) -> Example:
@@ -94,6 +99,22 @@ def case(example: Example) -> dict:
     if example.schema:
         row["schema"] = example.schema
     return row
+
+
+def any_messages(rng: random.Random) -> list[dict]:
+    """Of the tasks taught, whole or cut off, or of what nobody taught: words of WordNet or of no language, in any order."""
+    if rng.random() < 0.5:
+        tasks = [task for task in TASKS if task not in (tool_calls.tool_use, tool_calls.no_tool)]
+        messages = [to_request(message) for message in draw(rng.choice(tasks), rng).messages[:-1]]
+        if rng.random() < 0.2:
+            text = messages[-1]["content"]
+            messages[-1] = {**messages[-1], "content": text[: rng.randint(1, len(text))]}
+        return messages
+    drawn = [rng.choice(open_words(rng.choice("nnvar"), True)) for _ in range(rng.choice((1, 1, 2, 3, 5, 8, 13, 40)))]
+    if rng.random() < 0.1:
+        drawn = [invented_word(rng, 3) for _ in drawn]
+    text = " ".join(drawn) + rng.choice(("", "", "?", "!", "..."))
+    return [{"role": "user", "content": rng.choice((text, text, text.upper(), text.capitalize()))}]
 
 
 def to_request(message: dict) -> dict:
