@@ -23,7 +23,7 @@ describe("service-chat-1", () => {
       modality: "chat",
       createdAtSeconds: 0,
       concurrency: 32,
-      contextTokens: 512,
+      contextTokens: 1024,
     };
     const served = [chat, responses].map((modality) => ({ modality, pipeline }) as ServedModality);
     server = await serveModalities(served, info);

@@ -137,7 +137,7 @@ facts["errors"] = [
     refusal(api_key="fm_wrong"),
     refusal(model="openai/gpt-9"),
     refusal(temperature=9),
-    refusal(messages=[user("boat " * 600)]),
+    refusal(messages=[user("boat " * 2_000)]),
     refusal(api_key=os.environ["SPENT_API_KEY"]),
 ]
 facts["fallback"] = litellm.completion(

@@ -24,7 +24,7 @@ def model(**own):
             "temperature": 0,
             "is_chat_model": True,
             "is_function_calling_model": True,
-            "context_window": 512,
+            "context_window": 1024,
             "max_tokens": 60,
             **service,
             **own,

@@ -197,7 +197,7 @@ facts["errors"] = [
   await refusal(withKey("fm_wrong")),
   await refusal(create({ model: "gpt-9" })),
   await refusal(create({ temperature: 9 })),
-  await refusal(create({ messages: [user("boat ".repeat(600))] })),
+  await refusal(create({ messages: [user("boat ".repeat(2_000))] })),
   await refusal(withKey(process.env.SPENT_API_KEY)),
   await refusal(client.videos.retrieve(`video_${"0".repeat(32)}`)),
 ];

@@ -209,7 +209,7 @@ facts["errors"] = [
     refusal(stranger.chat.completions.create, **hello),
     refusal(create, **{**hello, "model": "gpt-9"}),
     refusal(create, **{**hello, "temperature": 9}),
-    refusal(create, **{**hello, "messages": [user("boat " * 600)]}),
+    refusal(create, **{**hello, "messages": [user("boat " * 2_000)]}),
     refusal(spent.chat.completions.create, **hello),
     refusal(client.videos.retrieve, video_id="video_" + "0" * 32),
 ]
