@@ -124,7 +124,10 @@ export const evaluateChat: Evaluate = async (context) => {
   const prompts = await readCases([folder, "everyday.jsonl"], everyday, limit);
   const any = await readCases([folder, "prompts.jsonl"], question.omit({ expect: true }), limit);
   const refusals = await readPatterns(folder);
-  const asked = sets.reduce((sum, [, questions]) => sum + questions.length, prompts.length + any.length);
+  const asked = sets.reduce(
+    (sum, [, questions]) => sum + questions.length,
+    prompts.length + any.length,
+  );
   const words = dialogues.reduce((sum, one) => sum + one.words.length, 0);
   const ask = createAsk(context, asked + words);
   const measures: Record<string, number> = {};
