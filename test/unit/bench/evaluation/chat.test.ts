@@ -6,7 +6,7 @@ import { evaluateChat } from "#framemill/bench/evaluation/chat.js";
 import type { Made } from "#framemill/bin/package-runner.js";
 
 const SETS =
-  "sums tables word-problems definitions unknown-words facts talk recall reading instructions json tool-calls tool-answers no-tool everyday dialogues".split(
+  "sums tables word-problems definitions unknown-words facts talk recall reading instructions json tool-calls tool-answers no-tool everyday prompts dialogues".split(
     " ",
   );
 const REFUSALS = ["\\bI (?:cannot|can't)\\b", "do not know the word (\\w+)"];
@@ -154,6 +154,18 @@ describe("the evaluation of chat", () => {
       text("I do not know the word potato."),
     );
     expect(measures["everyday"]).toBe(0.5);
+  });
+
+  it("counts an answer to any prompt that repeats itself or does not end as a loop", async () => {
+    const { expect: _, ...prompt } = question(null);
+    given("prompts", prompt, prompt, prompt, prompt);
+    const { measures } = await measure(
+      text("I do not know."),
+      text("to and fro to and fro to and fro"),
+      { ...text("A long answer"), finishReason: "length" },
+      text("No."),
+    );
+    expect(measures["loops"]).toBe(0.5);
   });
 
   it("counts no everyday answer that says three words thrice in a row", async () => {
