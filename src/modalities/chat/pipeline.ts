@@ -23,6 +23,7 @@ import type {
 } from "../../models/decoder/request/request.js";
 import {
   createToolCallReader,
+  marksCalls,
   type ToolCallReaderOptions,
 } from "../../models/decoder/tools/index.js";
 import { openModel } from "../../models/registry.js";
@@ -227,20 +228,20 @@ function toTextJob(
 
 /**
  * A forced call goes before the format of the answer, which is then not written. Where the model may
- * choose, its calls are held to the schemas of strict functions, and what it writes in place of them to
- * the format.
+ * choose, its calls are held to the schemas of their functions where a marker tells them from text or it
+ * is asked for, and what it writes in place of them to the format.
  */
 function maskOf(request: GenerationRequest, { toolFormat }: ChatTemplate): AnswerMask | null {
   const { toolChoice, tools, format } = request;
   const answer = answerMask(format);
-  const isForced = toolChoice === "required" || typeof toolChoice === "object";
-  const isHeld = answer !== null || tools.some(({ strict }) => strict);
-  const mayCall = toolChoice === "auto" && tools.length > 0;
-  if (!isForced && !(mayCall && isHeld)) return answer;
+  if (toolChoice === "none" || tools.length === 0) return answer;
+  const isForced = toolChoice !== "auto";
+  const isAsked = isForced || answer !== null || tools.some(({ strict }) => strict);
+  if (!isAsked && !marksCalls(toolFormat)) return null;
   const callable =
     typeof toolChoice === "object" ? tools.filter(({ name }) => name === toolChoice.name) : tools;
   const functions = callable.map(({ name, parameters, strict }) => {
-    return { name, parameters: isForced || strict ? (parameters ?? {}) : {} };
+    return { name, parameters: parameters ?? {}, isStrict: isForced || strict };
   });
   const parallel = request.parallelToolCalls && typeof toolChoice !== "object";
   const calls = { format: toolFormat, functions, parallel };

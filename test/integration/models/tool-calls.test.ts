@@ -113,11 +113,14 @@ describe.each(FAMILIES)("$name", (family) => {
     expect(choices[0]?.finish_reason).toBe("tool_calls");
   });
 
-  test("is held to a call that is forced, behind its thoughts", async () => {
+  test.each([
+    ["that is forced, behind its thoughts", "required"],
+    ["that it chooses to make, behind its text", "auto"],
+  ] as const)("is held to the schema of a call %s", async (_, choice) => {
     const answer = family.answer.replaceAll("Rome", "Oslo");
     const client = await models.open({ ...family, answer });
-    const forced = { ...question, tool_choice: "required", parallel_tool_calls: false } as const;
-    const { choices } = await client.chat.completions.create(forced);
+    const asked = { ...question, tool_choice: choice, parallel_tool_calls: false };
+    const { choices } = await client.chat.completions.create(asked);
     const [call] = choices[0]?.message.tool_calls ?? [];
     if (call?.type !== "function") throw new Error("there is no call");
     expect(JSON.parse(call.function.arguments)).toEqual({

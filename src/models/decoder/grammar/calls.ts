@@ -1,6 +1,8 @@
+import { JobError } from "../../../core/errors.js";
 import type { CallableFunction, ToolCallSpec } from "../request/request.js";
 import { piecesOf, syntaxOf, type ToolCallSyntax } from "../tools/index.js";
 import { argumentsRule, markedText } from "./call-arguments.js";
+import { jsonRules } from "./json.js";
 import {
   between,
   characters,
@@ -29,7 +31,7 @@ export function grammarOfCalls(
   param: string,
 ): Grammar {
   const syntax = syntaxOf(spec.format);
-  const rules = new Map<string, Rule>();
+  const rules = jsonRules();
   const spent = { parts: 0 };
   const calls = spec.functions.map((callable) =>
     callRule(callable, { syntax, rules, param, spent }),
@@ -39,26 +41,37 @@ export function grammarOfCalls(
   if (otherwise === "text") return { root: textRule(syntax, call, most), rules };
   const root = sequence(optional(text(" ")), answerRule(syntax, call, most));
   if (otherwise === null) return { root, rules };
-  for (const [key, rule] of otherwise.rules) rules.set(`:${key}`, rename(rule, ":"));
+  for (const [key, rule] of otherwise.rules)
+    if (!isOfJson(key)) rules.set(`:${key}`, rename(rule, ":"));
   return { root: choice(root, rename(otherwise.root, ":")), rules };
 }
 
-/** One call without its markers. */
-function callRule(
-  { name, parameters }: CallableFunction,
-  context: {
-    readonly syntax: ToolCallSyntax;
-    readonly rules: Map<string, Rule>;
-    readonly param: string;
-    readonly spent: Spent;
-  },
-): Rule {
+interface CallContext {
+  readonly syntax: ToolCallSyntax;
+  readonly rules: Map<string, Rule>;
+  readonly param: string;
+  readonly spent: Spent;
+}
+
+/** One call without its markers; of any arguments where a schema that is not strict cannot be held to. */
+function callRule(callable: CallableFunction, context: CallContext): Rule {
+  if (callable.isStrict) return heldCallRule(callable, context);
+  try {
+    return heldCallRule(callable, context);
+  } catch (thrown) {
+    if (!(thrown instanceof JobError)) throw thrown;
+    return heldCallRule({ ...callable, parameters: {} }, context);
+  }
+}
+
+function heldCallRule({ name, parameters }: CallableFunction, context: CallContext): Rule {
   const { param, spent } = context;
   const reader = createSchemaReader(parameters, { param, spent, isStrict: false });
   const { syntax } = context;
   const own = argumentsRule(reader, asObject(parameters), syntax);
   const prefix = `${name}:`;
-  for (const [key, rule] of reader.rules) context.rules.set(prefix + key, rename(rule, prefix));
+  for (const [key, rule] of reader.rules)
+    if (!isOfJson(key)) context.rules.set(prefix + key, rename(rule, prefix));
   const places: Readonly<Record<string, Rule>> = {
     name: text(name),
     index: repeat(characters(between("0", "9")), 1, 2),
@@ -75,8 +88,15 @@ function asObject(parameters: unknown): unknown {
   return isOpen ? { ...parameters, type: "object" } : parameters;
 }
 
+const JSON_RULES = jsonRules();
+
+function isOfJson(name: string): boolean {
+  return JSON_RULES.has(name);
+}
+
 function rename(rule: Rule, prefix: string): Rule {
-  if (rule.type === "reference") return { type: "reference", name: prefix + rule.name };
+  if (rule.type === "reference")
+    return isOfJson(rule.name) ? rule : { type: "reference", name: prefix + rule.name };
   if (rule.type === "repeat") return { ...rule, rule: rename(rule.rule, prefix) };
   if (rule.type !== "sequence" && rule.type !== "choice") return rule;
   return { ...rule, rules: rule.rules.map((part) => rename(part, prefix)) };

@@ -11,6 +11,8 @@ import type { AnswerMask, MaskFactory, MaskSpec, TokenMask } from "../request/re
 
 /** Of the grammars that are kept. */
 const MAX_KEPT_BYTES = 2 ** 27;
+/** Grammars that are known not to be followable. */
+const MAX_NOT_HELD = 1_024;
 /** Masks kept of one grammar: 19 KB each for 152 000 tokens. */
 const MAX_MASKS = 512;
 /** A grammar that has grown this large is built anew for the next answer, to give its memory back. */
@@ -40,7 +42,8 @@ export async function createMaskFactory(
 ): Promise<MaskFactory> {
   const vocabulary = createVocabulary(tokenizerJson, vocabSize);
   const constraints = new LRUCache<string, Constraint>({ maxSize: MAX_KEPT_BYTES });
-  return (spec) => {
+  const notHeld = new LRUCache<string, true>({ max: MAX_NOT_HELD });
+  const follow = (spec: MaskSpec): TokenMask => {
     const key = JSON.stringify(spec);
     const known = constraints.get(key);
     const isUsable = known !== undefined && known.automaton.byteLength < MAX_GRAMMAR_BYTES;
@@ -48,6 +51,61 @@ export async function createMaskFactory(
     // Set again: it has grown since, and counts by what it holds now.
     constraints.set(key, constraint, { size: constraint.byteLength() });
     return createMask({ spec, constraint, vocabulary, stopTokenIds });
+  };
+  return (spec) => {
+    const open = withOpenArguments(spec);
+    return open === undefined ? follow(spec) : followOrOpen({ spec, open, follow, notHeld });
+  };
+}
+
+/** The spec with any objects as arguments of functions that are not strict; undefined where there is none. */
+function withOpenArguments(spec: MaskSpec): MaskSpec | undefined {
+  const answer = spec.kind === "after-thinking" ? spec.answer : spec;
+  if (answer.kind !== "tool-calls") return undefined;
+  const { calls } = answer;
+  if (calls.functions.every(({ isStrict }) => isStrict)) return undefined;
+  const functions = calls.functions.map((callable) =>
+    callable.isStrict ? callable : { ...callable, parameters: {}, isStrict: true },
+  );
+  const open = { ...answer, calls: { ...calls, functions } };
+  return spec.kind === "after-thinking" ? { ...spec, answer: open } : open;
+}
+
+interface Followed {
+  readonly spec: MaskSpec;
+  readonly open: MaskSpec;
+  readonly follow: MaskFactory;
+  /** Specs that could not be followed to the end of an answer. */
+  readonly notHeld: LRUCache<string, true>;
+}
+
+/** Follows `spec` for as long as it can be, then `open`, which admits all of it. */
+function followOrOpen({ spec, open, follow, notHeld }: Followed): TokenMask {
+  const key = JSON.stringify(spec);
+  const written: number[] = [];
+  let isOpen = notHeld.has(key);
+  let mask: TokenMask | undefined;
+  const attempt = <Result>(work: (mask: TokenMask) => Result): Result => {
+    try {
+      return work((mask ??= follow(isOpen ? open : spec)));
+    } catch (thrown) {
+      if (isOpen || !(thrown instanceof JobError)) throw thrown;
+      notHeld.set(key, true);
+      isOpen = true;
+      mask = follow(open);
+      for (const id of written) mask.accept(id);
+      return work(mask);
+    }
+  };
+  return {
+    get isComplete() {
+      return attempt(({ isComplete }) => isComplete);
+    },
+    allowed: () => attempt((followed) => followed.allowed()),
+    accept(id) {
+      attempt((followed) => followed.accept(id));
+      written.push(id);
+    },
   };
 }
 

@@ -22,7 +22,8 @@ const HEX = characters(between("0", "9"), between("a", "f"), between("A", "F"));
  * Blanks that JSON is usually written with beside brackets and commas: nothing, a space, or a new line
  * and its indent. Bounded, since a small model may else write blanks for ever.
  */
-export const GAP = choice(EMPTY, text(" "), sequence(text("\n"), repeat(text(" "), 0, MAX_INDENT)));
+export const GAP = reference("gap");
+const BLANKS = choice(EMPTY, text(" "), sequence(text("\n"), repeat(text(" "), 0, MAX_INDENT)));
 
 /** Characters that stand in a string as they are. */
 export const PLAIN_CHARACTERS: readonly CharacterRange[] = [
@@ -56,17 +57,26 @@ function hexLetters(pair: string): CharacterRange[] {
   return Array.from(pair, (letter) => between(letter, letter));
 }
 
+export const STRING = reference("string");
+
 export function stringOf(minimum: number, maximum: number | null): Rule {
+  return minimum === 0 && maximum === null ? STRING : quoted(minimum, maximum);
+}
+
+function quoted(minimum: number, maximum: number | null): Rule {
   return sequence(text('"'), repeat(STRING_CHARACTER, minimum, maximum), text('"'));
 }
 
+export const INTEGER = reference("integer");
+export const NUMBER = reference("number");
+
 /** At most 15 digits: what a double holds exactly. */
-export const INTEGER = sequence(
+const WHOLE_NUMBER = sequence(
   optional(text("-")),
   choice(text("0"), sequence(characters(between("1", "9")), repeat(DIGIT, 0, 14))),
 );
 
-export const NUMBER = sequence(
+const ANY_NUMBER = sequence(
   INTEGER,
   optional(sequence(text("."), repeat(DIGIT, 1, 15))),
   optional(
@@ -108,17 +118,17 @@ export function member(name: Rule, value: Rule): Rule {
 
 export const VALUE = reference("value");
 
-/** Named rules of any JSON. */
+/** Named rules of any JSON, which all schemas share. */
 export function jsonRules(): Map<string, Rule> {
   const anyNumber = { minimum: 0, maximum: null };
   const words = ["true", "false", "null"].map(text);
   return new Map<string, Rule>([
-    ["string", stringOf(0, null)],
+    ["gap", BLANKS],
+    ["integer", WHOLE_NUMBER],
+    ["number", ANY_NUMBER],
+    ["string", quoted(0, null)],
     ["array", listOf(VALUE, { open: "[", close: "]", ...anyNumber })],
-    ["object", listOf(member(reference("string"), VALUE), { open: "{", close: "}", ...anyNumber })],
-    [
-      "value",
-      choice(reference("object"), reference("array"), reference("string"), NUMBER, ...words),
-    ],
+    ["object", listOf(member(STRING, VALUE), { open: "{", close: "}", ...anyNumber })],
+    ["value", choice(reference("object"), reference("array"), STRING, NUMBER, ...words)],
   ]);
 }

@@ -1,5 +1,14 @@
 import { messageOf } from "../../../core/errors.js";
-import { GAP, INTEGER, listOf, member, NUMBER, PLAIN_CHARACTERS, stringOf } from "./json.js";
+import {
+  GAP,
+  INTEGER,
+  listOf,
+  member,
+  NUMBER,
+  PLAIN_CHARACTERS,
+  STRING,
+  stringOf,
+} from "./json.js";
 import { numberWithin } from "./numbers.js";
 import { patternRule } from "./pattern.js";
 import {
@@ -61,7 +70,7 @@ function mapRule(reader: SchemaReader, schema: Schema, path: string): Rule {
   const edges = { open: "{", close: "}" } as const;
   if (additional === false) return listOf(EMPTY, { ...edges, minimum: 0, maximum: 0 });
   const value = reader.read(additional, `${path}/additionalProperties`);
-  return listOf(member(reference("string"), value), { ...edges, minimum, maximum });
+  return listOf(member(STRING, value), { ...edges, minimum, maximum });
 }
 
 function checkCounts(
@@ -90,8 +99,10 @@ function membersRule(
   const prefix = reader.newName();
   const name = (index: number, isFirst: boolean) => `${prefix}/${index}/${isFirst}`;
   const comma = (isFirst: boolean) => (isFirst ? GAP : sequence(text(","), GAP));
+  for (const [index, { rule }] of members.entries()) reader.rules.set(`${prefix}/${index}`, rule);
   for (const isFirst of [true, false]) {
-    for (const [index, { rule, isRequired }] of members.entries()) {
+    for (const [index, { isRequired }] of members.entries()) {
+      const rule = reference(`${prefix}/${index}`);
       const present = sequence(comma(isFirst), rule, reference(name(index + 1, false)));
       const absent = reference(name(index + 1, isFirst));
       reader.rules.set(name(index, isFirst), isRequired ? present : choice(present, absent));
@@ -246,14 +257,18 @@ export function numberRule(reader: SchemaReader, schema: Schema, path: string): 
   // Draft 4 wrote exclusive bounds as a boolean beside the bound.
   const excludes = (key: string, value: number | null) =>
     schema[key] === true || (value !== null && bound(key) === value);
-  const rule = numberWithin({
+  const bounds = {
     minimum: low,
     maximum: high,
     excludesMinimum: excludes("exclusiveMinimum", low),
     excludesMaximum: excludes("exclusiveMaximum", high),
     isInteger,
-  });
-  return rule ?? reader.refuse(path, "has bounds that no number keeps");
+  };
+  const name = `number ${JSON.stringify(bounds)}`;
+  const rule = reader.rules.get(name) ?? numberWithin(bounds);
+  if (rule === undefined) return reader.refuse(path, "has bounds that no number keeps");
+  reader.rules.set(name, rule);
+  return reference(name);
 }
 
 function tighter(

@@ -192,6 +192,8 @@ export type ToolCallFormat =
 export interface CallableFunction {
   readonly name: string;
   readonly parameters: unknown;
+  /** Whether a schema that cannot be held to ends the answer; else any object is allowed in its place. */
+  readonly isStrict: boolean;
 }
 
 /** Calls that an answer may be of. */

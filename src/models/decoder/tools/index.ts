@@ -4,6 +4,7 @@ export {
   callMarkers,
   detectFormat,
   GEMMA_QUOTE,
+  marksCalls,
   type MemberForm,
   piecesOf,
   syntaxOf,

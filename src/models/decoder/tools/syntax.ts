@@ -185,6 +185,12 @@ export function syntaxOf(format: ToolCallFormat): ToolCallSyntax {
   return SYNTAXES[format];
 }
 
+/** Whether a marker alone tells calls from any other text, so that they can be held while the text is not. */
+export function marksCalls(format: ToolCallFormat): boolean {
+  const { bareObject, endsAnswer } = syntaxOf(format);
+  return !bareObject && !endsAnswer;
+}
+
 /** What stands around calls and within them: tokens, or text to a tokenizer that has none. */
 export function callMarkers(format: ToolCallFormat): string[] {
   const { begins, end, inner } = syntaxOf(format);

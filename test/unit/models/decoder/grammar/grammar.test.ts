@@ -207,7 +207,7 @@ test("a forced call begins with its marker, a special token where the model has 
   const parameters = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
   const calls = {
     format: "mistral",
-    functions: [{ name: "f", parameters }],
+    functions: [{ name: "f", parameters, isStrict: true }],
     parallel: false,
   } as const;
   const mask = createMask({ kind: "tool-calls", calls });
@@ -259,7 +259,7 @@ describe.each(FORMATS)("forced calls of %s", (format) => {
     places: z.array(z.strictObject({ x: z.number().optional() })).optional(),
     text: z.string().optional(),
   });
-  const functions = [{ name: "f", parameters }];
+  const functions = [{ name: "f", parameters, isStrict: true }];
   const spec = (parallel: boolean): MaskSpec => ({
     kind: "tool-calls",
     calls: { format, functions, parallel },
@@ -306,7 +306,7 @@ describe.each(FORMATS)("forced calls of %s", (format) => {
 
 describe("an answer that may call", () => {
   const parameters = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
-  const functions = [{ name: "f", parameters }];
+  const functions = [{ name: "f", parameters, isStrict: true }];
   const answer = (format: ToolCallFormat, parallel = true): MaskSpec => {
     return { kind: "tool-calls", calls: { format, functions, parallel }, otherwise: "text" };
   };
@@ -421,11 +421,42 @@ describe("a schema that costs more than it says", () => {
   test("is refused where the functions of a request have too many parts together", () => {
     const values = Array.from({ length: 20_000 }, (_, index) => index);
     const parameters = { type: "object", properties: { a: { enum: values } } };
-    const functions = [1, 2, 3, 4, 5, 6].map((index) => ({ name: `f${index}`, parameters }));
+    const functions = [1, 2, 3, 4, 5, 6].map((index) => ({
+      name: `f${index}`,
+      parameters,
+      isStrict: true,
+    }));
     const calls = { format: "mistral", functions, parallel: false } as const;
     expect(() => createMask({ kind: "tool-calls", calls })).toThrow(
       "tools: the schema is one of several with more than 100000 parts together",
     );
+  });
+
+  test("leaves the arguments of a function open that is not strict, and holds the others", () => {
+    const written = (name: string, value: string) =>
+      `<tool_call>\n{"name": "${name}", "arguments": {"a":${value}}}\n</tool_call>`;
+    const schemas = { held: { type: "integer" }, broken: { type: "tuple" }, empty: { enum: [] } };
+    const functions = Object.entries(schemas).map(([name, a]) => {
+      const parameters = { type: "object", properties: { a }, required: ["a"] };
+      return { name, parameters, isStrict: false };
+    });
+    const calls = { format: "hermes", functions, parallel: true } as const;
+    const spec = { kind: "tool-calls", calls, otherwise: "text" } as const;
+    expect(accepts(spec, written("held", "1"))).toBe(true);
+    expect(accepts(spec, written("held", "true"))).toBe(false);
+    expect(accepts(spec, written("broken", "true"))).toBe(true);
+    expect(accepts(spec, written("empty", "true"))).toBe(true);
+  });
+
+  test("is let go within an answer where its function is not strict", () => {
+    const a = nested([1, 2, 3, 4].map((title) => ({ title })));
+    const parameters = { type: "object", properties: { a: { $ref: "#/$defs/s" } }, $defs: a.$defs };
+    const functions = [{ name: "f", parameters, isStrict: false }];
+    const calls = { format: "hermes", functions, parallel: true } as const;
+    const spec = { kind: "tool-calls", calls, otherwise: "text" } as const;
+    const call = `<tool_call>\n{"name": "f", "arguments": {"a":${"[".repeat(30)}1${"]".repeat(30)}}}\n</tool_call>`;
+    expect(accepts(spec, call)).toBe(true);
+    expect(accepts(spec, call.replace('"a"', '"b"'))).toBe(true);
   });
 
   test("is followed in one way where its alternatives are equal", () => {
