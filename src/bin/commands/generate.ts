@@ -1,5 +1,5 @@
-import { openAsBlob, createWriteStream } from "node:fs";
-import { basename, resolve } from "node:path";
+import { openAsBlob, createWriteStream, existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { rm, rename } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -142,7 +142,7 @@ export async function makeClip(
     if (running !== undefined)
       return await generate(running, prompt, options, { config, progress });
     if (trace !== undefined) await rm(trace, { force: true });
-    const stack = await startOwnStack(config, trace);
+    const stack = await startOwnStack({ ...config, models: modelsFor(options, config) }, trace);
     try {
       await generate(stack.endpoint, prompt, options, { config, progress });
     } finally {
@@ -152,6 +152,15 @@ export async function makeClip(
     progress.close();
   }
   if (trace !== undefined && json !== true) await showTrace(trace, {});
+}
+
+/** Models that one clip takes: others would only make its start longer. All where it names none of the folder. */
+function modelsFor(
+  { model }: ClipOptions,
+  { models, modelsDir, moderationModel }: Config,
+): Config["models"] {
+  if (models !== undefined || !existsSync(join(modelsDir, model))) return models;
+  return moderationModel === undefined ? [model] : [model, moderationModel];
 }
 
 /** Imported late: the bar stands before a second of reading code begins. */
