@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js";
 import type { Exchange, Finished } from "../../core/modality.js";
-import { modelNotes } from "../shared/model-notes.js";
+import { answeredNotes } from "../shared/model-notes.js";
 import { readPartials } from "./partial-chunks.js";
 import type { ImageOutput, ImageRequest } from "./request.js";
 
@@ -28,7 +28,7 @@ export const imagesObject = z
     quality: z.enum(["low", "medium", "high"]),
     size: z.string(),
     usage: usageObject,
-    model_notes: modelNotes,
+    model_notes: answeredNotes,
   })
   .meta({ id: "ImageList" });
 
@@ -40,7 +40,7 @@ const eventFields = {
 };
 
 const partialFields = { ...eventFields, partial_image_index: z.int() };
-const completedFields = { ...eventFields, usage: usageObject, model_notes: modelNotes };
+const completedFields = { ...eventFields, usage: usageObject, model_notes: answeredNotes };
 
 /** Data of an event, where the answer streams. */
 export const imageEvent = z.discriminatedUnion("type", [

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ModelInfo, UploadedFile } from "../../core/modality.js";
-import { notesOfModel } from "../shared/model-notes.js";
+import { storedNotes } from "../shared/model-notes.js";
 import { type OtherNames, SIDES, withOwnNames } from "../shared/other-names.js";
 import {
   artifact,
@@ -177,7 +177,7 @@ export const imageOutput = z.object({
     /** Squares of 16 × 16 pixels. */
     outputTokens: z.int().nonnegative(),
   }),
-  notes: notesOfModel,
+  notes: storedNotes,
 });
 export type ImageOutput = z.infer<typeof imageOutput>;
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
 /** What a model did not do of what it was asked, in sentences for the caller; absent where it says nothing. */
-export const notesOfModel = z.array(z.string()).readonly().exactOptional();
+export const storedNotes = z.array(z.string()).readonly().exactOptional();
 
 /** The same in public objects. */
-export const modelNotes = z
+export const answeredNotes = z
   .array(z.string())
   .describe("what the model did not understand or could not do of what was asked");
 

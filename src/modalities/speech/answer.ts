@@ -3,7 +3,7 @@ import { type Answer, EVENT_STREAM, serverSentEvent } from "../../core/answer.js
 import { AUDIO_MEDIA_TYPES } from "../../core/audio-format.js";
 import type { Chunk } from "../../core/events.js";
 import type { Exchange } from "../../core/modality.js";
-import { modelNotes, notesHeader } from "../shared/model-notes.js";
+import { answeredNotes, notesHeader } from "../shared/model-notes.js";
 import type { SpeechOutput, SpeechRequest } from "./request.js";
 
 /** Tokens a second of sound, as OpenAI counts them. */
@@ -26,7 +26,7 @@ export const speechEvent = z.discriminatedUnion("type", [
     })
     .meta({ id: "SpeechAudioDeltaEvent" }),
   z
-    .object({ type: z.literal("speech.audio.done"), usage, model_notes: modelNotes })
+    .object({ type: z.literal("speech.audio.done"), usage, model_notes: answeredNotes })
     .meta({ id: "SpeechAudioDoneEvent" }),
 ]);
 type SpeechEvent = z.infer<typeof speechEvent>;

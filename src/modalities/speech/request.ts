@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AUDIO_FORMATS, type AudioFormat } from "../../core/audio-format.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { notesOfModel } from "../shared/model-notes.js";
+import { storedNotes } from "../shared/model-notes.js";
 import { describe, invalidValue, NOT_BLANK, oneOf, parseBody } from "../shared/request-body.js";
 
 /** Formats that hold a C2PA manifest, which stands before the sound that it is about. */
@@ -81,7 +81,7 @@ export const speechOutput = z.object({
   audioSeconds: z.number().nonnegative(),
   /** Sounds and marks that the model read. */
   inputTokens: z.int().nonnegative(),
-  notes: notesOfModel,
+  notes: storedNotes,
 });
 export type SpeechOutput = z.infer<typeof speechOutput>;
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JobView } from "../../core/modality.js";
 import { jobObject, renderJob, renderSeconds, secondsField } from "../shared/job-object.js";
-import { modelNotes } from "../shared/model-notes.js";
+import { answeredNotes } from "../shared/model-notes.js";
 import { TIER_NAMES, type VideoOutput, type VideoRequest } from "./request.js";
 
 /** The public video object, in every answer about a video job. */
@@ -29,7 +29,7 @@ export const videoObject = jobObject("video", {
     .number()
     .nullable()
     .describe("most MiB that the process of the models was seen to hold meanwhile"),
-  model_notes: modelNotes,
+  model_notes: answeredNotes,
 });
 
 export function renderVideo(job: JobView<VideoRequest, VideoOutput>): z.infer<typeof videoObject> {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { JobError } from "../../core/errors.js";
 import type { ModelInfo } from "../../core/modality.js";
-import { notesOfModel } from "../shared/model-notes.js";
+import { storedNotes } from "../shared/model-notes.js";
 import { type OtherNames, SIDES, withOwnNames } from "../shared/other-names.js";
 import {
   artifact,
@@ -161,7 +161,7 @@ export const videoOutput = z.object({
   stageSeconds: z.record(z.string(), z.number().nonnegative()).exactOptional(),
   /** Most memory that the process of the models was seen to hold meanwhile. */
   peakMemoryBytes: z.int().positive().exactOptional(),
-  notes: notesOfModel,
+  notes: storedNotes,
 });
 export type VideoOutput = z.infer<typeof videoOutput>;
 
