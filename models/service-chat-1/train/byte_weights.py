@@ -1,5 +1,7 @@
 """Weights of the graph's products in 8 bits, in the form that ONNX Runtime multiplies as bytes."""
 
+import pathlib
+
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
@@ -55,6 +57,24 @@ def pack(name: str, weights: np.ndarray) -> list[onnx.TensorProto]:
         numpy_helper.from_array(numbers, f"{name}_bytes"),
         numpy_helper.from_array(scales.astype(np.float32).reshape(-1), f"{name}_scale"),
     ]
+
+
+def unpack(numbers: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Weights [rows, columns] of what `pack` wrote."""
+    blocks = (numbers.astype(np.float32) - 128) * scales.reshape(*numbers.shape[:2], 1)
+    return blocks.reshape(len(numbers), -1)
+
+
+def read_weights(path: pathlib.Path) -> dict[str, np.ndarray]:
+    """The float32 weights of a written graph by the names of the model: as its bytes say, not as training had them."""
+    stored = {one.name: numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer}
+    packed = {name.removesuffix("_bytes") for name in stored if name.endswith("_bytes")}
+    weights = {name: unpack(stored[f"{name}_bytes"], stored[f"{name}_scale"]) for name in packed}
+    halves = {
+        name.removesuffix("_half"): one.astype(np.float32) for name, one in stored.items() if name.endswith("_half")
+    }
+    whole = {name: one for name, one in stored.items() if not name.endswith(("_bytes", "_scale", "_half"))}
+    return weights | halves | whole
 
 
 def without_unused(nodes: list[onnx.NodeProto], wanted: set[str]) -> list[onnx.NodeProto]:

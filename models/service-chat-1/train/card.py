@@ -66,14 +66,14 @@ def number_table(metrics: dict[str, dict]) -> str:
 def training_line() -> str:
     """How long the weights were trained, and what of the recipe is missing."""
     training = json.loads((PACKAGE / "config.json").read_text())["training"]
-    steps, whole = training["done"], SIZES["cpu"]
-    counts = (
-        f"{steps} steps at the steady rate, {training['fallen']} of its fall, {training['tokens'] / 1e6:.1f} M tokens"
-    )
-    line = f"The weights: {counts}."
+    begun, steps, whole = training["begun"], training["done"], SIZES["cpu"]
+    before = f"{begun} steps of a package that was trained further, then " if begun else ""
+    tokens = f"{training['tokens'] / 1e6:.1f} M tokens"
+    counts = f"{steps - begun} at the steady rate, {training['fallen']} of its fall, {tokens}"
+    line = f"The weights: {before}{counts}."
     if steps >= whole.steps and training["fallen"] >= whole.decay:
         return line
-    return f"{line} The recipe's {whole.steps} + {whole.decay} steps are not done: what is said above is not reached."
+    return f"{line} The recipe has {whole.steps} and {whole.decay}."
 
 
 def samples() -> str:

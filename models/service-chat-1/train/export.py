@@ -54,7 +54,7 @@ def latest_weights(folder: pathlib.Path) -> tuple[dict, dict[str, int]]:
     """The weights after the fall of the rate, before it their running average; and how long they were trained."""
     finished = (folder / FINISHED).exists()
     state = torch.load(folder / (FINISHED if finished else STEADY))
-    return state["model" if finished else "average"], {key: state[key] for key in ("done", "fallen", "tokens")}
+    return state["model" if finished else "average"], {key: state[key] for key in ("begun", "done", "fallen", "tokens")}
 
 
 def traced(model: ChatModel, producer: str) -> onnx.ModelProto:

@@ -24,18 +24,25 @@ def main() -> None:
     parser.add_argument("--decay", type=int, help="steps of the fall; the size's when left out")
     parser.add_argument("--only", choices=("train", "finish", "export"), help="one part of the recipe")
     parser.add_argument("--package", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument(
+        "--begin-from", type=pathlib.Path, help="a package whose weights are trained further, where training.pt is gone"
+    )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if torch.distributed.is_torchelastic_launched():
+        torch.distributed.init_process_group("gloo")
     options.folder.mkdir(parents=True, exist_ok=True)
     size = SIZES[options.size]
     if options.decay is not None:
         size = dataclasses.replace(size, decay=options.decay)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer = options.folder / "tokenizer.json"
+    if not tokenizer.exists() and options.begin_from:
+        tokenizer.write_bytes((options.begin_from / "tokenizer.json").read_bytes())
     if not tokenizer.exists():
         make_tokenizer(tokenizer, size.vocabulary)
     if options.only in (None, "train"):
-        train_chat(options.folder, size, options.steps or size.steps, device)
+        train_chat(options.folder, size, options.steps or size.steps, device, options.begin_from)
     if options.only in (None, "finish"):
         finish_chat(options.folder, size, device)
     if options.only in (None, "export"):

@@ -1,15 +1,18 @@
 """Trains the model: a steady rate for as long as there is time, then a short fall of the rate to nothing."""
 
 import dataclasses
+import json
 import pathlib
 import time
 
 import torch
+from torch import distributed
 from tokenizers import Tokenizer
 from torch.nn import functional
 from training_kit.training import save_atomically
 
 from .batches import HELD_OUT_SEEDS, batch
+from .byte_weights import read_weights
 from .model import ChatModel
 from .muon import Muon
 from .sizes import Size
@@ -19,6 +22,17 @@ WARM_UP = 60
 AVERAGE = 0.995
 EVERY, CHECK_EVERY, CHECKED = 20, 200, 200
 STEADY, FINISHED = "training.pt", "finished.pt"
+COUNTS = ("begun", "done", "fallen", "mean", "tokens")
+
+
+def processes() -> int:
+    """That learn together, each from a share of every step; 1 where the recipe was not begun by torchrun."""
+    return distributed.get_world_size() if distributed.is_initialized() else 1
+
+
+def rank() -> int:
+    """Of this process among them."""
+    return distributed.get_rank() if distributed.is_initialized() else 0
 
 
 class ChatTraining:
@@ -39,6 +53,8 @@ class ChatTraining:
         self.done = 0
         """Steps at the steady rate, and steps of the fall, if that has begun."""
         self.fallen = 0
+        self.begun = 0
+        """Steps of the package that it began from."""
         self.mean, self.tokens = 0.0, 0
 
     def load(self, path: pathlib.Path) -> None:
@@ -47,11 +63,22 @@ class ChatTraining:
         for optimiser, one in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(one)
         self.average = state["average"]
-        self.done, self.fallen, self.mean, self.tokens = (state[key] for key in ("done", "fallen", "mean", "tokens"))
+        self.begun, self.done, self.fallen, self.mean, self.tokens = (state[key] for key in COUNTS)
+
+    def begin_from(self, package: pathlib.Path) -> None:
+        """The weights of a package, whose steps count as done: conversations that it learned from do not come again."""
+        weights = {name: torch.from_numpy(one.copy()) for name, one in read_weights(package / "model.onnx").items()}
+        self.model.load_state_dict(weights)
+        self.average = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
+        counts = json.loads((package / "config.json").read_text())["training"]
+        self.begun = self.done = counts["done"] + counts["fallen"]
+        self.tokens = counts["tokens"]
 
     def save(self, path: pathlib.Path) -> None:
+        if rank() > 0:
+            return
         optimisers = [optimiser.state_dict() for optimiser in self.optimisers]
-        counts = {"done": self.done, "fallen": self.fallen, "mean": self.mean, "tokens": self.tokens}
+        counts = {key: getattr(self, key) for key in COUNTS}
         save_atomically(
             {"model": self.model.state_dict(), "optimisers": optimisers, "average": self.average, **counts}, path
         )
@@ -65,22 +92,39 @@ class ChatTraining:
         for optimiser in self.optimisers:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-        self.mean = loss if self.done + self.fallen == 0 else 0.97 * self.mean + 0.03 * loss
+        self.mean = loss if self.done + self.fallen == self.begun else 0.97 * self.mean + 0.03 * loss
         with torch.no_grad():
-            share = 1 - min(AVERAGE, (self.done + 1) / (self.done + 10))
+            done = self.done - self.begun
+            share = 1 - min(AVERAGE, (done + 1) / (done + 10))
             for name, weight in self.model.named_parameters():
                 self.average[name].lerp_(weight, share)
 
     def learn(self, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> float:
         """Gradients of the mean loss over the words of the assistant."""
         count = sum(int(learned[:, 1:].sum()) for _, learned in parts)
-        total = 0.0
-        for ids, learned in parts:
+        self.tokens += sum(ids.numel() for ids, _ in parts)
+        total = torch.zeros(1, device=self.device)
+        for ids, learned in parts[rank() :: processes()]:
             loss = self.loss(ids.to(self.device), learned.to(self.device)) / count
             loss.backward()
-            total += loss.item()
-            self.tokens += ids.numel()
-        return total
+            total += loss.detach()
+        if processes() > 1:
+            self.add_up(total)
+        return total.item()
+
+    def add_up(self, total: torch.Tensor) -> None:
+        """Gradients and loss of all processes, in place."""
+        weights = list(self.model.parameters())
+        for weight in weights:
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+        whole = torch.cat([total, *(weight.grad.flatten() for weight in weights)])
+        distributed.all_reduce(whole)
+        total.copy_(whole[:1])
+        at = 1
+        for weight in weights:
+            weight.grad.copy_(whole[at : at + weight.numel()].view_as(weight))
+            at += weight.numel()
 
     def loss(self, ids: torch.Tensor, learned: torch.Tensor) -> torch.Tensor:
         """Sum of the cross entropies of the words that are to be learned."""
@@ -101,20 +145,24 @@ class ChatTraining:
         return loss
 
 
-def train_chat(folder: pathlib.Path, size: Size, steps: int, device: str = "cpu") -> None:
-    """Goes on at the steady rate until `steps` are done."""
+def train_chat(
+    folder: pathlib.Path, size: Size, steps: int, device: str = "cpu", package: pathlib.Path | None = None
+) -> None:
+    """Goes on at the steady rate until `steps` are done; begins from the weights of a package, if there is one."""
     training = ChatTraining(folder, size, device)
     if (folder / STEADY).exists():
         training.load(folder / STEADY)
+    elif package is not None:
+        training.begin_from(package)
     begun, first = time.monotonic(), training.done
     while training.done < steps:
-        training.step(min(1.0, (training.done + 1) / WARM_UP))
+        training.step(min(1.0, (training.done - training.begun + 1) / WARM_UP))
         training.done += 1
         if training.done % EVERY == 0 or training.done == steps:
             training.save(folder / STEADY)
             report(training, "steady", (training.done, steps), (time.monotonic() - begun) / (training.done - first))
         if training.done % CHECK_EVERY == 0:
-            print(f"steady {training.done} other conversations {training.check():.4f}", flush=True)
+            tell(f"steady {training.done} other conversations {training.check():.4f}")
 
 
 def finish_chat(folder: pathlib.Path, size: Size, device: str = "cpu") -> None:
@@ -135,14 +183,18 @@ def finish_chat(folder: pathlib.Path, size: Size, device: str = "cpu") -> None:
             report(
                 training, "fall", (training.fallen, size.decay), (time.monotonic() - begun) / (training.fallen - first)
             )
-    print(f"fall {training.fallen} other conversations {training.check():.4f}", flush=True)
+    tell(f"fall {training.fallen} other conversations {training.check():.4f}")
 
 
 def report(training: ChatTraining, name: str, steps: tuple[int, int], seconds: float) -> None:
     """A line that says how far it is."""
     done, of = steps
-    print(
+    tell(
         f"{name} {done}/{of} loss {training.mean:.4f} tokens {training.tokens / 1e6:.2f} M"
-        f" {seconds:.2f} s a step eta {seconds * (of - done):.0f} s cpu {time.process_time():.0f} s",
-        flush=True,
+        f" {seconds:.2f} s a step eta {seconds * (of - done):.0f} s cpu {time.process_time():.0f} s"
     )
+
+
+def tell(line: str) -> None:
+    if rank() == 0:
+        print(line, flush=True)

@@ -2,12 +2,13 @@
 
 import functools
 import random
+import re
 
 from ..conversation import Example, assistant, system, user
 from ..lexicon import is_kept, synsets
 from ..tables import ANIMALS, COLOURS, FOODS, JOBS, PLURALS, THINGS, some_city, some_name
 from ..wording import casual, say
-from .facts import fact_parts
+from .facts import fact_parts, yes_or_no
 
 PERSONA = (
     "(You are|Your name is|You are called|You are an assistant called|You are an assistant named) {name}.",
@@ -24,6 +25,11 @@ ONE_WORD = (
     "(Answer in one word|Answer with one word|Use one word only|Reply with a single word|One word "
     "answers only|Your answers have one word|All answers are one word|Just a single word)."
 )
+VERDICT = (
+    "(Answer yes or no|Yes or no|Only yes or no|Just yes or no|Say yes or no|Answer only yes or no|Answer with yes or"
+    " no|Reply yes or no)"
+)
+HELD_OUT_VERDICT = "I want a yes or a no"
 HELD_OUT_ONE_WORD = "All your answers have a single word."
 PHRASES = (
     "the {colour} {thing}",
@@ -51,6 +57,8 @@ def persona(rng: random.Random, held_out: bool) -> Example:
 
 def one_word(rng: random.Random, held_out: bool) -> Example:
     """A fact as a bare word, because the system message or the question wants it."""
+    if rng.random() < 0.3:
+        return bare_verdict(rng, held_out)
     asked, _, value = fact_parts(rng, held_out)
     rule = HELD_OUT_ONE_WORD if held_out else say(ONE_WORD, rng)
     answer = assistant(value[0].upper() + value[1:])
@@ -59,6 +67,15 @@ def one_word(rng: random.Random, held_out: bool) -> Example:
         return Example([system(rule), user(asked), answer], expect=expect)
     text = f"{rule} {asked}" if rng.random() < 0.5 else f"{asked} {rule}"
     return Example([user(text), answer], expect=expect)
+
+
+def bare_verdict(rng: random.Random, held_out: bool) -> Example:
+    """Yes or no and nothing else."""
+    asked, said = (message["content"] for message in yes_or_no(rng, held_out).messages)
+    verdict = said[: re.match(r"\w+", said).end()]
+    rule = HELD_OUT_VERDICT if held_out else say(VERDICT, rng)
+    text = rng.choice((f"{rule}: {asked}", f"{asked} {rule}."))
+    return Example([user(text), assistant(f"{verdict}.")], expect={"text": verdict})
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Letters and words: spelling, counting, first and last, the alphabet, and small changes to a sentence."""
 
+import functools
 import random
 
 from ..conversation import Example, assistant, user
@@ -20,11 +21,17 @@ share shout show smile snow talk thank touch travel visit wish
 """.split()
 
 
+@functools.cache
+def short_words(part: str, most: int) -> tuple[str, ...]:
+    """The common words of a part of speech that have so many letters at most."""
+    return tuple(word for word in common(part, EVERYDAY) if len(word) <= most)
+
+
 def some_word(rng: random.Random, held_out: bool) -> str:
     """A word to look at letter by letter: common, rare or invented."""
     draw = rng.random()
     if draw < 0.5:
-        return rng.choice([word for word in rng.sample(common(rng.choice("nnva"), EVERYDAY), 5) if len(word) <= 9])
+        return rng.choice(short_words(rng.choice("nnva"), 9))
     if draw < 0.8:
         return rng.choice([word for word in rng.sample(open_words("n", held_out), 5) if len(word) <= 10] or ["garden"])
     return invented_word(rng, rng.choice((1, 2, 2)))
@@ -145,7 +152,7 @@ def alphabet(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
 
 
 def alphabetical(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
-    words = list({rng.choice(common("n", EVERYDAY)) for _ in range(rng.randint(3, 5))})
+    words = list(dict.fromkeys(rng.choice(common("n", EVERYDAY)) for _ in range(rng.randint(3, 5))))
     if rng.random() < 0.3:
         words = words[:2]
         rng.shuffle(words)
@@ -222,7 +229,12 @@ def shouted(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
         )
     )
     asked = phrase(
-        f"(Write|Say|Put|Please write|Can you write|Repeat) (this |){kind}: {{t}}", rng, held_out, keep=True, t=text
+        f"((Write|Say|Put|Please write|Can you write|Repeat) (this |){kind}: {{t}}|"
+        f"(Write|Type|Print|Put|Please write|Can you write|How do you write|Show me) {{t}} {kind})",
+        rng,
+        held_out,
+        keep=True,
+        t=text,
     )
     return asked, made, made
 

@@ -123,7 +123,8 @@ def neighbour(rng: random.Random, held_out: bool) -> tuple[str, str]:
     a = max(1, some_number(rng))
     word, other = rng.choice((("after", a + 1), ("before", a - 1)))
     asked = phrase(
-        "(What|Which|What's the|Tell me which|Do you know what) number (comes|is|comes right|stands) {w} {a}?",
+        "((What|Which|What's the|Tell me which|Do you know what) number (comes|is|comes right|stands) {w} {a}|"
+        "(What|Which one) (comes|comes right|comes just|stands) {w} {a}|{w} {a} comes (what|which number))?",
         rng,
         held_out,
         a=a,

@@ -52,7 +52,7 @@ def open_tool(rng: random.Random, held_out: bool) -> tuple[dict, str, dict[str, 
     """A tool, a request for it, and the arguments of the right call."""
     verb, thing = rng.choice(VERBS), rng.choice(OBJECTS)
     fields = some_fields(rng, held_out, rng.choice((1, 1, 2, 2, 3)))
-    optional = {name for _, name, _ in fields[1:] if rng.random() < 0.3}
+    optional = [name for _, name, _ in fields[1:] if rng.random() < 0.3]
     absent = {name for name in optional if rng.random() < 0.5}
     told = [(kind, name, value) for kind, name, value in fields if name not in absent]
     with_ = join([(spoken(*field, rng) if rng.random() < 0.8 else stated(field[1], field[2], rng)) for field in told])
