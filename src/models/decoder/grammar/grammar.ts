@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { JobError, messageOf } from "../../../core/errors.js";
 import { AmbiguousGrammar, type Automaton, createAutomaton, DEAD } from "./automaton.js";
@@ -75,13 +76,13 @@ interface Followed {
   readonly spec: MaskSpec;
   readonly open: MaskSpec;
   readonly follow: MaskFactory;
-  /** Specs that could not be followed to the end of an answer. */
+  /** Hashes of specs that could not be followed to the end of an answer. */
   readonly notHeld: LRUCache<string, true>;
 }
 
 /** Follows `spec` for as long as it can be, then `open`, which admits all of it. */
 function followOrOpen({ spec, open, follow, notHeld }: Followed): TokenMask {
-  const key = JSON.stringify(spec);
+  const key = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
   const written: number[] = [];
   let isOpen = notHeld.has(key);
   let mask: TokenMask | undefined;
@@ -97,6 +98,8 @@ function followOrOpen({ spec, open, follow, notHeld }: Followed): TokenMask {
       return work(mask);
     }
   };
+  // What is refused, strict functions perhaps, is refused before a token is written.
+  attempt(() => undefined);
   return {
     get isComplete() {
       return attempt(({ isComplete }) => isComplete);
