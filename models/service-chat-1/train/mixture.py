@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from .conversation import Example, segments, system
+from .conversation import END, Example, segments, system
 from .tasks import (
     arithmetic,
     copying,
@@ -19,6 +19,7 @@ from .tasks import (
     small_talk,
     tool_calls,
 )
+from .tasks.plain_text import plain_text
 from .wording import say
 
 Task = Callable[[random.Random, bool], Example]
@@ -95,6 +96,8 @@ SYSTEM = (
     "You are a helpful assistant.",
     "(Be brief|Be polite|Answer politely|Help the user with questions).",
 )
+PLAIN = 0.06
+"""Share of texts that are no conversation."""
 CHAINED, LONG = 0.14, 0.004
 """Shares of conversations of two or three tasks, and of eight to twenty-four."""
 
@@ -123,4 +126,6 @@ def chain(rng: random.Random, count: int) -> Example:
 def conversations(seed: int, count: int) -> list[list[tuple[str, bool]]]:
     """Texts of `count` conversations in pieces, each piece with whether the assistant writes it."""
     rng = random.Random(seed)
-    return [segments(conversation(rng)) for _ in range(count)]
+    return [
+        [(plain_text(rng) + END, True)] if rng.random() < PLAIN else segments(conversation(rng)) for _ in range(count)
+    ]
