@@ -71,7 +71,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     "One, two, three, four, five.",
   ),
   "/chat/completions": TEXTS.map((messages) => ({ name: messages, values: { messages } })),
-  "/completions": prompts("Once upon a time", "The sea is", "A fox is an animal that"),
+  "/completions": prompts("Once upon a time", "The capital of France is", "A violin is"),
   "/responses": inputs(...TEXTS),
   "/embeddings": inputs(
     "a red boat on a calm lake",
