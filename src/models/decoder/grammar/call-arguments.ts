@@ -20,6 +20,7 @@ import {
   text,
 } from "./rules.js";
 import { NUMBER } from "./json.js";
+import { membersInOrder } from "./schema-types.js";
 import { isSchema, resolveParts, type Schema, type SchemaReader } from "./schema-parts.js";
 
 /**
@@ -70,7 +71,8 @@ class MemberRules {
         const value = this.#value(own, `${path}/properties/${key.slice(0, 64)}`);
         return { rule: this.#member(text(key), value), isRequired: needed.has(key) };
       });
-      return this.#joined(members);
+      const separator = (isFirst: boolean) => (isFirst ? EMPTY : text(this.#form.between));
+      return membersInOrder(this.#reader, members, { separator });
     }
     if (additionalProperties === false) return EMPTY;
     const any = this.#member(ANY_KEY, this.#anyValue());
@@ -86,25 +88,6 @@ class MemberRules {
     const places: Readonly<Record<string, Rule>> = { key, value };
     const pieces = piecesOf(this.#form.member).map((piece) => places[piece] ?? text(piece));
     return sequence(...pieces);
-  }
-
-  /** One rule for what follows each member, as for JSON's objects: their number is bounded so. */
-  #joined(members: readonly { readonly rule: Rule; readonly isRequired: boolean }[]): Rule {
-    const prefix = this.#reader.newName();
-    const name = (index: number, isFirst: boolean) => `${prefix}/${index}/${isFirst}`;
-    for (const isFirst of [true, false]) {
-      for (const [index, { rule, isRequired }] of members.entries()) {
-        const separator = isFirst ? EMPTY : text(this.#form.between);
-        const present = sequence(separator, rule, reference(name(index + 1, false)));
-        const absent = reference(name(index + 1, isFirst));
-        this.#reader.rules.set(
-          name(index, isFirst),
-          isRequired ? present : choice(present, absent),
-        );
-      }
-      this.#reader.rules.set(name(members.length, isFirst), EMPTY);
-    }
-    return reference(name(0, true));
   }
 
   #value(schema: unknown, path: string): Rule {

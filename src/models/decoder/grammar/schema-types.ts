@@ -90,26 +90,43 @@ function checkCounts(
     reader.passOver(path, "has maxProperties beside properties");
 }
 
-/** One rule for what follows each property, with a comma or, where nothing stands before it, without. */
+/** Properties with a comma or, where nothing stands before, without; then the others. */
 function membersRule(
   reader: SchemaReader,
   members: readonly Member[],
   others: Rule | undefined,
 ): Rule {
+  const comma = (isFirst: boolean) => (isFirst ? GAP : sequence(text(","), GAP));
+  const more = (isFirst: boolean) =>
+    others && optional(sequence(comma(isFirst), others, repeat(sequence(comma(false), others), 0)));
+  return membersInOrder(reader, members, { separator: comma, more });
+}
+
+/**
+ * Members in their order, those that are not required perhaps, and what may follow them. One rule stands
+ * for a member and one for what follows it, so that their number is bounded.
+ */
+export function membersInOrder(
+  reader: SchemaReader,
+  members: readonly Member[],
+  around: {
+    /** Before a member; nothing stands before the first. */
+    readonly separator: (isFirst: boolean) => Rule;
+    readonly more?: (isFirst: boolean) => Rule | undefined;
+  },
+): Rule {
+  const { rules } = reader;
   const prefix = reader.newName();
   const name = (index: number, isFirst: boolean) => `${prefix}/${index}/${isFirst}`;
-  const comma = (isFirst: boolean) => (isFirst ? GAP : sequence(text(","), GAP));
-  for (const [index, { rule }] of members.entries()) reader.rules.set(`${prefix}/${index}`, rule);
+  for (const [index, { rule }] of members.entries()) rules.set(`${prefix}/${index}`, rule);
   for (const isFirst of [true, false]) {
     for (const [index, { isRequired }] of members.entries()) {
       const rule = reference(`${prefix}/${index}`);
-      const present = sequence(comma(isFirst), rule, reference(name(index + 1, false)));
+      const present = sequence(around.separator(isFirst), rule, reference(name(index + 1, false)));
       const absent = reference(name(index + 1, isFirst));
-      reader.rules.set(name(index, isFirst), isRequired ? present : choice(present, absent));
+      rules.set(name(index, isFirst), isRequired ? present : choice(present, absent));
     }
-    const more =
-      others && sequence(comma(isFirst), others, repeat(sequence(comma(false), others), 0));
-    reader.rules.set(name(members.length, isFirst), more ? optional(more) : EMPTY);
+    rules.set(name(members.length, isFirst), around.more?.(isFirst) ?? EMPTY);
   }
   return reference(name(0, true));
 }
