@@ -162,7 +162,7 @@ def train_chat(
             training.save(folder / STEADY)
             report(training, "steady", (training.done, steps), (time.monotonic() - begun) / (training.done - first))
         if training.done % CHECK_EVERY == 0:
-            tell(f"steady {training.done} other conversations {training.check():.4f}")
+            print_once(f"steady {training.done} other conversations {training.check():.4f}")
 
 
 def finish_chat(folder: pathlib.Path, size: Size, device: str = "cpu") -> None:
@@ -183,18 +183,19 @@ def finish_chat(folder: pathlib.Path, size: Size, device: str = "cpu") -> None:
             report(
                 training, "fall", (training.fallen, size.decay), (time.monotonic() - begun) / (training.fallen - first)
             )
-    tell(f"fall {training.fallen} other conversations {training.check():.4f}")
+    print_once(f"fall {training.fallen} other conversations {training.check():.4f}")
 
 
 def report(training: ChatTraining, name: str, steps: tuple[int, int], seconds: float) -> None:
     """A line that says how far it is."""
     done, of = steps
-    tell(
+    print_once(
         f"{name} {done}/{of} loss {training.mean:.4f} tokens {training.tokens / 1e6:.2f} M"
         f" {seconds:.2f} s a step eta {seconds * (of - done):.0f} s cpu {time.process_time():.0f} s"
     )
 
 
-def tell(line: str) -> None:
+def print_once(line: str) -> None:
+    """From one of the processes."""
     if rank() == 0:
         print(line, flush=True)

@@ -111,7 +111,7 @@ def partner(rng: random.Random, held_out: bool) -> tuple[str, str]:
         ("{k} likes {v}", "What does {k} like?", "{k} likes {v}."),
         ("{k} goes with {v}", "What goes with {v}?", "{k} goes with {v}."),
     ))  # fmt: skip
-    told = capital(rng.choice((", ", " and ", "; ")).join(said.format(k=one, v=other) for one, other in pairs))
+    text = capital(rng.choice((", ", " and ", "; ")).join(said.format(k=one, v=other) for one, other in pairs))
     pattern = "(Read this: |Listen: |Remember: |Here is a list: |){t}. {q}"
-    asked = phrase(pattern, rng, held_out, keep=True, t=told, q="<q>")
+    asked = phrase(pattern, rng, held_out, keep=True, t=text, q="<q>")
     return asked.replace("<q>", question.format(k=key, v=value)), answer.format(k=key, v=value)

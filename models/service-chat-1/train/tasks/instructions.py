@@ -2,7 +2,6 @@
 
 import functools
 import random
-import re
 
 from ..conversation import Example, assistant, system, user
 from ..lexicon import is_kept, synsets
@@ -71,8 +70,8 @@ def one_word(rng: random.Random, held_out: bool) -> Example:
 
 def bare_verdict(rng: random.Random, held_out: bool) -> Example:
     """Yes or no and nothing else."""
-    asked, said = (message["content"] for message in yes_or_no(rng, held_out).messages)
-    verdict = said[: re.match(r"\w+", said).end()]
+    example = yes_or_no(rng, held_out)
+    asked, verdict = example.messages[0]["content"], example.expect["begins"]
     rule = HELD_OUT_VERDICT if held_out else say(VERDICT, rng)
     text = rng.choice((f"{rule}: {asked}", f"{asked} {rule}."))
     return Example([user(text), assistant(f"{verdict}.")], expect={"text": verdict})

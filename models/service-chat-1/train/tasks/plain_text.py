@@ -12,11 +12,11 @@ def plain_text(rng: random.Random) -> str:
     """A story, or up to three sentences of one kind."""
     if rng.random() < 0.4:
         return story(rng, False).messages[-1]["content"]
-    make = rng.choice((told(fact), told(knowledge), meaning))
+    make = rng.choice((answers_of(fact), answers_of(knowledge), meaning))
     return " ".join(make(rng) for _ in range(rng.randint(1, 3)))
 
 
-def told(task):
+def answers_of(task):
     """The answer of a task, which stands without its question."""
     return lambda rng: capital(task(rng, False).messages[-1]["content"])
 
