@@ -40,7 +40,9 @@ const DOORS = {
   "models/ctc": "open",
   "models/decoder":
     "layout|open|rerank|guard|chat-template|(grammar/index|request/[^/]+|tools/index)",
+  "models/decoder/batch": "index",
   "models/decoder/grammar": "index",
+  "models/decoder/thinking": "index",
   "models/decoder/tools": "index",
   "models/flux": "architecture",
   "models/flux-2": "architecture",

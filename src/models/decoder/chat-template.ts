@@ -10,7 +10,7 @@ import { parseJson } from "../../runtime/packages/parse-settings.js";
 import { parseTemplate, type Template } from "./jinja.js";
 import type { ConversationMessage, FunctionTool } from "./request/generation-request.js";
 import type { AddedToken } from "../tokenizer/text-tokenizer.js";
-import { thinkingMarkers } from "./thinking.js";
+import { thinkingMarkers } from "./thinking/index.js";
 import { callMarkers, createTextMarker, detectFormat, writeCalls } from "./tools/index.js";
 import type { ThinkingSpec, ToolCallFormat } from "./request/request.js";
 

@@ -5,8 +5,7 @@ import type { TokenSampler } from "../sampling/token-sampler.js";
 import { createDetokenizer, type Detokenizer } from "../tokenizer/detokenizer.js";
 import type { TextTokenizer } from "../tokenizer/text-tokenizer.js";
 import { heldLength } from "./held-length.js";
-import { createThinkingReader } from "./thinking.js";
-import type { ThinkingReader, ThoughtPiece } from "./thinking-reader.js";
+import { createThinkingReader, type ThinkingReader, type ThoughtPiece } from "./thinking/index.js";
 import type {
   ChosenLogprob,
   FinishReason,

@@ -11,8 +11,7 @@ import {
 } from "../../runtime/packages/model-package.js";
 import { TokenSampler } from "../sampling/token-sampler.js";
 import { loadModelTokenizer, type TextTokenizer } from "../tokenizer/text-tokenizer.js";
-import { findBatchAbilities, sharesBuffers } from "./batch-abilities.js";
-import { TextBatch } from "./batch.js";
+import { findBatchAbilities, sharesBuffers, TextBatch } from "./batch/index.js";
 import { type DecoderConfig, readDecoderConfig } from "./settings.js";
 import {
   type CacheTensor,

@@ -1,9 +1,8 @@
 import { Value } from "#framemill/runtime/ort/value.js";
-import { TextBatch } from "#framemill/models/decoder/batch.js";
+import { type PromptQueueSetup, TextBatch } from "#framemill/models/decoder/batch/index.js";
 import type { Decoder, DecoderInput } from "#framemill/models/decoder/decoder.js";
 import type { CacheTensor, DecoderLayout } from "#framemill/models/decoder/decoder-layout.js";
 import { createGeneration } from "#framemill/models/decoder/generation.js";
-import type { PromptQueueSetup } from "#framemill/models/decoder/prompt-queue.js";
 import type { Alignment, StepItem, TextJob } from "#framemill/models/decoder/request/request.js";
 import { TokenSampler } from "#framemill/models/sampling/token-sampler.js";
 import { byteCharacters } from "#framemill/models/tokenizer/token-bytes.js";

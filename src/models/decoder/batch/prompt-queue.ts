@@ -1,9 +1,9 @@
-import type { JobError } from "../../core/errors.js";
+import type { JobError } from "../../../core/errors.js";
 import type { BatchAbilities } from "./batch-abilities.js";
-import { toRunError } from "../../runtime/ort/run-error.js";
-import type { Decoder } from "./decoder.js";
-import type { Generation } from "./generation.js";
-import { bytesPerToken, capacityFor, closeCache, type KvCache } from "./kv-cache.js";
+import { toRunError } from "../../../runtime/ort/run-error.js";
+import type { Decoder } from "../decoder.js";
+import type { Generation } from "../generation.js";
+import { bytesPerToken, capacityFor, closeCache, type KvCache } from "../kv-cache.js";
 import type { PromptCache } from "./prompt-cache.js";
 
 /** Time that prompts are read for between two steps of running answers, and where there are none. */

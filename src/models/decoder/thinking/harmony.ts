@@ -1,4 +1,4 @@
-import { heldLength } from "./held-length.js";
+import { heldLength } from "../held-length.js";
 import type { ThinkingReader, ThoughtPiece } from "./thinking-reader.js";
 
 /** Tokens of structure of gpt-oss' Harmony (OpenAI, openai-harmony). */

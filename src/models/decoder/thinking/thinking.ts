@@ -1,6 +1,6 @@
-import { heldLength } from "./held-length.js";
+import { heldLength } from "../held-length.js";
 import { createHarmonyReader, HARMONY_TOKENS } from "./harmony.js";
-import type { MarkedThinking, ThinkingSpec } from "./request/request.js";
+import type { MarkedThinking, ThinkingSpec } from "../request/request.js";
 import type { ThinkingReader, ThoughtPiece } from "./thinking-reader.js";
 
 /** What stands around thoughts: tokens, or text to a tokenizer that has none. */

@@ -1,7 +1,7 @@
 import type { BatchAbilities } from "./batch-abilities.js";
-import { copyBytes, HostMemory } from "../../runtime/ort/host-memory.js";
-import type { CacheTensor } from "./decoder-layout.js";
-import type { Decoder } from "./decoder.js";
+import { copyBytes, HostMemory } from "../../../runtime/ort/host-memory.js";
+import type { CacheTensor } from "../decoder-layout.js";
+import type { Decoder } from "../decoder.js";
 import {
   bytesPerToken,
   type CacheRoom,
@@ -11,8 +11,8 @@ import {
   createCache,
   plus,
   rowRuns,
-} from "./kv-cache.js";
-import type { Alignment } from "./request/request.js";
+} from "../kv-cache.js";
+import type { Alignment } from "../request/request.js";
 
 interface PromptCacheSetup {
   readonly decoder: Decoder;

@@ -1,6 +1,6 @@
-import type { Decoder } from "./decoder.js";
-import { closeCache, type KvCache, mergeRows, openCache } from "./kv-cache.js";
-import type { Alignment } from "./request/request.js";
+import type { Decoder } from "../decoder.js";
+import { closeCache, type KvCache, mergeRows, openCache } from "../kv-cache.js";
+import type { Alignment } from "../request/request.js";
 
 /** How a graph takes rows of different lengths, and whether it reads a prompt in parts. */
 export interface BatchAbilities {

@@ -1,8 +1,8 @@
-import { type JobError, toJobError } from "../../core/errors.js";
-import type { Continuation } from "./choice.js";
-import { toRunError } from "../../runtime/ort/run-error.js";
-import { type Generation, usageOf } from "./generation.js";
-import { type CacheRow, closeCache, joinRows, type KvCache, roomOf } from "./kv-cache.js";
+import { type JobError, toJobError } from "../../../core/errors.js";
+import type { Continuation } from "../choice.js";
+import { toRunError } from "../../../runtime/ort/run-error.js";
+import { type Generation, usageOf } from "../generation.js";
+import { type CacheRow, closeCache, joinRows, type KvCache, roomOf } from "../kv-cache.js";
 import { PromptCache } from "./prompt-cache.js";
 import {
   type FailedPrompt,
@@ -11,7 +11,7 @@ import {
   type ReadPrompt,
   type Running,
 } from "./prompt-queue.js";
-import type { StepItem, TextEvent } from "./request/request.js";
+import type { StepItem, TextEvent } from "../request/request.js";
 
 /** An answer and where its memory is. */
 interface Row {
