@@ -1,6 +1,7 @@
-"""Everyday questions and their answers, written by hand for the recipes: `../questions`, one file a region of life.
+"""Everyday questions and their answers, and words of one matter, written by hand for the recipes: `../questions`.
 
-`# a field`, then lines `question | the same asked otherwise => passage`.
+One file a region of life: `# a field`, then lines `question | the same asked otherwise => passage`; a passage without
+a question shares words with the field's questions and answers none. `../questions/words`: lines `matter: word, word`.
 """
 
 import dataclasses
@@ -32,10 +33,18 @@ def read_answers(path: pathlib.Path = FOLDER / "training") -> list[Answer]:
     return found
 
 
+def read_matters() -> list[list[str]]:
+    """A matter of daily life and the words that a text about it would use, line by line."""
+    lines = [line for file in sorted((FOLDER / "words").glob("*.txt")) for line in file.read_text().splitlines()]
+    split = (line.partition(": ") for line in lines if line)
+    return [[matter, *words.split(", ")] for matter, _, words in split]
+
+
 def tuning_lists(name: str) -> list[dict]:
     """Lists to be ranked, one a question: all passages of its field, and the number of the right one.
 
-    In `traps` nearly every list has a passage that shares the query's words and does not answer it, in `plain` few.
+    In `traps` nearly every list has a passage that shares the query's words and does not answer it, in `plain` few;
+    `fields` are fields of the training's files that are kept out of it.
     """
     fields: dict[str, list[Answer]] = {}
     for answer in read_answers(FOLDER / "tuning" / f"{name}.txt"):
