@@ -23,7 +23,8 @@ TIES = ("similar", "also", "entails", "causes", "verb-group", "derived", "attrib
 RARE_SENSES = 0.5
 KINDS = {
     "kind": 0.11, "name": 0.12, "example": 0.1, "words": 0.06, "tie": 0.06, "description": 0.1,
-    "synonyms": 0.1, "phrase": 0.05, "meaning": 0.09, "heading": 0.05, "description-of": 0.04, "answer": 0.12,
+    "synonyms": 0.1, "phrase": 0.05, "meaning": 0.09, "heading": 0.05, "description-of": 0.04, "answer": 0.16,
+    "matter": 0.06,
 }  # fmt: skip
 """Share of each kind of pair in a batch."""
 ALWAYS_NEAR = ("answer", "heading")

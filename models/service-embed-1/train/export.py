@@ -58,7 +58,7 @@ def latest_weights(folder: pathlib.Path) -> dict:
     """State of the encoder."""
     if (folder / "encoder.pt").exists():
         return torch.load(folder / "encoder.pt")
-    return torch.load(folder / "layers.pt")["model"]
+    return torch.load(folder / "layers-0.pt")["model"]
 
 
 def parity_batches(folder: pathlib.Path) -> list[list[np.ndarray]]:

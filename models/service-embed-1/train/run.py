@@ -16,7 +16,7 @@ from training_kit.wordnet import read_synsets
 from .corpus import make_pairs, make_tokenizer
 from .export import export_package
 from .sizes import SIZES, Size
-from .train_embedder import train_layers, train_static
+from .train_embedder import train_embedder
 
 
 def main() -> None:
@@ -44,10 +44,8 @@ def train_parts(folder: pathlib.Path, size: Size) -> None:
         make_tokenizer(folder, everyday_sentences(), knowledge)
         make_pairs(folder, size.rounds, knowledge)
         fit_word_vectors(folder, size.width, hidden, knowledge)
-    if not (folder / "words.pt").exists():
-        train_static(folder, size)
     if not (folder / "encoder.pt").exists():
-        train_layers(folder, size)
+        train_embedder(folder, size)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Contrastive training: first the table of token vectors alone, then the layers over it."""
+"""Contrastive training: first the table of token vectors alone, then the layers over it; of two such the mean."""
 
 import pathlib
 
@@ -27,33 +27,49 @@ def make_encoder(size: Size) -> TextEncoder:
     return TextEncoder(VOCABULARY, size.width, size.inner, size.layers)
 
 
-def train_static(folder: pathlib.Path, size: Size, seed: int = 11) -> None:
-    """Writes words.pt, the table after its own training."""
+RUNS = 2
+"""Trainings that begin from one closed form; the mean of their weights is better than either."""
+
+
+def train_embedder(folder: pathlib.Path, size: Size) -> None:
+    """Writes encoder.pt."""
+    for run in range(RUNS):
+        if not (folder / f"words-{run}.pt").exists():
+            train_static(folder, size, run)
+        if not (folder / f"encoder-{run}.pt").exists():
+            train_layers(folder, size, run)
+    encoders = [torch.load(folder / f"encoder-{run}.pt") for run in range(RUNS)]
+    save_atomically({name: sum(one[name] for one in encoders) / RUNS for name in encoders[0]}, folder / "encoder.pt")
+
+
+def train_static(folder: pathlib.Path, size: Size, run: int) -> None:
+    """Writes words-0.pt, the table after its own training."""
     table = torch.nn.Embedding.from_pretrained(torch.from_numpy(np.load(folder / "table.npy")), freeze=False)
-    words, pairs, tuning = TableOnly(table), Pairs(folder), related_first(folder)
+    words, pairs, tuning, seed = TableOnly(table), Pairs(folder), related_first(folder), 11 + 2 * run
     optimiser = torch.optim.Adam([{"params": [table.weight], "lr": size.table_rate}], fused=True)
-    Training(words, optimiser, folder / "static.pt", size.static_steps).run(
+    Training(words, optimiser, folder / f"static-{run}.pt", size.static_steps).run(
         lambda step: static_loss(words, pairs, size.static_batch, (seed, step)),
         lambda: tuning(lambda ids: unit(table(ids).sum(1))),
     )
-    save_atomically(table.weight.detach(), folder / "words.pt")
+    save_atomically(table.weight.detach(), folder / f"words-{run}.pt")
 
 
-def train_layers(folder: pathlib.Path, size: Size, seed: int = 12) -> None:
-    """Writes encoder.pt: the table of words.pt, at a quarter of its rate, and the layers over it."""
+def train_layers(folder: pathlib.Path, size: Size, run: int) -> None:
+    """Writes encoder-0.pt: the table of words-0.pt, at a quarter of its rate, and the layers over it."""
+    seed = 12 + 2 * run
     torch.manual_seed(seed)
     encoder, pairs, tuning = make_encoder(size), Pairs(folder), related_first(folder)
-    encoder.table.weight.data = torch.load(folder / "words.pt")
+    encoder.table.weight.data = torch.load(folder / f"words-{run}.pt")
     groups = [
         {"params": [encoder.table.weight], "lr": size.table_rate / 4},
         {"params": list(encoder.layers.parameters()), "lr": size.layer_rate},
     ]
-    Training(encoder, torch.optim.Adam(groups, fused=True), folder / "layers.pt", size.steps).run(
+    Training(encoder, torch.optim.Adam(groups, fused=True), folder / f"layers-{run}.pt", size.steps).run(
         lambda step: layered_loss(encoder, pairs, size.batch, (seed, step)),
         lambda: tuning(lambda ids: encoder(ids, (ids > 0).float())),
         25,
     )
-    save_atomically(encoder.state_dict(), folder / "encoder.pt")
+    save_atomically(encoder.state_dict(), folder / f"encoder-{run}.pt")
 
 
 class TableOnly(torch.nn.Module):

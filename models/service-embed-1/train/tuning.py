@@ -23,7 +23,7 @@ def related_first(folder: pathlib.Path) -> Callable[[Embed], str]:
     held = HeldOut(synsets, split_families(synsets), 1, 31)
     triples = held.triples(300, (*TEXT_KINDS, WORD_KIND))
     passages, searches = held.searches(300, 1500)
-    everyday = {name: tuning_lists(name) for name in ("plain", "traps")}
+    everyday = {name: tuning_lists(name) for name in ("plain", "traps", "fields")}
 
     def check(embed: Embed) -> str:
         def vectors(texts: list[str]) -> np.ndarray:

@@ -20,7 +20,7 @@ CHUNK = 3000
 BY_WORDS, BY_MEANING, AT_RANDOM = 6, 6, 4
 WRONG = BY_WORDS + BY_MEANING + AT_RANDOM
 SAME_FIELD, TRAPS = 8, 4
-SHARES = {"synset": 0.55, "answer": 0.33, "heading": 0.12}
+SHARES = {"synset": 0.45, "answer": 0.45, "heading": 0.1}
 """Share of each kind of group in a batch."""
 Group = tuple[str, str, list[str]]
 """Query, passage, wrong passages."""
@@ -57,14 +57,14 @@ def synset_groups(seen: list[Synset], synonyms: dict[str, list[str]], count: int
 
 
 def answer_groups(knowledge: Knowledge, find: "Finder") -> Iterator[Group]:
-    """Everyday questions; up to eight wrong passages are of the question's field, four only share its words."""
+    """Everyday questions; up to eight wrong passages are of the question's field, others answer nothing there."""
     asked = [(question, answer) for answer in knowledge.answers for question in answer.questions]
     found = find.groups([question for question, _ in asked], [answer.passage for _, answer in asked])
-    traps = [texts for _, texts in knowledge.traps(TRAPS)]
-    for (question, answer), (_, _, near), wrong in zip(asked, found, traps, strict=True):
+    traps = dict(knowledge.traps(TRAPS))
+    for (question, answer), (_, _, near) in zip(asked, found, strict=True):
         field = [other.passage for other in knowledge.answers if other.field == answer.field and other is not answer]
-        wrong = wrong + find.rng.sample(field, min(SAME_FIELD, len(field)))
-        yield question, answer.passage, (wrong + [passage for passage in near if passage not in wrong])[:WRONG]
+        chosen = [*traps[question], *find.rng.sample(field, min(SAME_FIELD, len(field))), *near]
+        yield question, answer.passage, list(dict.fromkeys(chosen))[:WRONG]
 
 
 def heading_groups(knowledge: Knowledge, find: "Finder") -> Iterator[Group]:
@@ -89,7 +89,7 @@ class Finder:
     """Finds wrong passages among the right ones of other queries."""
 
     def __init__(self, embedder: pathlib.Path, rng: random.Random) -> None:
-        self.table, self.rng = torch.load(embedder / "words.pt").numpy(), rng
+        self.table, self.rng = torch.load(embedder / "words-0.pt").numpy(), rng
         self.tokenizer = load_tokenizer(embedder / "tokenizer.json")
 
     def groups(self, queries: list[str], passages: list[str]) -> Iterator[Group]:

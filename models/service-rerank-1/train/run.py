@@ -40,7 +40,7 @@ def main() -> None:
 
 def train_parts(folder: pathlib.Path, embedder: pathlib.Path, size: Size, name: str) -> None:
     """Everything before the export, in order."""
-    if not (embedder / "words.pt").exists():
+    if not (embedder / "words-0.pt").exists():
         recipe = [sys.executable, "-m", "train.run", "--only", "train", "--size", name, "--folder", str(embedder)]
         subprocess.run(recipe, cwd=PACKAGE.parent / "service-embed-1", check=True)
     if not (folder / "groups.pt").exists():

@@ -24,7 +24,7 @@ def make_scorer(size: Size, vocabulary: int) -> PairScorer:
 def train_scorer(folder: pathlib.Path, embedder: pathlib.Path, size: Size, seed: int = 43) -> None:
     """Writes scorer.pt."""
     torch.manual_seed(seed)
-    weights = torch.load(embedder / "words.pt")[:, : size.width]
+    weights = torch.load(embedder / "words-0.pt")[:, : size.width]
     scorer = make_scorer(size, len(weights))
     scorer.table.weight.data = weights.clone()
     scorer.importance.weight.data = weights.norm(dim=1, keepdim=True).clamp_min(1e-3).log()

@@ -21,7 +21,7 @@ def ranking_check(embedder: pathlib.Path) -> Callable[[Scorer], str]:
     tokenizer = load_tokenizer(embedder / "tokenizer.json")
     tokenizer.enable_padding(pad_id=0)
     lists, pairs = held_out_lists(1, SEED, LISTS), held_out_pairs(1, SEED, PAIRS)
-    everyday = {name: tuning_lists(name) for name in ("plain", "traps")}
+    everyday = {name: tuning_lists(name) for name in ("plain", "traps", "fields")}
     kinds = sorted({row["kind"] for row in lists})
 
     def by_kind(values: list[float]) -> str:
