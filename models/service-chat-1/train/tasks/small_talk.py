@@ -1,10 +1,12 @@
 """Greetings, thanks, who the assistant is, feelings, help, good-byes; and short stories."""
 
+import functools
+import pathlib
 import random
 
 from ..conversation import Example, assistant, user
 from ..tables import ANIMALS, COLOURS, FOODS, some_name
-from ..wording import article, casual, phrase, say
+from ..wording import NoneKept, article, casual, is_kept, phrase, say
 from .knowledge_table import KNOWLEDGE
 from .talk_table import CHAT, TALK
 
@@ -65,6 +67,25 @@ def fixed(row: tuple[str, str], rng: random.Random, held_out: bool) -> Example:
     asked = phrase(row[0], rng, held_out)
     answers = row[1][1:-1].split("|") if row[1].startswith("(") else [row[1]]
     return Example([user(asked), assistant(rng.choice(answers))], expect={"any": answers})
+
+
+@functools.cache
+def everyday_rows() -> list[tuple[list[str], str]]:
+    """`everyday.txt`: lines `question | the same asked otherwise => answer`."""
+    lines = (pathlib.Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines()
+    return [(questions.split(" | "), answer) for questions, answer in (line.split(" => ") for line in lines)]
+
+
+def everyday(rng: random.Random, held_out: bool) -> Example:
+    """What people type in their first minutes, as they type it."""
+    questions, answer = rng.choice(everyday_rows())
+    possible = [question for question in questions if is_kept(question) == held_out]
+    if not possible:
+        if held_out:
+            raise NoneKept(questions)
+        return everyday(rng, held_out)
+    asked = rng.choice(possible)
+    return Example([user(asked if held_out else casual(asked, rng)), assistant(answer)], expect={"any": [answer]})
 
 
 def story(rng: random.Random, held_out: bool) -> Example:

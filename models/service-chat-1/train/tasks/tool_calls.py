@@ -3,19 +3,36 @@
 import random
 
 from ..conversation import Example, assistant, make_tool, tool_call, tool_result, user
-from ..tables import ANIMALS, DAYS, LANGUAGES, ROOMS, THINGS, invented_word, some_city, some_name
+from ..tables import (
+    ANIMALS,
+    COLOURS,
+    DAYS,
+    FOODS,
+    JOBS,
+    LANGUAGES,
+    MONTHS,
+    PETS,
+    PLURALS,
+    ROOMS,
+    THINGS,
+    invented_word,
+    some_city,
+    some_name,
+)
 from ..wording import casual, say
+from .everyday_tools import EVERYDAY_TOOLS
 from .facts import fact
 from .instructions import phrase
 from .open_tools import open_tool, open_tool_use
 from .refusals import refusal
-from .small_talk import knowledge, small_talk
+from .small_talk import everyday, knowledge, small_talk
 from .tool_table import TOOLS
 
 SKIES = "sunny cloudy rainy snowy windy foggy".split()
 VERBS = "do run call use get set make fetch open ask start tell go new my".split()
 GENRES = "jazz rock folk pop classical blues".split()
-OPEN = 0.45
+TABLE = TOOLS | EVERYDAY_TOOLS
+OPEN = 0.35
 """Share of requests for tools that are made up as they are needed."""
 
 
@@ -35,6 +52,16 @@ def slots(rng: random.Random, held_out: bool) -> dict:
         "genre": rng.choice(GENRES),
         "name": some_name(rng, held_out),
         "day": rng.choice(DAYS),
+        "month": rng.choice(MONTHS),
+        "colour": rng.choice(COLOURS),
+        "thing": rng.choice(THINGS),
+        "things": rng.choice(PLURALS),
+        "food": rng.choice(FOODS),
+        "animal": rng.choice(ANIMALS),
+        "job": rng.choice(JOBS),
+        "pet": rng.choice(PETS),
+        "count": rng.randint(2, 60),
+        "number": rng.randint(1, 999),
         "temperature": rng.randint(-9, 38),
         "sky": rng.choice(SKIES),
         "clock": f"{rng.randint(0, 23)}:{rng.randint(10, 59)}",
@@ -47,7 +74,7 @@ def slots(rng: random.Random, held_out: bool) -> dict:
 
 def declare(kind: str, rng: random.Random, held_out: bool) -> tuple[dict, dict[str, str]]:
     """A tool with names of its own, and slot -> name of the parameter; some names of the training say nothing."""
-    trained, kept, described, parameters, *_ = TOOLS[kind]
+    trained, kept, described, parameters, *_ = TABLE[kind]
     names = {slot: rng.choice(names) for slot, (names, _) in parameters.items()}
     types = {names[slot]: json_type for slot, (_, json_type) in parameters.items()}
     name = rng.choice(kept if held_out else trained)
@@ -68,9 +95,9 @@ def tool_use(rng: random.Random, held_out: bool) -> Example:
     """A request that one of one to three tools serves; half of the time with its result and what is said of it."""
     if not held_out and rng.random() < OPEN:
         return open_tool_use(rng, held_out)
-    kinds = rng.sample(list(TOOLS), rng.randint(1, 3))
+    kinds = rng.sample(list(TOOLS if held_out else TABLE), rng.choice((1, 2, 3) if held_out else (1, 2, 2, 3, 3)))
     declared = [declare(kind, rng, held_out) for kind in kinds]
-    (tool, names), (*_, requests, kept, result, reply) = declared[0], TOOLS[kinds[0]]
+    (tool, names), (*_, requests, kept, result, reply) = declared[0], TABLE[kinds[0]]
     words = slots(rng, held_out)
     arguments = {name: words[slot] for slot, name in names.items()}
     asked = say(kept if held_out else rng.choice(requests), rng, **words)
@@ -109,12 +136,12 @@ def tool_choice(rng: random.Random, held_out: bool) -> Example:
 
 def no_tool(rng: random.Random, held_out: bool) -> Example:
     """Tools are there, and none of them serves the question."""
-    talk = rng.choice((fact, fact, small_talk) if held_out else (fact, fact, small_talk, knowledge, refusal))(
+    talk = rng.choice((fact, fact, small_talk) if held_out else (fact, fact, small_talk, knowledge, everyday, refusal))(
         rng, held_out
     )
     if not held_out and rng.random() < 0.4:
         return Example(talk.messages, [open_tool(rng, held_out)[0] for _ in range(rng.randint(1, 3))], talk.expect)
-    kinds = rng.sample([kind for kind in TOOLS if kind not in ("time", "weather")], rng.randint(1, 3))
+    kinds = rng.sample([kind for kind in (TOOLS if held_out else TABLE) if kind not in ("time", "weather")], rng.randint(1, 3))
     tools = [declare(kind, rng, held_out)[0] for kind in kinds]
     return Example(talk.messages, tools, talk.expect)
 
@@ -126,7 +153,7 @@ def second_use(
     at = rng.randrange(len(kinds))
     (tool, names), words = declared[at], slots(rng, False)
     arguments = {name: words[slot] for slot, name in names.items()}
-    asked = casual(say(rng.choice(TOOLS[kinds[at]][4]), rng, **words), rng, lower=False)
+    asked = casual(say(rng.choice(TABLE[kinds[at]][4]), rng, **words), rng, lower=False)
     name = tool["function"]["name"]
     return Example(
         [*messages, user(asked), tool_call(name, arguments)], tools, {"call": {"name": name, "arguments": arguments}}
