@@ -5,8 +5,9 @@ import pathlib
 import random
 
 from ..conversation import Example, assistant, user
+from ..lexicon import is_kept
 from ..tables import ANIMALS, COLOURS, FOODS, some_name
-from ..wording import NoneKept, article, casual, is_kept, phrase, say
+from ..wording import article, casual, phrase, say
 from .knowledge_table import KNOWLEDGE
 from .talk_table import CHAT, TALK
 
@@ -62,30 +63,24 @@ def knowledge(rng: random.Random, held_out: bool) -> Example:
     return fixed(rng.choice(KNOWLEDGE), rng, held_out)
 
 
-def fixed(row: tuple[str, str], rng: random.Random, held_out: bool) -> Example:
-    """A phrasing of the row's question and its answer, or one of its answers."""
+def fixed(row: tuple[str | tuple[str, ...], str], rng: random.Random, held_out: bool) -> Example:
+    """A phrasing of the row's question, or of one of its questions, and its answer, or one of its answers."""
     asked = phrase(row[0], rng, held_out)
     answers = row[1][1:-1].split("|") if row[1].startswith("(") else [row[1]]
     return Example([user(asked), assistant(rng.choice(answers))], expect={"any": answers})
 
 
 @functools.cache
-def everyday_rows() -> list[tuple[list[str], str]]:
-    """`everyday.txt`: lines `question | the same asked otherwise => answer`."""
+def everyday_rows() -> list[tuple[tuple[str, ...], str]]:
+    """`everyday.txt`: lines `question | the same asked otherwise => answer`, of which training may ask something."""
     lines = (pathlib.Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines()
-    return [(questions.split(" | "), answer) for questions, answer in (line.split(" => ") for line in lines)]
+    rows = [(tuple(questions.split(" | ")), answer) for questions, answer in (line.split(" => ") for line in lines)]
+    return [row for row in rows if not all(map(is_kept, row[0]))]
 
 
 def everyday(rng: random.Random, held_out: bool) -> Example:
-    """What people type in their first minutes, as they type it."""
-    questions, answer = rng.choice(everyday_rows())
-    possible = [question for question in questions if is_kept(question) == held_out]
-    if not possible:
-        if held_out:
-            raise NoneKept(questions)
-        return everyday(rng, held_out)
-    asked = rng.choice(possible)
-    return Example([user(asked if held_out else casual(asked, rng)), assistant(answer)], expect={"any": [answer]})
+    """What people type in their first minutes."""
+    return fixed(rng.choice(everyday_rows()), rng, held_out)
 
 
 def story(rng: random.Random, held_out: bool) -> Example:
