@@ -11,7 +11,7 @@ from training_kit.training import Training, save_atomically
 
 from .corpus import VOCABULARY, Pairs
 from .sizes import Size
-from .tuning import related_first
+from .tuning import Tuning, related_first
 
 START, END = 2, 3
 TEMPERATURE = 0.05
@@ -28,24 +28,25 @@ def make_encoder(size: Size) -> TextEncoder:
 
 
 RUNS = 2
-"""Trainings that begin from one closed form; the mean of their weights is better than either."""
+"""Trainings that begin from one closed form; the mean of their weights finds better than the first alone."""
 
 
 def train_embedder(folder: pathlib.Path, size: Size) -> None:
     """Writes encoder.pt."""
+    pairs, tuning = Pairs(folder), related_first(folder)
     for run in range(RUNS):
         if not (folder / f"words-{run}.pt").exists():
-            train_static(folder, size, run)
+            train_static(folder, size, run, pairs, tuning)
         if not (folder / f"encoder-{run}.pt").exists():
-            train_layers(folder, size, run)
+            train_layers(folder, size, run, pairs, tuning)
     encoders = [torch.load(folder / f"encoder-{run}.pt") for run in range(RUNS)]
     save_atomically({name: sum(one[name] for one in encoders) / RUNS for name in encoders[0]}, folder / "encoder.pt")
 
 
-def train_static(folder: pathlib.Path, size: Size, run: int) -> None:
+def train_static(folder: pathlib.Path, size: Size, run: int, pairs: Pairs, tuning: Tuning) -> None:
     """Writes words-0.pt, the table after its own training."""
     table = torch.nn.Embedding.from_pretrained(torch.from_numpy(np.load(folder / "table.npy")), freeze=False)
-    words, pairs, tuning, seed = TableOnly(table), Pairs(folder), related_first(folder), 11 + 2 * run
+    words, seed = TableOnly(table), 11 + 2 * run
     optimiser = torch.optim.Adam([{"params": [table.weight], "lr": size.table_rate}], fused=True)
     Training(words, optimiser, folder / f"static-{run}.pt", size.static_steps).run(
         lambda step: static_loss(words, pairs, size.static_batch, (seed, step)),
@@ -54,11 +55,11 @@ def train_static(folder: pathlib.Path, size: Size, run: int) -> None:
     save_atomically(table.weight.detach(), folder / f"words-{run}.pt")
 
 
-def train_layers(folder: pathlib.Path, size: Size, run: int) -> None:
+def train_layers(folder: pathlib.Path, size: Size, run: int, pairs: Pairs, tuning: Tuning) -> None:
     """Writes encoder-0.pt: the table of words-0.pt, at a quarter of its rate, and the layers over it."""
     seed = 12 + 2 * run
     torch.manual_seed(seed)
-    encoder, pairs, tuning = make_encoder(size), Pairs(folder), related_first(folder)
+    encoder = make_encoder(size)
     encoder.table.weight.data = torch.load(folder / f"words-{run}.pt")
     groups = [
         {"params": [encoder.table.weight], "lr": size.table_rate / 4},

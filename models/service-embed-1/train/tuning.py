@@ -13,9 +13,10 @@ from training_kit.subwords import load_tokenizer
 from training_kit.wordnet import read_synsets
 
 Embed = Callable[[torch.Tensor], torch.Tensor]
+Tuning = Callable[[Embed], str]
 
 
-def related_first(folder: pathlib.Path) -> Callable[[Embed], str]:
+def related_first(folder: pathlib.Path) -> Tuning:
     """A check that takes a function from ids [B, L] to vectors [B, W]."""
     tokenizer = load_tokenizer(folder / "tokenizer.json")
     tokenizer.enable_padding(pad_id=0)
