@@ -10,27 +10,29 @@ from training_kit.package import write_configs, write_lines, write_manifest
 from training_kit.subwords import load_tokenizer
 
 from .held_out import adult_rows, benign_rows, children_rows, flagged_rows
+from .model import Judges
 from .sentences import CATEGORIES, FOLDER, read_lines
 from .sizes import Size
-from .train_judge import make_judge
+from .train_judge import SEEDS, make_judge
 
 MOST_TOKENS = 128
 INPUTS = ["input_ids", "attention_mask"]
 EACH, BENIGN, ADULTS, CHILDREN = 30, 400, 200, 200
 EVALUATION_SEED = 101
 TUNING_SEED, TUNING_ROWS = 89, 600
-ALLOWED, OF_CHILDREN, OF_ADULTS = 0.02, 0.005, 0.005
-"""Share of the tuning set's look-alikes and of its sentences about children that may be flagged, and of its sexual
-sentences about adults that may be flagged as about minors; the thresholds follow from them. Below the bars, since
-other templates flag about twice as much."""
+ALLOWED, LEAST, OF_MINORS = 0.02, 0.8, 0.3
+"""Share of the tuning set's look-alikes that may be flagged: below the bar, since other templates flag about twice as
+much. The least score that flags. Share of the tuning set's sentences about minors that may be missed so that ordinary
+sentences about children, and sexual ones about adults, are not taken for them."""
 
 
 def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> None:
-    """From judge.pt, or from a half-trained checkpoint where there is none yet."""
+    """From the judges of all trainings."""
     tokenizer = load_tokenizer(folder / "tokenizer.json")
-    judge = make_judge(size, tokenizer.get_vocab_size())
-    judge.load_state_dict(latest_weights(folder))
-    model = shipped(judge.eval())
+    judges = [make_judge(size, tokenizer.get_vocab_size()) for _ in SEEDS]
+    for judge, seed in zip(judges, SEEDS, strict=True):
+        judge.load_state_dict(torch.load(folder / f"judge-{seed}.pt"))
+    model = shipped(Judges(judges).eval())
     path = package / "model.onnx"
     export_graph(model, INPUTS, ("logits", len(CATEGORIES)), path, package.name)
     flagged, benign = flagged_rows("test", EVALUATION_SEED, EACH), benign_rows("test", EVALUATION_SEED, BENIGN)
@@ -56,20 +58,21 @@ def export_package(folder: pathlib.Path, size: Size, package: pathlib.Path) -> N
 
 
 def find_thresholds(model: nn.Module, tokenizer) -> dict[str, float]:
-    """For each category the score that a share of the tuning set's look-alikes reaches, the same for all; that of
-    minors also lies above what nearly all sexual sentences about adults reach."""
+    """For each category the score that a share of the tuning set's harmless sentences reaches, the same for all."""
     look_alikes = scores_of(model, tokenizer, benign_rows("tuning", TUNING_SEED, TUNING_ROWS))
     children = scores_of(model, tokenizer, children_rows("tuning", TUNING_SEED, TUNING_ROWS))
-    minors, adults = CATEGORIES.index("sexual/minors"), adult_rows("tuning", TUNING_SEED, TUNING_ROWS)
-    of_adults = scores_of(model, tokenizer, adults)[:, minors].quantile(1 - OF_ADULTS)
+    flagged = flagged_rows("tuning", TUNING_SEED, TUNING_ROWS // 2)
+    minors = CATEGORIES.index("sexual/minors")
+    found = scores_of(model, tokenizer, [row for row in flagged if CATEGORIES[minors] in row["categories"]])[:, minors]
+    least = torch.full((len(CATEGORIES),), LEAST)
+    least[minors] = least[minors].maximum(found.quantile(OF_MINORS))
 
-    def flagged(scores: torch.Tensor, limits: torch.Tensor) -> float:
-        return float((scores >= limits).any(1).float().mean())
+    def shares(limits: torch.Tensor) -> list[float]:
+        return [float((scores >= limits).any(1).float().mean()) for scores in (look_alikes, children)]
 
     for share in torch.linspace(ALLOWED, 0, 200):
-        limits = look_alikes.quantile(1 - share, 0).clamp(0.05, 0.995)
-        limits[minors] = limits[minors].maximum(of_adults)
-        if flagged(look_alikes, limits) <= ALLOWED and flagged(children, limits) <= OF_CHILDREN:
+        limits = look_alikes.quantile(1 - share, 0).clamp(max=0.995).maximum(least)
+        if shares(limits)[0] <= ALLOWED and shares(limits)[1] == 0:
             break
     return {name: round(float(limit), 4) for name, limit in zip(CATEGORIES, limits, strict=True)}
 
@@ -82,19 +85,11 @@ def scores_of(model: nn.Module, tokenizer, rows: list[dict]) -> torch.Tensor:
         return model(ids, (ids > 0).long()).sigmoid()
 
 
-def shipped(judge: nn.Module) -> nn.Module:
-    """The judge with the weights as they are stored: bytes for the table, halves for the rest."""
-    halved(judge)
-    judge.table = ByteTable(judge.table)
-    return judge
-
-
-def latest_weights(folder: pathlib.Path) -> dict:
-    """State of the judge."""
-    if (folder / "judge.pt").exists():
-        return torch.load(folder / "judge.pt")
-    state, prefix = torch.load(folder / "training.pt")["model"], "average.module."
-    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+def shipped(judges: nn.Module) -> nn.Module:
+    """The judges with the weights as they are stored: bytes for the table, halves for the rest."""
+    halved(judges)
+    judges.table = ByteTable(judges.table)
+    return judges
 
 
 def parity_batches(tokenizer, rows: list[dict]) -> list[list[np.ndarray]]:

@@ -6,6 +6,22 @@ from torch.nn import functional as F
 from training_kit.encoder import ContextLayer
 
 
+class Judges(nn.Module):
+    """Some judges over one table: the mean of what they say."""
+
+    def __init__(self, judges: list["Judge"]) -> None:
+        super().__init__()
+        self.table = judges[0].table
+        for judge in judges:
+            del judge.table
+        self.judges = nn.ModuleList(judges)
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """int64 [B, L] each -> logits [B, categories]."""
+        vectors = self.table(ids)
+        return torch.stack([judge.read(vectors, mask.float()) for judge in self.judges]).mean(0)
+
+
 class Judge(nn.Module):
     """Each category looks for its own tokens and weighs what they say."""
 

@@ -11,7 +11,7 @@ import torch
 from .corpus import make_sentences
 from .export import export_package
 from .sizes import SIZES, Size
-from .train_judge import train_judge
+from .train_judge import SEEDS, train_judge
 from .vocabulary import make_vocabulary
 
 
@@ -36,8 +36,9 @@ def train_parts(folder: pathlib.Path, size: Size) -> None:
         make_vocabulary(folder, size.width)
     if not (folder / "sentences.pt").exists():
         make_sentences(folder, size.sentences)
-    if not (folder / "judge.pt").exists():
-        train_judge(folder, size)
+    for seed in SEEDS:
+        if not (folder / f"judge-{seed}.pt").exists():
+            train_judge(folder, size, seed)
 
 
 if __name__ == "__main__":

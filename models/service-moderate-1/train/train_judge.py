@@ -21,6 +21,8 @@ NOISE, DROPPED, SMOOTHED, KEPT = 0.6, 0.2, 0.02, 0.99
 """Strength of the noise on token vectors relative to their own size; share of tokens that are left out; doubt in a label;
 how much of the average of the weights a step keeps."""
 TUNING_SEED = 83
+SEEDS = (73, 74, 75)
+"""Of the trainings; their mean is shipped."""
 
 
 def make_judge(size: Size, vocabulary: int) -> Judge:
@@ -37,8 +39,8 @@ class Averaged(nn.Module):
         self.average = AveragedModel(judge, multi_avg_fn=get_ema_multi_avg_fn(KEPT))
 
 
-def train_judge(folder: pathlib.Path, size: Size, seed: int = 73) -> None:
-    """Writes judge.pt. The table keeps what the relations of WordNet say: it is not trained."""
+def train_judge(folder: pathlib.Path, size: Size, seed: int) -> None:
+    """Writes judge-SEED.pt. The table keeps what the relations of WordNet say: it is not trained."""
     torch.manual_seed(seed)
     table = torch.from_numpy(np.load(folder / "table.npy"))
     judge = make_judge(size, len(table))
@@ -47,7 +49,7 @@ def train_judge(folder: pathlib.Path, size: Size, seed: int = 73) -> None:
     rest = [value for name, value in judge.named_parameters() if name != "table.weight"]
     optimiser = torch.optim.AdamW(rest, lr=size.rate, weight_decay=0.02)
     both = Averaged(judge)
-    training = Training(both, optimiser, folder / "training.pt", size.steps)
+    training = Training(both, optimiser, folder / f"training-{seed}.pt", size.steps)
     data, check = Sentences(folder), auc_check(folder)
 
     def loss_of(step: int) -> torch.Tensor:
@@ -55,7 +57,7 @@ def train_judge(folder: pathlib.Path, size: Size, seed: int = 73) -> None:
         return sigmoid_loss(judge, data, size.batch, (seed, step))
 
     training.run(loss_of, lambda: check(both.average), 30)
-    save_atomically(both.average.module.state_dict(), folder / "judge.pt")
+    save_atomically(both.average.module.state_dict(), folder / f"judge-{seed}.pt")
 
 
 def sigmoid_loss(judge: Judge, data: Sentences, batch: int, at: tuple[int, int]) -> torch.Tensor:
