@@ -1,6 +1,10 @@
 """Names, places and things of the conversations. What stands in a HELD_OUT table is in no training text."""
 
+import functools
 import random
+
+from .lexicon import COUNTRY_FILE, PERSON_FILE, common, plural, proper_names
+from .wording import article
 
 NAMES = """
 Anna Ben Clara David Emma Felix Grace Henry Ida Jack Kate Leo Maria Noah Olivia Paul Rosa Sam Tina Victor Wendy
@@ -183,6 +187,7 @@ apples books pens cups boxes stamps coins flowers oranges cards shirts chairs ba
 marbles lemons candles sweets cakes pears tickets keys toys plates bananas photos stickers hats fish dogs cats eggs
 buttons bottles roses
 """.split()
+GENRES = "jazz rock folk pop classical blues".split()
 ROOMS = "kitchen bedroom bathroom office hall garage garden cellar".split()
 LANGUAGES = "French German Italian Spanish Polish Greek Swedish Dutch Russian Japanese".split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
@@ -201,22 +206,73 @@ def invented_word(rng: random.Random, syllables: int) -> str:
     return "".join(rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(syllables)) + rng.choice(CODAS)
 
 
+COMMON_NOUNS = 2000
+"""Of WordNet, for names and things of the training."""
+
+
+@functools.cache
+def known_names(file: int) -> tuple[str, ...]:
+    """Single words of WordNet's persons or places, without those that the evaluation has."""
+    kept = {*HELD_OUT_NAMES, *HELD_OUT_CITIES}
+    return tuple(
+        name
+        for name in proper_names(file)
+        if name.isalpha() and name[1:].islower() and 3 <= len(name) <= 12 and name not in kept
+    )
+
+
 def some_name(rng: random.Random, held_out: bool) -> str:
-    """A first name; two in five of the training's are invented, so that names are copied and not recalled."""
+    """A first name; two in three of the training's are invented or any words, so that names are copied, not recalled."""
     if held_out:
         return rng.choice(HELD_OUT_NAMES)
-    if rng.random() < 0.4:
+    draw = rng.random()
+    if draw < 0.25:
         return invented_word(rng, rng.choice((1, 2, 2, 3))).capitalize()
-    return rng.choice(NAMES)
+    if draw < 0.4:
+        return rng.choice(common("n", COMMON_NOUNS)).capitalize()
+    return rng.choice(known_names(PERSON_FILE) if draw < 0.65 else NAMES)
 
 
 def some_city(rng: random.Random, held_out: bool) -> str:
-    """A city; a third of the training's are invented."""
+    """A city; half of the training's are invented or any place of WordNet."""
     if held_out:
         return rng.choice(HELD_OUT_CITIES)
-    if rng.random() < 0.33:
+    draw = rng.random()
+    if draw < 0.25:
         return invented_word(rng, rng.choice((2, 2, 3))).capitalize()
-    return rng.choice(CITIES)
+    return rng.choice(known_names(COUNTRY_FILE) if draw < 0.5 else CITIES)
+
+
+def some_words(rng: random.Random, held_out: bool) -> dict[str, object]:
+    """Something for every open place that a sentence may have."""
+    job, noun = rng.choice(JOBS), rng.choice(THINGS)
+    if not held_out and rng.random() < 0.3:
+        noun = rng.choice(common("n", COMMON_NOUNS))
+    return {
+        "name": some_name(rng, held_out),
+        "other": some_name(rng, held_out),
+        "city": some_city(rng, held_out),
+        "age": rng.randint(7, 99),
+        "count": rng.randint(2, 60),
+        "number": rng.randint(1, 999),
+        "price": rng.choice((rng.randint(1, 99), rng.randint(100, 9999) / 100)),
+        "day": rng.choice(DAYS),
+        "month": rng.choice(MONTHS),
+        "clock": f"{rng.randint(0, 23)}:{rng.randint(10, 59)}",
+        "colour": rng.choice(COLOURS),
+        "job": job,
+        "a_job": article(job),
+        "pet": rng.choice(PETS),
+        "animal": rng.choice(ANIMALS),
+        "thing": noun,
+        "things": rng.choice(PLURALS) if noun in THINGS else plural(noun),
+        "food": rng.choice(FOODS),
+        "items": rng.sample(FOODS, rng.randint(2, 3)),
+        "room": rng.choice(ROOMS),
+        "language": rng.choice(LANGUAGES),
+        "sport": rng.choice(SPORTS),
+        "genre": rng.choice(GENRES),
+    }
 
 
 def is_held_out(first: int, second: int) -> bool:

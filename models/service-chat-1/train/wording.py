@@ -1,6 +1,7 @@
 """Sentences from patterns: `(one|two) words[ and more]` says one of the alternatives, or the bracket or nothing."""
 
 import functools
+import pathlib
 import random
 import re
 
@@ -69,6 +70,13 @@ def article(noun: str) -> str:
 def capital(text: str) -> str:
     """The text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
+
+
+@functools.cache
+def rows_of(file: str, gap: str = " => ") -> list[list[str]]:
+    """Lines of a file of `tasks`, split at the gap."""
+    lines = (pathlib.Path(__file__).parent / "tasks" / file).read_text(encoding="utf-8").splitlines()
+    return [line.split(gap) for line in lines]
 
 
 class NoneKept(LookupError):

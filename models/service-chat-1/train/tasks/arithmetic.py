@@ -4,7 +4,7 @@ import random
 
 from ..conversation import Example, assistant, user
 from ..tables import PLURALS, number_pair, some_name
-from ..wording import casual, phrase, say
+from ..wording import casual, phrase, rows_of, say
 
 ADD = (
     "(What is|What's|whats|How much is|Calculate|Compute|Work out|Solve|What does it make:) {a} (+|plus|and) {b}?",
@@ -241,6 +241,8 @@ def with_rest(rng: random.Random, held_out: bool) -> Example:
 
 def word_problem(rng: random.Random, held_out: bool) -> Example:
     """Things that become more or fewer, or come in groups; the answer says the sum first."""
+    if not held_out and rng.random() < 0.6:
+        return everyday_problem(rng)
     sign = rng.choices("+-x", (42, 42, 16 if not held_out else 0))[0]
     if sign == "x":
         a, b = rng.randint(2, 12), rng.randint(2, 12)
@@ -256,6 +258,20 @@ def word_problem(rng: random.Random, held_out: bool) -> Example:
     answer, result = solve(a, sign, b, words["things"])
     text = f"{story} {asked}"
     return Example([user(text if held_out else casual(text, rng)), assistant(answer)], expect={"number": result})
+
+
+def everyday_problem(rng: random.Random) -> Example:
+    """A line of `problems.txt`: sign, what is counted, and the text."""
+    sign, unit, text = rng.choice(rows_of("problems.txt", " | "))
+    if sign in "+-":
+        a, b = number_pair(rng, False, 2, rng.choice((12, 30, 99)))
+        a, b = (a, b) if sign == "+" else (max(a, b), min(a, b))
+    else:
+        a, b = rng.randint(2, 12), rng.randint(2, 12)
+        a = a if sign == "x" else a * b
+    asked = text.format(a=a, b=b, name=some_name(rng, False))
+    answer, result = solve(a, sign, b, unit)
+    return Example([user(casual(asked, rng)), assistant(answer)], expect={"number": result})
 
 
 def several(rng: random.Random, held_out: bool) -> Example:

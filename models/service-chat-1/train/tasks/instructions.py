@@ -132,13 +132,20 @@ def greeting(rng: random.Random, held_out: bool) -> Example:
     name = some_name(rng, held_out)
     word, reply = rng.choice(
         (
-            ("Greet", "Hello, {n}!"),
-            ("Say hello to", "Hello, {n}!"),
-            ("Say goodbye to", "Goodbye, {n}!"),
-            ("Wish a good morning to", "Good morning, {n}!"),
-            ("Thank", "Thank you, {n}!"),
+            ("greet", "Hello, {n}!"),
+            ("say hello to", "Hello, {n}!"),
+            ("say goodbye to", "Goodbye, {n}!"),
+            ("wish a good morning to", "Good morning, {n}!"),
+            ("thank", "Thank you, {n}!"),
         )
     )
-    pattern = "{w} my friend {n}, will you?" if held_out else "[Please ]{w} [my friend ]{n}."
+    pattern = (
+        "{w} my friend {n}, will you?"
+        if held_out
+        else (
+            "[(Please|Now|Could you|Can you|Would you|I want you to) ]{w} [my (friend|brother|sister|boss|aunt|guest|new"
+            " neighbour) ]{n}[, please| for me| from me| now]."
+        )
+    )
     text = say(pattern, rng, w=word, n=name)
     return Example([user(text[0].upper() + text[1:]), assistant(reply.format(n=name))], expect={"contains": name})

@@ -4,8 +4,8 @@ import json
 import random
 
 from ..conversation import Example, assistant, system, user
-from ..tables import COLOURS, DAYS, FOODS, JOBS, MONTHS, PETS, PLURALS, THINGS, some_city, some_name
-from ..wording import article, capital, choose, join, parse, say
+from ..tables import some_name, some_words
+from ..wording import capital, choose, join, parse, say
 from .json_table import ASK, BARE, HELD_OUT_ASK, RECORDS, SYSTEM
 from .open_fields import some_fields, spoken, stated
 
@@ -17,12 +17,15 @@ def json_answer(rng: random.Random, held_out: bool) -> Example:
     """Some fields of a record; they are named in the question, in the system message, or only by the schema."""
     if not held_out and rng.random() < OPEN:
         return open_record(rng, held_out)
-    trained, kept, slots = RECORDS[rng.choice(list(RECORDS))]
-    words = slot_values(rng, held_out)
+    kind = rng.choice([kind for kind, (_, kept, _) in RECORDS.items() if kept or not held_out])
+    trained, kept, slots = RECORDS[kind]
+    words = some_words(rng, held_out)
+    if kind == "birthday":
+        words["number"] = rng.randint(1, 28)
     sentence = choose(parse(rng.choice(kept if held_out else trained)), rng)
     present = [slot for slot in slots if "{" + slot + "}" in sentence or "{a_" + slot + "}" in sentence]
     chosen = rng.sample(present, rng.randint(min(2, len(present)), len(present)))
-    text = sentence.format(**words, a_job=article(words["job"]), list=join(words["items"]))
+    text = sentence.format(**words, list=join(words["items"]))
     keys = {rng.choice(slots[slot]): slot for slot in chosen}
     record = {key: value_of(slot, words) for key, slot in keys.items()}
     messages = ask(rng, held_out, text, record)
@@ -57,44 +60,32 @@ def open_record(rng: random.Random, held_out: bool) -> Example:
     )
 
 
-def slot_values(rng: random.Random, held_out: bool) -> dict:
-    """One value for every slot that a sentence may have."""
-    name, other = some_name(rng, held_out), some_name(rng, held_out)
-    pools = {
-        "colour": COLOURS,
-        "job": JOBS,
-        "pet": PETS,
-        "day": DAYS,
-        "month": MONTHS,
-        "things": PLURALS,
-        "thing": THINGS,
-    }
-    return {
-        **{slot: rng.choice(pool) for slot, pool in pools.items()},
-        "name": name,
-        "other": other,
-        "city": some_city(rng, held_out),
-        "age": rng.randint(7, 99),
-        "count": rng.randint(2, 60),
-        "number": rng.randint(1, 28),
-        "items": rng.sample(FOODS, rng.randint(2, 3)),
-    }
-
-
 def value_of(slot: str, words: dict) -> object:
     return words["items"] if slot == "list" else words[slot]
 
 
 def ask(rng: random.Random, held_out: bool, text: str, record: dict) -> list[dict]:
     """The messages before the answer."""
-    keys = join(list(record))
+    keys = join(list(record)) if held_out else listed(list(record), rng)
     draw = rng.random()
     if draw < 0.7 or held_out:
         return [user(say(rng.choice(HELD_OUT_ASK if held_out else ASK), rng, keys=keys, text=text))]
     if draw < 0.9:
         shape = ", ".join(f'"{key}": {json_type(value)}' for key, value in record.items())
-        return [system(say(SYSTEM[0], rng, shape="<shape>").replace("<shape>", shape)), user(text)]
+        return [system(say(rng.choice(SYSTEM), rng, shape="<shape>").replace("<shape>", shape)), user(text)]
     return [user(rng.choice(BARE[:3]).format(text=text))]
+
+
+def listed(keys: list[str], rng: random.Random) -> str:
+    """`name, age and city`, `name, age, city`, `"name", "age"`, `name/age`, or words with spaces."""
+    draw = rng.random()
+    if draw < 0.6:
+        return join(keys)
+    if draw < 0.7:
+        return join([f"the {key.replace('_', ' ')}" for key in keys])
+    if draw < 0.8:
+        return join([rng.choice("\"'`").join(("", key, "")) for key in keys])
+    return rng.choice((", ", "/", "; ", " ")).join(keys)
 
 
 def json_type(value: object) -> str:

@@ -3,13 +3,16 @@
 import random
 
 from ..conversation import Example, assistant, system, user
-from ..tables import ANIMALS, COLOURS, DAYS, FOODS, JOBS, MONTHS, PETS, SPORTS, THINGS, some_city, some_name
-from ..wording import article, casual, say
+from ..tables import ANIMALS, COLOURS, DAYS, FOODS, JOBS, MONTHS, PETS, SPORTS, THINGS, some_city, some_name, some_words
+from ..wording import article, casual, rows_of, say
 from .facts import fact
 from .memory_tables import ASK, INTRODUCED, READ, TOLD, UNKNOWN
-from .small_talk import small_talk
+from .small_talk import everyday, small_talk
 
-LEADS = ("", "", "", "Read this: ", "Here is a text: ", "Text: ")
+LEADS = (
+    "", "", "", "", "", "Read this: ", "Here is a text: ", "Text: ", "Read the text and answer: ", "Please read: ",
+    "Read this note: ", "This is what I know: ", "Note: ",
+)  # fmt: skip
 
 
 def values(kind: str, rng: random.Random, held_out: bool) -> dict[str, str]:
@@ -30,6 +33,8 @@ def values(kind: str, rng: random.Random, held_out: bool) -> dict[str, str]:
 
 def memory(rng: random.Random, held_out: bool) -> Example:
     """The user tells one to three things, talks of something else perhaps, and asks for one of them."""
+    if not held_out and rng.random() < 0.6:
+        return remembered(rng)
     kinds = rng.sample(list(TOLD), rng.randint(1, 3))
     words = {kind: values(kind, rng, held_out) for kind in kinds}
     if "food" in words and "sport" in words and rng.random() < 0.5:
@@ -47,6 +52,33 @@ def memory(rng: random.Random, held_out: bool) -> Example:
         return ask(messages, asked, unknown, (rng, held_out, answer), "not told me")
     answer = TOLD[asked][5].format(**words[asked])
     return ask(messages, asked, words[asked], (rng, held_out, answer), words[asked]["n" if asked == "pet" else "v"])
+
+
+NOT_TOLD = "You have not told me that."
+SEVERAL = ("Thank you, I will keep that in mind.", "Thanks for telling me.", "Good to know!", "I see.")
+
+
+def remembered(rng: random.Random) -> Example:
+    """Lines of `memory.txt`: things told one by one or in one breath, and one or two questions for them."""
+    rows = rng.sample(rows_of("memory.txt"), rng.choice((1, 1, 2, 2, 3, 4)))
+    words = [some_words(rng, False) for _ in rows]
+    said = [rng.choice(told.split(" | ")).format(**one) for (told, *_), one in zip(rows, words, strict=True)]
+    if len(rows) > 1 and rng.random() < 0.4:
+        messages = [user(casual(" ".join(said), rng, lower=False)), assistant(rng.choice(SEVERAL))]
+    else:
+        messages = []
+        for text, (_, reply, *_), one in zip(said, rows, words, strict=True):
+            messages += [user(casual(text, rng, lower=False)), assistant(reply.format(**one))]
+    if rng.random() < 0.3:
+        messages += rng.choice((fact, small_talk, everyday))(rng, False).messages
+    if rng.random() < 0.1:
+        *_, asked, answer = rng.choice(rows_of("memory.txt"))
+        if answer not in [row[-1] for row in rows]:
+            return Example([*messages, user(casual(rng.choice(asked.split(" | ")), rng)), assistant(NOT_TOLD)])
+    for at in rng.sample(range(len(rows)), min(len(rows), rng.choice((1, 1, 1, 2)))):
+        *_, asked, answer = rows[at]
+        messages += [user(casual(rng.choice(asked.split(" | ")), rng)), assistant(answer.format(**words[at]))]
+    return Example(messages)
 
 
 def introduced(rng: random.Random) -> Example:
@@ -79,6 +111,8 @@ def ask(messages: list[dict], kind: str, words: dict, rest: tuple, wanted: str) 
 
 def reading(rng: random.Random, held_out: bool) -> Example:
     """A text of two to four sentences and a question about one of them."""
+    if not held_out and rng.random() < 0.6:
+        return read_text(rng)
     count = rng.randint(2, 4)
     rows = [rng.choice(READ) for _ in range(count)]
     all_words = []
@@ -98,3 +132,21 @@ def reading(rng: random.Random, held_out: bool) -> Example:
     else:
         messages = [user(f"{rng.choice(LEADS)}{text} {asked}")]
     return Example([*messages, assistant(answer)], expect={"contains": wanted})
+
+
+def read_text(rng: random.Random) -> Example:
+    """Lines of `reading.txt`: a text of one to five sentences, before its question or behind it."""
+    rows = rng.sample(rows_of("reading.txt"), rng.randint(1, 5))
+    words = [some_words(rng, False) for _ in rows]
+    text = " ".join(sentence.format(**one) for (sentence, *_), one in zip(rows, words, strict=True))
+    at = rng.randrange(len(rows))
+    _, asked, answer = rows[at]
+    question = rng.choice(asked.split(" | ")).format(**words[at])
+    draw = rng.random()
+    if draw < 0.15:
+        messages = [system(f"Answer from this text. {text}"), user(question)]
+    elif draw < 0.3:
+        messages = [user(f"{question} {text}")]
+    else:
+        messages = [user(f"{rng.choice(LEADS)}{text}{rng.choice((' ', ' ', chr(10)))}{question}")]
+    return Example([*messages, assistant(answer.format(**words[at]))])

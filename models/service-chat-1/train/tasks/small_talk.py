@@ -1,13 +1,12 @@
 """Greetings, thanks, who the assistant is, feelings, help, good-byes; and short stories."""
 
 import functools
-import pathlib
 import random
 
 from ..conversation import Example, assistant, user
 from ..lexicon import is_kept
-from ..tables import ANIMALS, COLOURS, FOODS, some_name
-from ..wording import article, casual, phrase, say
+from ..tables import ANIMALS, COLOURS, FOODS, NAMES, some_name
+from ..wording import article, casual, phrase, rows_of, say
 from .knowledge_table import KNOWLEDGE
 from .talk_table import CHAT, TALK
 
@@ -22,6 +21,8 @@ STORY = (
         "(Tell a tale|A story|Story time: a story|Once more a story|Another story|Tell us a story|Do you know a story)"
         " (about|of) {a}[ named {name}][, please]."
     ),
+    "(Could you tell me|Tell me|Write me|I would like|We want|How about|May I have) a [short ]story with {a} in it.",
+    "(Could|May|Can) (I|we) (hear|get|have) a [small |funny |bedtime ]story (of|about) {a} (called|named) {name}?",
     "(Tell me|Write) (something|a bedtime story|a fairy tale|a tale|a few sentences) about {a} (named|called) {name}.",
 )
 HELD_OUT_STORY = ("Could I have a little story with {a} called {name} in it?",)
@@ -73,8 +74,7 @@ def fixed(row: tuple[str | tuple[str, ...], str], rng: random.Random, held_out: 
 @functools.cache
 def everyday_rows() -> list[tuple[tuple[str, ...], str]]:
     """`everyday.txt`: lines `question | the same asked otherwise => answer`, of which training may ask something."""
-    lines = (pathlib.Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines()
-    rows = [(tuple(questions.split(" | ")), answer) for questions, answer in (line.split(" => ") for line in lines)]
+    rows = [(tuple(questions.split(" | ")), answer) for questions, answer in rows_of("everyday.txt")]
     return [row for row in rows if not all(map(is_kept, row[0]))]
 
 
@@ -87,6 +87,8 @@ def story(rng: random.Random, held_out: bool) -> Example:
     """Five sentences about an animal."""
     animal, name, thing = rng.choice(ANIMALS), some_name(rng, held_out), rng.choice(FINDS)
     asked = say(rng.choice(HELD_OUT_STORY if held_out else STORY), rng, a=article(animal), name=name)
+    if name not in asked:
+        name = rng.choice(NAMES)
     text = (
         f"Once upon a time there was {article(animal)} named {name}. {name} lived in {rng.choice(PLACES)}"
         f" and liked {rng.choice(FOODS)}. One day {name} found {article(f'{rng.choice(COLOURS)} {thing}')}. "

@@ -3,22 +3,7 @@
 import random
 
 from ..conversation import Example, assistant, make_tool, tool_call, tool_result, user
-from ..tables import (
-    ANIMALS,
-    COLOURS,
-    DAYS,
-    FOODS,
-    JOBS,
-    LANGUAGES,
-    MONTHS,
-    PETS,
-    PLURALS,
-    ROOMS,
-    THINGS,
-    invented_word,
-    some_city,
-    some_name,
-)
+from ..tables import ANIMALS, THINGS, invented_word, some_name, some_words
 from ..wording import casual, say
 from .everyday_tools import EVERYDAY_TOOLS
 from .facts import fact
@@ -29,42 +14,36 @@ from .small_talk import everyday, knowledge, small_talk
 from .tool_table import TOOLS
 
 SKIES = "sunny cloudy rainy snowy windy foggy".split()
+MORE_SKIES = """
+clear stormy overcast mild hot cold icy humid dry grey bright hazy misty showery freezing thundery dark calm
+""".split()
 VERBS = "do run call use get set make fetch open ask start tell go new my".split()
-GENRES = "jazz rock folk pop classical blues".split()
 TABLE = TOOLS | EVERYDAY_TOOLS
+RESULT_NAMES = {
+    "temperature": ("temp", "degrees", "celsius", "temp_c", "value"),
+    "sky": ("conditions", "condition", "weather", "description", "summary", "forecast"),
+    "clock": ("local_time", "clock", "now", "datetime"),
+    "result": ("value", "answer", "sum", "total", "output"),
+    "title": ("name", "headline", "page", "track", "first"),
+    "foreign": ("translation", "translated", "output", "result"),
+    "ok": ("state", "outcome", "success"),
+}
+"""What else the fields of a result may be called, by slot."""
 OPEN = 0.35
 """Share of requests for tools that are made up as they are needed."""
 
 
 def slots(rng: random.Random, held_out: bool) -> dict:
     """A value for every slot of every tool."""
-    a, b = rng.randint(2, 999), rng.randint(2, 999)
-    return {
-        "city": some_city(rng, held_out),
-        "a": a,
-        "b": b,
+    return some_words(rng, held_out) | {
+        "a": rng.randint(2, 999),
+        "b": rng.randint(2, 999),
         "minutes": rng.randint(1, 90),
         "query": phrase(rng, held_out),
         "to": some_name(rng, held_out),
         "text": phrase(rng, held_out),
-        "language": rng.choice(LANGUAGES),
-        "room": rng.choice(ROOMS),
-        "genre": rng.choice(GENRES),
-        "name": some_name(rng, held_out),
-        "day": rng.choice(DAYS),
-        "month": rng.choice(MONTHS),
-        "colour": rng.choice(COLOURS),
-        "thing": rng.choice(THINGS),
-        "things": rng.choice(PLURALS),
-        "food": rng.choice(FOODS),
-        "animal": rng.choice(ANIMALS),
-        "job": rng.choice(JOBS),
-        "pet": rng.choice(PETS),
-        "count": rng.randint(2, 60),
-        "number": rng.randint(1, 999),
         "temperature": rng.randint(-9, 38),
-        "sky": rng.choice(SKIES),
-        "clock": f"{rng.randint(0, 23)}:{rng.randint(10, 59)}",
+        "sky": rng.choice(SKIES if held_out or rng.random() < 0.5 else MORE_SKIES),
         "result": rng.randint(10, 9999),
         "title": phrase(rng, held_out),
         "foreign": phrase(rng, held_out),
@@ -109,13 +88,21 @@ def tool_use(rng: random.Random, held_out: bool) -> Example:
     example = Example(messages, tools, {"call": {"name": name, "arguments": arguments}})
     if rng.random() < 0.5:
         return example
-    outcome = {key: words[slot] for key, slot in result.items()}
+    outcome = {result_name(key, slot, rng, held_out): words[slot] for key, slot in result.items()}
     wanted = [str(words[slot]) for slot in result.values() if slot != "ok"]
     said = reply.format(**words)
-    messages = [*example.messages, tool_result(outcome, dense=rng.random() < 0.5), assistant(said)]
+    answered = tool_result(outcome, dense=rng.random() < 0.5)
+    if not held_out and rng.random() < 0.15:
+        answered["content"] = rng.choice((said, ", ".join(map(str, outcome.values()))))
+    messages = [*example.messages, answered, assistant(said)]
     if not held_out and rng.random() < 0.2:
         return second_use(rng, messages, tools, kinds, declared)
     return Example(messages, example.tools, {"all": wanted or [said]})
+
+
+def result_name(key: str, slot: str, rng: random.Random, held_out: bool) -> str:
+    """The field of a result, by one of its other names half of the time in training."""
+    return key if held_out or rng.random() < 0.5 else rng.choice(RESULT_NAMES.get(slot, (key,)))
 
 
 def tool_answer(rng: random.Random, held_out: bool) -> Example:
@@ -141,7 +128,9 @@ def no_tool(rng: random.Random, held_out: bool) -> Example:
     )
     if not held_out and rng.random() < 0.4:
         return Example(talk.messages, [open_tool(rng, held_out)[0] for _ in range(rng.randint(1, 3))], talk.expect)
-    kinds = rng.sample([kind for kind in (TOOLS if held_out else TABLE) if kind not in ("time", "weather")], rng.randint(1, 3))
+    kinds = rng.sample(
+        [kind for kind in (TOOLS if held_out else TABLE) if kind not in ("time", "weather")], rng.randint(1, 3)
+    )
     tools = [declare(kind, rng, held_out)[0] for kind in kinds]
     return Example(talk.messages, tools, talk.expect)
 
