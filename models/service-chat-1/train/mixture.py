@@ -60,7 +60,7 @@ TASKS: dict[Task, float] = {
     instructions.greeting: 4,
     json_answers.json_answer: 28,
     tool_calls.tool_use: 64,
-    tool_calls.no_tool: 6,
+    tool_calls.no_tool: 8,
 }
 SHORT = [
     arithmetic.arithmetic,
