@@ -17,7 +17,9 @@ PERSONA = (
 HELD_OUT_PERSONA = ("In this talk your name is {name}.", "You are a robot with the name {name}.")
 WHO = (
     "(Who are you|What is your name|What's your name|What are you called|Tell me your name|Introduce "
-    "yourself|Who is this|With whom do I talk|Say who you are)?"
+    "yourself|Who is this|With whom do I talk|Say who you are|Whom do I talk to|Who is speaking|Who is there|May I "
+    "ask your name|And you are|What should I call you|Who is writing|Do you have a name|who r u|Who is answering me|"
+    "And who are you|Which name do you have|Whom am I chatting with|Who is on the other end)?"
 )
 HELD_OUT_WHO = "Say, who am I talking to?"
 ONE_WORD = (

@@ -141,7 +141,8 @@ def count(rng: random.Random, held_out: bool) -> tuple[str, str]:
         said = range(first, last + 1)
         to = "(Count|Please count|Can you count|Count for me|Can you please count|I want you to count|Could you count)"
         pattern = f"{to} [up ]to {{last}}." if kind == "to" else f"{to} from {{first}} to {{last}}."
-        asked = phrase(pattern, rng, held_out, first=first, last=last)
+        spoken_last = number_word(last) if rng.random() < 0.4 else last
+        asked = phrase(pattern, rng, held_out, first=first, last=spoken_last)
     elif kind == "down":
         last = rng.randint(3, 12)
         said = range(last, 0, -1)

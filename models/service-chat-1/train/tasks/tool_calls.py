@@ -74,7 +74,7 @@ def tool_use(rng: random.Random, held_out: bool) -> Example:
     """A request that one of one to three tools serves; half of the time with its result and what is said of it."""
     if not held_out and rng.random() < OPEN:
         return open_tool_use(rng, held_out)
-    drawn_from = TOOLS if held_out or rng.random() < 0.2 else TABLE
+    drawn_from = TOOLS if held_out or rng.random() < 0.4 else TABLE
     kinds = rng.sample(list(drawn_from), rng.choice((1, 2, 3) if held_out else (1, 2, 2, 3, 3)))
     declared = [declare(kind, rng, held_out) for kind in kinds]
     (tool, names), (*_, requests, kept, result, reply) = declared[0], TABLE[kinds[0]]
