@@ -67,12 +67,12 @@ def find_thresholds(model: nn.Module, tokenizer) -> dict[str, float]:
     least = torch.full((len(CATEGORIES),), LEAST)
     least[minors] = least[minors].maximum(found.quantile(OF_MINORS))
 
-    def shares(limits: torch.Tensor) -> list[float]:
-        return [float((scores >= limits).any(1).float().mean()) for scores in (look_alikes, children)]
+    def flagged_of(scores: torch.Tensor, limits: torch.Tensor) -> float:
+        return float((scores >= limits).any(1).float().mean())
 
     for share in torch.linspace(ALLOWED, 0, 200):
         limits = look_alikes.quantile(1 - share, 0).clamp(max=0.995).maximum(least)
-        if shares(limits)[0] <= ALLOWED and shares(limits)[1] == 0:
+        if flagged_of(look_alikes, limits) <= ALLOWED and flagged_of(children, limits) == 0:
             break
     return {name: round(float(limit), 4) for name, limit in zip(CATEGORIES, limits, strict=True)}
 

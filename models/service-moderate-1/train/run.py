@@ -11,7 +11,7 @@ import torch
 from .corpus import make_sentences
 from .export import export_package
 from .sizes import SIZES, Size
-from .train_judge import SEEDS, train_judge
+from .train_judge import train_judges
 from .vocabulary import make_vocabulary
 
 
@@ -36,9 +36,7 @@ def train_parts(folder: pathlib.Path, size: Size) -> None:
         make_vocabulary(folder, size.width)
     if not (folder / "sentences.pt").exists():
         make_sentences(folder, size.sentences)
-    for seed in SEEDS:
-        if not (folder / f"judge-{seed}.pt").exists():
-            train_judge(folder, size, seed)
+    train_judges(folder, size)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Trains the judge: thirteen sigmoids, vectors of the tokens disturbed."""
 
 import pathlib
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ NOISE, DROPPED, SMOOTHED, KEPT = 0.6, 0.2, 0.02, 0.99
 """Strength of the noise on token vectors relative to their own size; share of tokens that are left out; doubt in a label;
 how much of the average of the weights a step keeps."""
 TUNING_SEED = 83
+Check = Callable[[nn.Module], str]
 SEEDS = (73, 74, 75)
 """Of the trainings; their mean is shipped."""
 
@@ -39,8 +41,16 @@ class Averaged(nn.Module):
         self.average = AveragedModel(judge, multi_avg_fn=get_ema_multi_avg_fn(KEPT))
 
 
-def train_judge(folder: pathlib.Path, size: Size, seed: int) -> None:
-    """Writes judge-SEED.pt. The table keeps what the relations of WordNet say: it is not trained."""
+def train_judges(folder: pathlib.Path, size: Size) -> None:
+    """Writes judge-SEED.pt of every seed."""
+    data, check = Sentences(folder), auc_check(folder)
+    for seed in SEEDS:
+        if not (folder / f"judge-{seed}.pt").exists():
+            train_judge(folder, size, seed, data, check)
+
+
+def train_judge(folder: pathlib.Path, size: Size, seed: int, data: Sentences, check: Check) -> None:
+    """The table keeps what the relations of WordNet say: it is not trained."""
     torch.manual_seed(seed)
     table = torch.from_numpy(np.load(folder / "table.npy"))
     judge = make_judge(size, len(table))
@@ -50,7 +60,6 @@ def train_judge(folder: pathlib.Path, size: Size, seed: int) -> None:
     optimiser = torch.optim.AdamW(rest, lr=size.rate, weight_decay=0.02)
     both = Averaged(judge)
     training = Training(both, optimiser, folder / f"training-{seed}.pt", size.steps)
-    data, check = Sentences(folder), auc_check(folder)
 
     def loss_of(step: int) -> torch.Tensor:
         both.average.update_parameters(judge)
@@ -72,7 +81,7 @@ def sigmoid_loss(judge: Judge, data: Sentences, batch: int, at: tuple[int, int])
     return F.binary_cross_entropy_with_logits(logits, wanted) * len(CATEGORIES)
 
 
-def auc_check(folder: pathlib.Path):
+def auc_check(folder: pathlib.Path) -> Check:
     """How the judge stands on templates and words that training never had, other templates than the tests'."""
     tokenizer = load_tokenizer(folder / "tokenizer.json")
     tokenizer.enable_padding(pad_id=0)
