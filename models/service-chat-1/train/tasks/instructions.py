@@ -5,7 +5,7 @@ import random
 
 from ..conversation import Example, assistant, system, user
 from ..lexicon import is_kept, synsets
-from ..tables import ANIMALS, COLOURS, FOODS, JOBS, PLURALS, THINGS, some_city, some_name
+from ..tables import ANIMALS, FOODS, some_name, some_words
 from ..wording import casual, say
 from .facts import fact_parts, yes_or_no
 
@@ -35,7 +35,7 @@ HELD_OUT_ONE_WORD = "All your answers have a single word."
 PHRASES = (
     "the {colour} {thing}",
     "I like {food}",
-    "{name} is {a} {job}",
+    "{name} is {a_job}",
     "{name} lives in {city}",
     "the {animal} eats {food}",
     "{food} and {food2}",
@@ -91,19 +91,7 @@ def phrase(rng: random.Random, held_out: bool) -> str:
     """A few words to copy."""
     if rng.random() < 0.35:
         return rng.choice(sentences(held_out))
-    words = {
-        "name": some_name(rng, held_out),
-        "city": some_city(rng, held_out),
-        "colour": rng.choice(COLOURS),
-        "thing": rng.choice(THINGS),
-        "things": rng.choice(PLURALS),
-        "animal": rng.choice(ANIMALS),
-        "a": "a",
-        "food": rng.choice(FOODS),
-        "food2": rng.choice(FOODS),
-        "job": rng.choice(JOBS),
-    }
-    words["a"] = "an" if words["job"][0] in "aeiou" else "a"
+    words = some_words(rng, held_out) | {"food2": rng.choice(FOODS)}
     return rng.choice(PHRASES).format(**words)
 
 

@@ -3,7 +3,7 @@
 import random
 
 from ..conversation import Example, assistant, system, user
-from ..tables import ANIMALS, COLOURS, DAYS, FOODS, JOBS, MONTHS, PETS, SPORTS, THINGS, some_city, some_name, some_words
+from ..tables import some_words
 from ..wording import article, casual, rows_of, say
 from .facts import fact
 from .memory_tables import ASK, INTRODUCED, READ, TOLD, UNKNOWN
@@ -15,20 +15,15 @@ LEADS = (
 )  # fmt: skip
 
 
+PLACE_OF = {"car": "colour", "birthday": "month", "sister": "name", "brother": "name", "thing": "name"}
+"""What is said of a kind, where that has another name."""
+
+
 def values(kind: str, rng: random.Random, held_out: bool) -> dict[str, str]:
     """{v}, {a} with its article, and {n}, a name."""
-    pools = {
-        "colour": COLOURS, "food": FOODS, "job": JOBS, "sport": SPORTS, "pet": PETS, "car": COLOURS, "animal": ANIMALS,
-        "birthday": MONTHS, "day": DAYS,
-    }  # fmt: skip
-    if kind in pools:
-        value = rng.choice(pools[kind])
-    elif kind == "age":
-        value = str(rng.randint(7, 99))
-    else:
-        value = some_city(rng, held_out) if kind == "city" else some_name(rng, held_out)
-    words = {"v": value, "a": article(value), "n": some_name(rng, held_out)}
-    return words | {"c": rng.choice(COLOURS), "t": rng.choice(THINGS)}
+    words = some_words(rng, held_out)
+    value = str(words[PLACE_OF.get(kind, kind)])
+    return {"v": value, "a": article(value), "n": words["other"], "c": words["colour"], "t": words["thing"]}
 
 
 def memory(rng: random.Random, held_out: bool) -> Example:
