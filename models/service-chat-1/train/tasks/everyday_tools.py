@@ -1261,16 +1261,7 @@ EVERYDAY_TOOLS = {
             "Cools a part of the home.",
             "Starts the climate unit at a given place.",
         ),
-        {
-            "room": (
-                (
-                    "room",
-                    "zone",
-                    "place",
-                ),
-                "string",
-            )
-        },
+        {"room": (("room", "zone", "place"), "string")},
         (
             "(Cool|Chill) the {room}[, please].",
             "Start the air conditioning in the {room}.",
@@ -1300,16 +1291,7 @@ EVERYDAY_TOOLS = {
             "Returns the CO2 value of one place.",
             "Gets the latest reading of the indoor sensor.",
         ),
-        {
-            "room": (
-                (
-                    "room",
-                    "sensor",
-                    "location",
-                ),
-                "string",
-            )
-        },
+        {"room": (("room", "sensor", "location"), "string")},
         (
             "(How good|How clean) is the air in the {room}?",
             "air quality {room}",
@@ -1339,16 +1321,7 @@ EVERYDAY_TOOLS = {
             "Bolts one door of the home.",
             "Makes sure that nobody can enter.",
         ),
-        {
-            "room": (
-                (
-                    "door",
-                    "room",
-                    "lock",
-                ),
-                "string",
-            )
-        },
+        {"room": (("door", "room", "lock"), "string")},
         (
             "(Lock|Bolt) the {room}.",
             "lock {room} now",
@@ -1379,22 +1352,8 @@ EVERYDAY_TOOLS = {
             "Controls the built-in kitchen appliance.",
         ),
         {
-            "number": (
-                (
-                    "degrees",
-                    "temperature",
-                    "heat",
-                ),
-                "integer",
-            ),
-            "minutes": (
-                (
-                    "minutes",
-                    "duration",
-                    "bake_time",
-                ),
-                "integer",
-            ),
+            "number": (("degrees", "temperature", "heat"), "integer"),
+            "minutes": (("minutes", "duration", "bake_time"), "integer"),
         },
         (
             "Set the oven to {number} degrees for {minutes} minutes.",
@@ -1425,16 +1384,7 @@ EVERYDAY_TOOLS = {
             "Plans the start of a kitchen appliance.",
             "Lets plates and cutlery be washed automatically.",
         ),
-        {
-            "clock": (
-                (
-                    "start",
-                    "time",
-                    "at",
-                ),
-                "string",
-            )
-        },
+        {"clock": (("start", "time", "at"), "string")},
         (
             "Start the dishwasher at {clock}.",
             "dishwasher {clock}",
@@ -1464,16 +1414,7 @@ EVERYDAY_TOOLS = {
             "Gets hot water in the tub by a set moment.",
             "Bathroom water control.",
         ),
-        {
-            "clock": (
-                (
-                    "time",
-                    "ready_by",
-                    "at",
-                ),
-                "string",
-            )
-        },
+        {"clock": (("time", "ready_by", "at"), "string")},
         (
             "(Run|Draw) me a bath at {clock}.",
             "bath at {clock}",
@@ -1503,16 +1444,7 @@ EVERYDAY_TOOLS = {
             "Looks up the municipal pickup.",
             "Returns the colour of the container due.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "weekday",
-                ),
-                "string",
-            )
-        },
+        {"day": (("day", "date", "weekday"), "string")},
         (
             "Which bin is collected on {day}?",
             "bin collection {day}",
@@ -1542,24 +1474,7 @@ EVERYDAY_TOOLS = {
             "Arranges a service visit for a defective object.",
             "Orders a craftsman for a date.",
         ),
-        {
-            "thing": (
-                (
-                    "item",
-                    "object",
-                    "device",
-                ),
-                "string",
-            ),
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "visit_day",
-                ),
-                "string",
-            ),
-        },
+        {"thing": (("item", "object", "device"), "string"), "day": (("day", "date", "visit_day"), "string")},
         (
             "Have my {thing} repaired on {day}.",
             "repair {thing} {day}",
@@ -1589,24 +1504,7 @@ EVERYDAY_TOOLS = {
             "Hires a craftsman with brush and roller.",
             "Renovates walls with a chosen tone.",
         ),
-        {
-            "room": (
-                (
-                    "room",
-                    "area",
-                    "where",
-                ),
-                "string",
-            ),
-            "colour": (
-                (
-                    "colour",
-                    "color",
-                    "shade",
-                ),
-                "string",
-            ),
-        },
+        {"room": (("room", "area", "where"), "string"), "colour": (("colour", "color", "shade"), "string")},
         (
             "Paint the {room} {colour}.",
             "(Get|Book) a painter to make the {room} {colour}.",
@@ -1636,16 +1534,7 @@ EVERYDAY_TOOLS = {
             "Switches the security system to guard mode.",
             "Sets the siren to sound when something moves.",
         ),
-        {
-            "room": (
-                (
-                    "zone",
-                    "room",
-                    "area",
-                ),
-                "string",
-            )
-        },
+        {"room": (("zone", "room", "area"), "string")},
         (
             "Arm the alarm in the {room}.",
             "alarm on {room}",
@@ -1675,24 +1564,7 @@ EVERYDAY_TOOLS = {
             "Plans a meal for a companion at home.",
             "Releases kibble at a set moment.",
         ),
-        {
-            "pet": (
-                (
-                    "pet",
-                    "animal",
-                    "for",
-                ),
-                "string",
-            ),
-            "clock": (
-                (
-                    "time",
-                    "at",
-                    "when",
-                ),
-                "string",
-            ),
-        },
+        {"pet": (("pet", "animal", "for"), "string"), "clock": (("time", "at", "when"), "string")},
         (
             "Feed the {pet} at {clock}.",
             "{pet} food {clock}",
@@ -1722,16 +1594,7 @@ EVERYDAY_TOOLS = {
             "Arranges a visit of a housekeeping firm.",
             "Orders a domestic helper for a date.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "visit",
-                ),
-                "string",
-            )
-        },
+        {"day": (("day", "date", "visit"), "string")},
         (
             "Book a cleaner for {day}.",
             "cleaning lady {day}",
@@ -1761,24 +1624,7 @@ EVERYDAY_TOOLS = {
             "Gets passes for a gallery.",
             "Sells admission to cultural houses.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "town",
-                    "location",
-                ),
-                "string",
-            ),
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "visit_day",
-                ),
-                "string",
-            ),
-        },
+        {"city": (("city", "town", "location"), "string"), "day": (("day", "date", "visit_day"), "string")},
         (
             "Book a museum ticket in {city} for {day}.",
             "museum {city} {day}",
@@ -1808,16 +1654,7 @@ EVERYDAY_TOOLS = {
             "Returns when the next vehicle of the line departs.",
             "Public road transport schedule.",
         ),
-        {
-            "city": (
-                (
-                    "destination",
-                    "city",
-                    "to",
-                ),
-                "string",
-            )
-        },
+        {"city": (("destination", "city", "to"), "string")},
         (
             "When does the next bus to {city} leave?",
             "bus {city}",
@@ -1847,24 +1684,7 @@ EVERYDAY_TOOLS = {
             "Books a crossing at the harbour.",
             "Passages of the shipping company.",
         ),
-        {
-            "city": (
-                (
-                    "port",
-                    "city",
-                    "destination",
-                ),
-                "string",
-            ),
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "sailing",
-                ),
-                "string",
-            ),
-        },
+        {"city": (("port", "city", "destination"), "string"), "day": (("day", "date", "sailing"), "string")},
         (
             "Book the ferry to {city} on {day}.",
             "ferry {city} {day}",
@@ -1894,24 +1714,7 @@ EVERYDAY_TOOLS = {
             "Finds an open-air overnight stay.",
             "Campground reservations.",
         ),
-        {
-            "city": (
-                (
-                    "near",
-                    "city",
-                    "place",
-                ),
-                "string",
-            ),
-            "count": (
-                (
-                    "people",
-                    "guests",
-                    "persons",
-                ),
-                "integer",
-            ),
-        },
+        {"city": (("near", "city", "place"), "string"), "count": (("people", "guests", "persons"), "integer")},
         (
             "Find a campsite near {city} for {count} people.",
             "camping {city}, {count} persons",
@@ -1941,24 +1744,7 @@ EVERYDAY_TOOLS = {
             "Offers from vehicle agencies.",
             "Self-drive reservations.",
         ),
-        {
-            "city": (
-                (
-                    "pickup_city",
-                    "city",
-                    "location",
-                ),
-                "string",
-            ),
-            "day": (
-                (
-                    "pickup_day",
-                    "day",
-                    "from",
-                ),
-                "string",
-            ),
-        },
+        {"city": (("pickup_city", "city", "location"), "string"), "day": (("pickup_day", "day", "from"), "string")},
         (
             "(Rent|Hire) a car in {city} on {day}.",
             "rental car {city} {day}",
@@ -1988,24 +1774,7 @@ EVERYDAY_TOOLS = {
             "Uses today's rate of the destination.",
             "Currency calculator for places abroad.",
         ),
-        {
-            "price": (
-                (
-                    "amount",
-                    "value",
-                    "sum",
-                ),
-                "number",
-            ),
-            "city": (
-                (
-                    "city",
-                    "place",
-                    "destination",
-                ),
-                "string",
-            ),
-        },
+        {"price": (("amount", "value", "sum"), "number"), "city": (("city", "place", "destination"), "string")},
         (
             "Exchange {price} for use in {city}.",
             "{price} in the money of {city}",
@@ -2035,16 +1804,7 @@ EVERYDAY_TOOLS = {
             "Reports something missing at the carousel.",
             "Locates a passenger's belongings.",
         ),
-        {
-            "colour": (
-                (
-                    "colour",
-                    "bag_colour",
-                    "color",
-                ),
-                "string",
-            )
-        },
+        {"colour": (("colour", "bag_colour", "color"), "string")},
         (
             "(Track|Trace) my {colour} suitcase.",
             "lost luggage {colour}",
@@ -2065,40 +1825,6 @@ EVERYDAY_TOOLS = {
         {"now_in": "city", "delivery": "day"},
         "It is in {city} and will be brought to you on {day}.",
     ),
-    "population": (
-        ("city_population", "getInhabitants", "population_of", "cityStats", "count_residents", "townSize"),
-        (),
-        ("Statistics of a municipality.", "Number of residents.", "Census figures.", "Demographic data of a town."),
-        {
-            "city": (
-                (
-                    "city",
-                    "town",
-                    "name",
-                ),
-                "string",
-            )
-        },
-        (
-            "How many people live in {city}?",
-            "population {city}",
-            "(Tell me|What is) the population of {city}[, please]?",
-            "Give me the number of inhabitants of {city}.",
-            "Is {city} a big place or a small one?",
-            "I wonder if {city} is crowded.",
-            "My geography homework asks how big {city} is in heads.",
-            "Are there more folks in {city} than in my village of nine hundred?",
-            "We bet that more than a million call {city} their home, who wins?",
-            "I'm thinking of settling in {city}, but I can't stand places that are too full.",
-            "How many neighbours would I have if I moved to {city}?",
-            "If all of {city} came to my party, how many plates would I need?",
-            "Does {city} count as a metropolis, judging by its citizens?",
-            "For our quiz: the citizens of {city}, all counted?",
-        ),
-        "",
-        {"residents": "number"},
-        "{city} has {number} inhabitants.",
-    ),
     "guide": (
         ("book_guide", "findTourGuide", "guided_tour", "hireGuide", "city_walk", "bookWalkingTour"),
         (),
@@ -2108,24 +1834,7 @@ EVERYDAY_TOOLS = {
             "Arranges somebody who leads visitors.",
             "Local experts by tongue.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "place",
-                    "where",
-                ),
-                "string",
-            ),
-            "language": (
-                (
-                    "language",
-                    "lang",
-                    "spoken",
-                ),
-                "string",
-            ),
-        },
+        {"city": (("city", "place", "where"), "string"), "language": (("language", "lang", "spoken"), "string")},
         (
             "Book a guided tour of {city} in {language}.",
             "guide {city} {language}",
@@ -2155,16 +1864,7 @@ EVERYDAY_TOOLS = {
             "Degrees at the shore of a place.",
             "Bathing conditions by location.",
         ),
-        {
-            "city": (
-                (
-                    "beach",
-                    "city",
-                    "place",
-                ),
-                "string",
-            )
-        },
+        {"city": (("beach", "city", "place"), "string")},
         (
             "How warm is the water in {city}?",
             "water temperature {city}",
@@ -2194,24 +1894,7 @@ EVERYDAY_TOOLS = {
             "Advice on baggage by season.",
             "Recommends an essential to take on a journey.",
         ),
-        {
-            "city": (
-                (
-                    "destination",
-                    "city",
-                    "to",
-                ),
-                "string",
-            ),
-            "month": (
-                (
-                    "month",
-                    "when",
-                    "season",
-                ),
-                "string",
-            ),
-        },
+        {"city": (("destination", "city", "to"), "string"), "month": (("month", "when", "season"), "string")},
         (
             "What should I pack for {city} in {month}?",
             "packing list {city} {month}",
@@ -2241,16 +1924,7 @@ EVERYDAY_TOOLS = {
             "Availability at the warehouse.",
             "Says how many pieces remain.",
         ),
-        {
-            "thing": (
-                (
-                    "product",
-                    "item",
-                    "article",
-                ),
-                "string",
-            )
-        },
+        {"thing": (("product", "item", "article"), "string")},
         (
             "Do you have the {thing} in stock?",
             "stock {thing}",
@@ -2280,16 +1954,7 @@ EVERYDAY_TOOLS = {
             "Begins a reimbursement.",
             "Cancels a purchase after delivery.",
         ),
-        {
-            "thing": (
-                (
-                    "item",
-                    "product",
-                    "article",
-                ),
-                "string",
-            )
-        },
+        {"thing": (("item", "product", "article"), "string")},
         (
             "(Return|Send back) my {thing}.",
             "return {thing}",
@@ -2319,16 +1984,7 @@ EVERYDAY_TOOLS = {
             "Searches special offers.",
             "Finds reductions of shops.",
         ),
-        {
-            "thing": (
-                (
-                    "product",
-                    "item",
-                    "for",
-                ),
-                "string",
-            )
-        },
+        {"thing": (("product", "item", "for"), "string")},
         (
             "Find a coupon for a {thing}.",
             "discount {thing}",
@@ -2358,24 +2014,7 @@ EVERYDAY_TOOLS = {
             "Proposes an article for a recipient.",
             "Matches a recipient with a product.",
         ),
-        {
-            "name": (
-                (
-                    "recipient",
-                    "name",
-                    "person",
-                ),
-                "string",
-            ),
-            "price": (
-                (
-                    "budget",
-                    "max_price",
-                    "limit",
-                ),
-                "number",
-            ),
-        },
+        {"name": (("recipient", "name", "person"), "string"), "price": (("budget", "max_price", "limit"), "number")},
         (
             "Suggest a gift for {name} for up to {price}.",
             "present for {name}, {price}",
@@ -2405,24 +2044,7 @@ EVERYDAY_TOOLS = {
             "Option of the shop with bow and ribbon.",
             "Decorates a parcel before dispatch.",
         ),
-        {
-            "thing": (
-                (
-                    "item",
-                    "article",
-                    "product",
-                ),
-                "string",
-            ),
-            "colour": (
-                (
-                    "paper",
-                    "colour",
-                    "paper_color",
-                ),
-                "string",
-            ),
-        },
+        {"thing": (("item", "article", "product"), "string"), "colour": (("paper", "colour", "paper_color"), "string")},
         (
             "Wrap the {thing} in {colour} paper.",
             "gift wrap {thing} {colour}",
@@ -2452,24 +2074,7 @@ EVERYDAY_TOOLS = {
             "Creates an offer on a marketplace.",
             "Second-hand platform entry.",
         ),
-        {
-            "thing": (
-                (
-                    "item",
-                    "title",
-                    "article",
-                ),
-                "string",
-            ),
-            "price": (
-                (
-                    "price",
-                    "asking_price",
-                    "amount",
-                ),
-                "number",
-            ),
-        },
+        {"thing": (("item", "title", "article"), "string"), "price": (("price", "asking_price", "amount"), "number")},
         (
             "Sell my {thing} for {price}.",
             "for sale: {thing}, {price}",
@@ -2499,16 +2104,7 @@ EVERYDAY_TOOLS = {
             "Fetches the rating of a product.",
             "Summary of customer feedback.",
         ),
-        {
-            "thing": (
-                (
-                    "product",
-                    "item",
-                    "article",
-                ),
-                "string",
-            )
-        },
+        {"thing": (("product", "item", "article"), "string")},
         (
             "Show me the reviews of this {thing}.",
             "reviews {thing}",
@@ -2538,16 +2134,7 @@ EVERYDAY_TOOLS = {
             "Looks up business times.",
             "Returns the end of trading.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "weekday",
-                ),
-                "string",
-            )
-        },
+        {"day": (("day", "date", "weekday"), "string")},
         (
             "How long is the shop open on {day}?",
             "opening hours {day}",
@@ -2568,40 +2155,6 @@ EVERYDAY_TOOLS = {
         {"closes": "clock"},
         "They close at {clock}.",
     ),
-    "calories": (
-        ("get_calories", "nutritionInfo", "calorie_count", "foodEnergy", "kcal_of", "lookupNutrition"),
-        (),
-        ("Energy content of a dish.", "Nutrition table.", "Looks up kcal.", "Returns the energy value of a meal."),
-        {
-            "food": (
-                (
-                    "food",
-                    "dish",
-                    "meal",
-                ),
-                "string",
-            )
-        },
-        (
-            "How many calories are there in {food}?",
-            "calories {food}",
-            "(Tell|Give) me the calories of {food}.",
-            "Do you know the kcal in {food}?",
-            "I'm on a diet, may I eat {food}?",
-            "Will {food} make me fat?",
-            "My trousers are tight, and there's {food} for dinner.",
-            "How long would I have to jog after a plate of {food}?",
-            "I count everything I eat, and today I had {food}.",
-            "Is {food} light or heavy fare?",
-            "I'm trying to slim for the wedding, but {food} smells so good.",
-            "How badly did I sin by eating {food}?",
-            "Does {food} ruin my plan to lose five kilos?",
-            "I want to put on some muscle, is {food} rich enough?",
-        ),
-        "",
-        {"kcal": "number"},
-        "One portion has {number} calories.",
-    ),
     "pharmacy": (
         ("find_pharmacy", "nightPharmacy", "open_pharmacy", "nearestChemist", "chemist_on_duty", "pharmacyFinder"),
         (),
@@ -2611,16 +2164,7 @@ EVERYDAY_TOOLS = {
             "Duty roster of dispensaries.",
             "Locates the dispensary in service.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "town",
-                    "near",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "town", "near"), "string")},
         (
             "Which pharmacy is open in {city}?",
             "pharmacy {city}",
@@ -2650,16 +2194,7 @@ EVERYDAY_TOOLS = {
             "Dental surgery calendar.",
             "Finds a free chair for oral care.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "preferred_day",
-                ),
-                "string",
-            )
-        },
+        {"day": (("day", "date", "preferred_day"), "string")},
         (
             "Book me in with the dentist on {day}.",
             "dentist {day}",
@@ -2689,16 +2224,7 @@ EVERYDAY_TOOLS = {
             "Keeps track of fluids.",
             "Records how much a user has consumed.",
         ),
-        {
-            "count": (
-                (
-                    "glasses",
-                    "cups",
-                    "amount",
-                ),
-                "integer",
-            )
-        },
+        {"count": (("glasses", "cups", "amount"), "integer")},
         (
             "Log {count} glasses of water.",
             "water: {count} glasses",
@@ -2728,24 +2254,7 @@ EVERYDAY_TOOLS = {
             "Books a therapist for the body.",
             "Arranges relaxing treatment.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "on",
-                ),
-                "string",
-            ),
-            "clock": (
-                (
-                    "time",
-                    "at",
-                    "start",
-                ),
-                "string",
-            ),
-        },
+        {"day": (("day", "date", "on"), "string"), "clock": (("time", "at", "start"), "string")},
         (
             "Book a massage on {day} at {clock}.",
             "massage {day} {clock}",
@@ -2775,16 +2284,7 @@ EVERYDAY_TOOLS = {
             "Seasonal allergy index.",
             "Reports grass and birch particles.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "region",
-                    "place",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "region", "place"), "string")},
         (
             "How high is the pollen count in {city}?",
             "pollen {city}",
@@ -2814,24 +2314,7 @@ EVERYDAY_TOOLS = {
             "Books dining places.",
             "Gastronomy booking service.",
         ),
-        {
-            "count": (
-                (
-                    "guests",
-                    "party_size",
-                    "people",
-                ),
-                "integer",
-            ),
-            "clock": (
-                (
-                    "time",
-                    "at",
-                    "arrival",
-                ),
-                "string",
-            ),
-        },
+        {"count": (("guests", "party_size", "people"), "integer"), "clock": (("time", "at", "arrival"), "string")},
         (
             "Reserve a table for {count} at {clock}.",
             "table {count} people {clock}",
@@ -2861,16 +2344,7 @@ EVERYDAY_TOOLS = {
             "Takeaway by courier.",
             "Sends a rider from a restaurant.",
         ),
-        {
-            "food": (
-                (
-                    "dish",
-                    "meal",
-                    "order",
-                ),
-                "string",
-            )
-        },
+        {"food": (("dish", "meal", "order"), "string")},
         (
             "Order {food} for delivery.",
             "delivery {food}",
@@ -2900,16 +2374,7 @@ EVERYDAY_TOOLS = {
             "Expiry guidance for the kitchen.",
             "Looks up how long a product lasts.",
         ),
-        {
-            "food": (
-                (
-                    "food",
-                    "product",
-                    "ingredient",
-                ),
-                "string",
-            )
-        },
+        {"food": (("food", "product", "ingredient"), "string")},
         (
             "How long does {food} keep?",
             "shelf life {food}",
@@ -2939,24 +2404,7 @@ EVERYDAY_TOOLS = {
             "Has something sweet made for a celebration.",
             "Pastry chef reservations.",
         ),
-        {
-            "name": (
-                (
-                    "name",
-                    "text",
-                    "for",
-                ),
-                "string",
-            ),
-            "day": (
-                (
-                    "day",
-                    "pickup",
-                    "date",
-                ),
-                "string",
-            ),
-        },
+        {"name": (("name", "text", "for"), "string"), "day": (("day", "pickup", "date"), "string")},
         (
             "Order a cake for {name} for {day}.",
             "cake {name} {day}",
@@ -2986,16 +2434,7 @@ EVERYDAY_TOOLS = {
             "Finds the station of the cycle scheme.",
             "Pedal-powered rentals.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "town",
-                    "where",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "town", "where"), "string")},
         (
             "(Rent|Hire) a bike in {city}.",
             "bike rental {city}",
@@ -3025,16 +2464,7 @@ EVERYDAY_TOOLS = {
             "Free sockets for e-mobility.",
             "Finds where a vehicle can be plugged in.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "near",
-                    "location",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "near", "location"), "string")},
         (
             "Find a charging station in {city}.",
             "charger {city}",
@@ -3064,16 +2494,7 @@ EVERYDAY_TOOLS = {
             "Live road information.",
             "Returns how long drivers are held up.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "destination",
-                    "area",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "destination", "area"), "string")},
         (
             "How is the traffic in {city}?",
             "traffic {city}",
@@ -3103,16 +2524,7 @@ EVERYDAY_TOOLS = {
             "Assigns a free workstation to an employee.",
             "Hot-desking for staff.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "when",
-                ),
-                "string",
-            )
-        },
+        {"day": (("day", "date", "when"), "string")},
         (
             "(Book|Reserve) a desk for {day}[, please].",
             "desk {day}",
@@ -3142,24 +2554,7 @@ EVERYDAY_TOOLS = {
             "Files a damage notice with object and location.",
             "Creates a facility ticket.",
         ),
-        {
-            "thing": (
-                (
-                    "item",
-                    "object",
-                    "what",
-                ),
-                "string",
-            ),
-            "room": (
-                (
-                    "location",
-                    "room",
-                    "where",
-                ),
-                "string",
-            ),
-        },
+        {"thing": (("item", "object", "what"), "string"), "room": (("location", "room", "where"), "string")},
         (
             "(Report|File) the broken {thing} in the {room}.",
             "Open a ticket: {thing}, {room}",
@@ -3189,24 +2584,7 @@ EVERYDAY_TOOLS = {
             "Puts another employee on the roster.",
             "Trades working hours with someone.",
         ),
-        {
-            "name": (
-                (
-                    "colleague",
-                    "name",
-                    "with",
-                ),
-                "string",
-            ),
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "on",
-                ),
-                "string",
-            ),
-        },
+        {"name": (("colleague", "name", "with"), "string"), "day": (("day", "date", "on"), "string")},
         (
             "Swap my {day} shift with {name}.",
             "(Give|Hand) {name} my shift on {day}.",
@@ -3236,24 +2614,7 @@ EVERYDAY_TOOLS = {
             "Sets date and hour of the next rollout.",
             "Books a deployment window.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "release_day",
-                ),
-                "string",
-            ),
-            "clock": (
-                (
-                    "time",
-                    "at",
-                    "start",
-                ),
-                "string",
-            ),
-        },
+        {"day": (("day", "date", "release_day"), "string"), "clock": (("time", "at", "start"), "string")},
         (
             "(Schedule|Plan) the release for {day} at {clock}.",
             "Deploy on {day}, {clock}[, please].",
@@ -3283,24 +2644,7 @@ EVERYDAY_TOOLS = {
             "Grants entry permission to an employee or visitor.",
             "Badge administration.",
         ),
-        {
-            "name": (
-                (
-                    "person",
-                    "name",
-                    "who",
-                ),
-                "string",
-            ),
-            "room": (
-                (
-                    "room",
-                    "door",
-                    "area",
-                ),
-                "string",
-            ),
-        },
+        {"name": (("person", "name", "who"), "string"), "room": (("room", "door", "area"), "string")},
         (
             "(Give|Grant) {name} access to the {room}.",
             "access {room} for {name}",
@@ -3330,24 +2674,7 @@ EVERYDAY_TOOLS = {
             "Asks the storeroom for a number of articles.",
             "Refills what a department has used up.",
         ),
-        {
-            "things": (
-                (
-                    "items",
-                    "articles",
-                    "what",
-                ),
-                "string",
-            ),
-            "count": (
-                (
-                    "amount",
-                    "quantity",
-                    "count",
-                ),
-                "integer",
-            ),
-        },
+        {"things": (("items", "articles", "what"), "string"), "count": (("amount", "quantity", "count"), "integer")},
         (
             "Request {count} {things} from the storeroom.",
             "(Restock|Refill) us with {count} {things}.",
@@ -3377,24 +2704,7 @@ EVERYDAY_TOOLS = {
             "Sets up a staff account.",
             "Starts the process for a recruit's first day.",
         ),
-        {
-            "name": (
-                (
-                    "name",
-                    "employee",
-                    "person",
-                ),
-                "string",
-            ),
-            "job": (
-                (
-                    "role",
-                    "position",
-                    "job",
-                ),
-                "string",
-            ),
-        },
+        {"name": (("name", "employee", "person"), "string"), "job": (("role", "position", "job"), "string")},
         (
             "(Add|Register) {name} as our new {job}.",
             "new employee {name}, {job}",
@@ -3424,16 +2734,7 @@ EVERYDAY_TOOLS = {
             "Books additional working time.",
             "Time sheet entry for long days.",
         ),
-        {
-            "minutes": (
-                (
-                    "minutes",
-                    "duration",
-                    "extra",
-                ),
-                "integer",
-            )
-        },
+        {"minutes": (("minutes", "duration", "extra"), "integer")},
         (
             "Log {minutes} minutes of overtime[, please].",
             "overtime {minutes}",
@@ -3463,16 +2764,7 @@ EVERYDAY_TOOLS = {
             "Sends a temporary secret to somebody who cannot sign on.",
             "Help desk: restores credentials.",
         ),
-        {
-            "name": (
-                (
-                    "user",
-                    "name",
-                    "account",
-                ),
-                "string",
-            )
-        },
+        {"name": (("user", "name", "account"), "string")},
         (
             "(Reset|Renew) the password of {name}.",
             "password reset {name}",
@@ -3502,16 +2794,7 @@ EVERYDAY_TOOLS = {
             "Plans a snapshot of the system.",
             "Runs data protection once a day.",
         ),
-        {
-            "clock": (
-                (
-                    "time",
-                    "at",
-                    "start_time",
-                ),
-                "string",
-            )
-        },
+        {"clock": (("time", "at", "start_time"), "string")},
         (
             "(Run|Start) the backup at {clock}.",
             "backup {clock}",
@@ -3541,16 +2824,7 @@ EVERYDAY_TOOLS = {
             "Advertises an open role.",
             "Begins a search for candidates.",
         ),
-        {
-            "job": (
-                (
-                    "role",
-                    "position",
-                    "job_title",
-                ),
-                "string",
-            )
-        },
+        {"job": (("role", "position", "job_title"), "string")},
         (
             "(Post|Publish) a job ad for the post of {job}.",
             "vacancy: {job}",
@@ -3580,16 +2854,7 @@ EVERYDAY_TOOLS = {
             "Checks how many foreign terms somebody has memorised.",
             "Drills a learner before an exam.",
         ),
-        {
-            "language": (
-                (
-                    "language",
-                    "subject",
-                    "lang",
-                ),
-                "string",
-            )
-        },
+        {"language": (("language", "subject", "lang"), "string")},
         (
             "(Test|Quiz) me on {language} words.",
             "vocab test {language}",
@@ -3619,16 +2884,7 @@ EVERYDAY_TOOLS = {
             "Looks into the class diary.",
             "Exercises a pupil must hand in.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "due",
-                    "date",
-                ),
-                "string",
-            )
-        },
+        {"day": (("day", "due", "date"), "string")},
         (
             "(Show|Tell) me the homework for {day}.",
             "homework {day}",
@@ -3658,16 +2914,7 @@ EVERYDAY_TOOLS = {
             "Reads the plan of the school kitchen.",
             "Dish and cost of a workday.",
         ),
-        {
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "weekday",
-                ),
-                "string",
-            )
-        },
+        {"day": (("day", "date", "weekday"), "string")},
         (
             "(Show|Read) me the canteen menu for {day}.",
             "canteen {day}",
@@ -3697,16 +2944,7 @@ EVERYDAY_TOOLS = {
             "Points of one student.",
             "Academic performance of a child.",
         ),
-        {
-            "name": (
-                (
-                    "pupil",
-                    "student",
-                    "name",
-                ),
-                "string",
-            )
-        },
+        {"name": (("pupil", "student", "name"), "string")},
         (
             "(Show|Tell) me the grade of {name}.",
             "grade {name}",
@@ -3736,16 +2974,7 @@ EVERYDAY_TOOLS = {
             "Current events in one municipality.",
             "Front page of the regional paper.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "place",
-                    "region",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "place", "region"), "string")},
         (
             "(Give|Read) me the news from {city}.",
             "news {city}",
@@ -3775,16 +3004,7 @@ EVERYDAY_TOOLS = {
             "Residents by the last census.",
             "Demographic data.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "town",
-                    "place",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "town", "place"), "string")},
         (
             "(Tell|Give) me the population of {city}.",
             "population {city}",
@@ -3814,16 +3034,7 @@ EVERYDAY_TOOLS = {
             "Looks nutrients up in a table.",
             "Energy content for dieters.",
         ),
-        {
-            "food": (
-                (
-                    "food",
-                    "item",
-                    "product",
-                ),
-                "string",
-            )
-        },
+        {"food": (("food", "item", "product"), "string")},
         (
             "How many calories has {food}?",
             "calories {food}",
@@ -3853,16 +3064,7 @@ EVERYDAY_TOOLS = {
             "Selects talk audio of one category.",
             "Starts a spoken series.",
         ),
-        {
-            "genre": (
-                (
-                    "genre",
-                    "topic",
-                    "category",
-                ),
-                "string",
-            )
-        },
+        {"genre": (("genre", "topic", "category"), "string")},
         (
             "(Find|Suggest) a {genre} podcast.",
             "podcast {genre}",
@@ -3892,16 +3094,7 @@ EVERYDAY_TOOLS = {
             "Foreign exchange for travellers.",
             "FX calculator from euros.",
         ),
-        {
-            "price": (
-                (
-                    "amount",
-                    "euros",
-                    "value",
-                ),
-                "number",
-            )
-        },
+        {"price": (("amount", "euros", "value"), "number")},
         (
             "Convert {price} euros to dollars[, please].",
             "{price} euros in dollars",
@@ -3931,16 +3124,7 @@ EVERYDAY_TOOLS = {
             "Nearest branch where bills are paid out.",
             "Says how far the closest cashpoint is.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "place",
-                    "near",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "place", "near"), "string")},
         (
             "(Find|Show) me a cash machine in {city}.",
             "atm {city}",
@@ -3970,24 +3154,7 @@ EVERYDAY_TOOLS = {
             "Sets a financial target with its purpose.",
             "Opens a virtual piggy bank.",
         ),
-        {
-            "thing": (
-                (
-                    "goal",
-                    "purpose",
-                    "item",
-                ),
-                "string",
-            ),
-            "price": (
-                (
-                    "target",
-                    "amount",
-                    "sum",
-                ),
-                "number",
-            ),
-        },
+        {"thing": (("goal", "purpose", "item"), "string"), "price": (("target", "amount", "sum"), "number")},
         (
             "(Start|Create) a savings goal: {thing}, {price} euros.",
             "save {price} for {thing}",
@@ -4017,24 +3184,7 @@ EVERYDAY_TOOLS = {
             "Charges a customer a sum.",
             "Accounts receivable.",
         ),
-        {
-            "name": (
-                (
-                    "customer",
-                    "client",
-                    "name",
-                ),
-                "string",
-            ),
-            "price": (
-                (
-                    "amount",
-                    "sum",
-                    "total",
-                ),
-                "number",
-            ),
-        },
+        {"name": (("customer", "client", "name"), "string"), "price": (("amount", "sum", "total"), "number")},
         (
             "(Write|Send) {name} an invoice for {price} euros.",
             "invoice {name} {price}",
@@ -4064,24 +3214,7 @@ EVERYDAY_TOOLS = {
             "Takes on a symbolic adoption.",
             "Collects gifts for endangered species.",
         ),
-        {
-            "animal": (
-                (
-                    "animal",
-                    "species",
-                    "for",
-                ),
-                "string",
-            ),
-            "price": (
-                (
-                    "amount",
-                    "gift",
-                    "sum",
-                ),
-                "number",
-            ),
-        },
+        {"animal": (("animal", "species", "for"), "string"), "price": (("amount", "gift", "sum"), "number")},
         (
             "Donate {price} euros for the {animal}[, please].",
             "sponsor {animal} {price}",
@@ -4111,24 +3244,7 @@ EVERYDAY_TOOLS = {
             "Sports centre reservations by discipline.",
             "Holds a place for players.",
         ),
-        {
-            "sport": (
-                (
-                    "sport",
-                    "game",
-                    "activity",
-                ),
-                "string",
-            ),
-            "clock": (
-                (
-                    "time",
-                    "at",
-                    "from",
-                ),
-                "string",
-            ),
-        },
+        {"sport": (("sport", "game", "activity"), "string"), "clock": (("time", "at", "from"), "string")},
         (
             "(Book|Reserve) a place for {sport} at {clock}.",
             "{sport} court {clock}",
@@ -4158,24 +3274,7 @@ EVERYDAY_TOOLS = {
             "Helps newcomers to join a group.",
             "Membership information by discipline and location.",
         ),
-        {
-            "sport": (
-                (
-                    "sport",
-                    "discipline",
-                    "activity",
-                ),
-                "string",
-            ),
-            "city": (
-                (
-                    "city",
-                    "town",
-                    "place",
-                ),
-                "string",
-            ),
-        },
+        {"sport": (("sport", "discipline", "activity"), "string"), "city": (("city", "town", "place"), "string")},
         (
             "(Find|Show) me a {sport} club in {city}.",
             "{sport} club {city}",
@@ -4205,16 +3304,7 @@ EVERYDAY_TOOLS = {
             "Virtual cubes with six sides.",
             "Randomness for players.",
         ),
-        {
-            "count": (
-                (
-                    "count",
-                    "dice",
-                    "how_many",
-                ),
-                "integer",
-            )
-        },
+        {"count": (("count", "dice", "how_many"), "integer")},
         (
             "(Roll|Throw) {count} dice.",
             "{count} dice",
@@ -4244,16 +3334,7 @@ EVERYDAY_TOOLS = {
             "Idea for a sociable evening.",
             "Matches a title to the number of participants.",
         ),
-        {
-            "count": (
-                (
-                    "players",
-                    "people",
-                    "count",
-                ),
-                "integer",
-            )
-        },
+        {"count": (("players", "people", "count"), "integer")},
         (
             "(Suggest|Recommend) a game for {count} players.",
             "game {count} players",
@@ -4283,16 +3364,7 @@ EVERYDAY_TOOLS = {
             "Sends a challenge on the 64 squares.",
             "Begins a duel of minds.",
         ),
-        {
-            "name": (
-                (
-                    "opponent",
-                    "name",
-                    "player",
-                ),
-                "string",
-            )
-        },
+        {"name": (("opponent", "name", "player"), "string")},
         (
             "(Challenge|Invite) {name} to a game of chess.",
             "chess {name}",
@@ -4322,16 +3394,7 @@ EVERYDAY_TOOLS = {
             "Mailbox access by caller.",
             "Missed caller's recording.",
         ),
-        {
-            "name": (
-                (
-                    "caller",
-                    "from",
-                    "name",
-                ),
-                "string",
-            )
-        },
+        {"name": (("caller", "from", "name"), "string")},
         (
             "(Play|Open) the voicemail from {name}.",
             "voicemail {name}",
@@ -4361,16 +3424,7 @@ EVERYDAY_TOOLS = {
             "Blocks notifications during concentration.",
             "Rejects callers temporarily.",
         ),
-        {
-            "minutes": (
-                (
-                    "minutes",
-                    "duration",
-                    "length",
-                ),
-                "integer",
-            )
-        },
+        {"minutes": (("minutes", "duration", "length"), "integer")},
         (
             "Do not disturb for {minutes} minutes[, please].",
             "(Mute|Silence) my phone for {minutes} minutes.",
@@ -4400,16 +3454,7 @@ EVERYDAY_TOOLS = {
             "Adds readable dialogue at the bottom of the picture.",
             "Video accessibility setting.",
         ),
-        {
-            "language": (
-                (
-                    "language",
-                    "lang",
-                    "captions",
-                ),
-                "string",
-            )
-        },
+        {"language": (("language", "lang", "captions"), "string")},
         (
             "(Show|Turn on) {language} subtitles.",
             "subtitles {language}",
@@ -4439,24 +3484,7 @@ EVERYDAY_TOOLS = {
             "Memories of a trip.",
             "Image archive by place and time of year.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "place",
-                    "taken_in",
-                ),
-                "string",
-            ),
-            "month": (
-                (
-                    "month",
-                    "date",
-                    "period",
-                ),
-                "string",
-            ),
-        },
+        {"city": (("city", "place", "taken_in"), "string"), "month": (("month", "date", "period"), "string")},
         (
             "(Show|Find) the photos from {city} in {month}.",
             "photos {city} {month}",
@@ -4486,16 +3514,7 @@ EVERYDAY_TOOLS = {
             "Tells hobby growers what belongs into the soil.",
             "Seasonal seed guide.",
         ),
-        {
-            "month": (
-                (
-                    "month",
-                    "season",
-                    "when",
-                ),
-                "string",
-            )
-        },
+        {"month": (("month", "season", "when"), "string")},
         (
             "What can I sow in {month}?",
             "(Tell|Show) me what to plant in {month}.",
@@ -4525,16 +3544,7 @@ EVERYDAY_TOOLS = {
             "Dispenses grain or hay.",
             "Provides livestock or zoo inhabitants with a ration.",
         ),
-        {
-            "animal": (
-                (
-                    "animal",
-                    "species",
-                    "kind",
-                ),
-                "string",
-            )
-        },
+        {"animal": (("animal", "species", "kind"), "string")},
         (
             "Feed the {animal}[, please].",
             "feeding {animal}",
@@ -4564,24 +3574,7 @@ EVERYDAY_TOOLS = {
             "Keeps a diary of produce by weight.",
             "Yield statistics of a grower.",
         ),
-        {
-            "food": (
-                (
-                    "crop",
-                    "produce",
-                    "what",
-                ),
-                "string",
-            ),
-            "count": (
-                (
-                    "kilos",
-                    "amount",
-                    "weight",
-                ),
-                "integer",
-            ),
-        },
+        {"food": (("crop", "produce", "what"), "string"), "count": (("kilos", "amount", "weight"), "integer")},
         (
             "Log the harvest: {count} kilos of {food}.",
             "harvest {food} {count} kilos",
@@ -4618,24 +3611,7 @@ EVERYDAY_TOOLS = {
             "Municipal service desk.",
             "Slot for official documents.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "town",
-                    "office",
-                ),
-                "string",
-            ),
-            "day": (
-                (
-                    "day",
-                    "date",
-                    "on",
-                ),
-                "string",
-            ),
-        },
+        {"city": (("city", "town", "office"), "string"), "day": (("day", "date", "on"), "string")},
         (
             "Book me a slot at the town hall in {city} on {day}.",
             "citizen office {city} {day}",
@@ -4665,16 +3641,7 @@ EVERYDAY_TOOLS = {
             "Issues a tag number.",
             "Public record of domestic creatures.",
         ),
-        {
-            "pet": (
-                (
-                    "pet",
-                    "animal",
-                    "kind",
-                ),
-                "string",
-            )
-        },
+        {"pet": (("pet", "animal", "kind"), "string")},
         (
             "(Register|Declare) my {pet} with the town.",
             "pet registration {pet}",
@@ -4704,16 +3671,7 @@ EVERYDAY_TOOLS = {
             "Disposal of household objects.",
             "Sanitation department: special collection.",
         ),
-        {
-            "thing": (
-                (
-                    "item",
-                    "object",
-                    "what",
-                ),
-                "string",
-            )
-        },
+        {"thing": (("item", "object", "what"), "string")},
         (
             "(Order|Arrange) a bulky waste collection for my {thing}.",
             "bulky waste {thing}",
@@ -4743,16 +3701,7 @@ EVERYDAY_TOOLS = {
             "Amends the residents' register.",
             "Official change of domicile.",
         ),
-        {
-            "city": (
-                (
-                    "city",
-                    "new_city",
-                    "town",
-                ),
-                "string",
-            )
-        },
+        {"city": (("city", "new_city", "town"), "string")},
         (
             "(Change|Update) my address to {city}.",
             "new address {city}",
