@@ -2,10 +2,7 @@ import { expect } from "vitest";
 
 const NAOMI = { name: "Naomi", age: 31 };
 const SECOND_TURN = "Your name is Naomi.";
-/** The model may say it in either order. */
-const OSLO: unknown = expect.stringMatching(
-  /^(The capital of Norway is Oslo|Oslo is the capital of Norway)\.$/,
-);
+const OSLO = "Oslo is the capital of Norway.";
 const SUNNY = "It is 21 degrees and sunny in Paris.";
 const CALL = [{ city: "Paris" }];
 /** Its own voice is read back. */
@@ -213,7 +210,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<string, unknown>>
     stream: [true, true],
     "stream's usage": true,
     "n and logprobs": [2, [2, 2, 2, 2]],
-    stop: expect.stringMatching(/^(The capital of Norway|Oslo)$/),
+    stop: "Oslo",
     parse: NAOMI,
     "tool call": ["get_weather", "Paris"],
     "tool's answer": SUNNY,
