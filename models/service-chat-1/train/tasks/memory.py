@@ -12,9 +12,12 @@ from .small_talk import everyday, small_talk
 LEADS = (
     "", "", "", "", "", "Read this: ", "Here is a text: ", "Text: ", "Read the text and answer: ", "Please read: ",
     "Read this note: ", "This is what I know: ", "Note: ",
+    "Passage: ", "Story: ", "Use this text: ", "Only from this text, please: ",
 )  # fmt: skip
 
 
+GAPS = (" ", " ", " ", "\n", "\n", "\n\n", " Question: ", "\nQuestion: ", " - ")
+"""Between a text and its question."""
 PLACE_OF = {"car": "colour", "birthday": "month", "sister": "name", "brother": "name", "thing": "name"}
 """What is said of a kind, where that has another name."""
 
@@ -50,14 +53,26 @@ def memory(rng: random.Random, held_out: bool) -> Example:
 
 
 NOT_TOLD = "You have not told me that."
+NOT_SAID = "The text does not say that."
 SEVERAL = ("Thank you, I will keep that in mind.", "Thanks for telling me.", "Good to know!", "I see.")
+
+
+SMALL = 0.12
+"""Share of talks typed without a capital; what is copied from them has none either."""
+
+
+def typed(words: dict[str, object], is_small: bool) -> dict[str, object]:
+    """The words as the user types them."""
+    return {kind: word.lower() if is_small and isinstance(word, str) else word for kind, word in words.items()}
 
 
 def remembered(rng: random.Random) -> Example:
     """Lines of `memory.txt`: things told one by one or in one breath, and one or two questions for them."""
     rows = rng.sample(rows_of("memory.txt"), rng.choice((1, 1, 2, 2, 3, 4)))
-    words = [some_words(rng, False) for _ in rows]
+    is_small = rng.random() < SMALL
+    words = [typed(some_words(rng, False), is_small) for _ in rows]
     said = [rng.choice(told.split(" | ")).format(**one) for (told, *_), one in zip(rows, words, strict=True)]
+    said = [text.lower() for text in said] if is_small else said
     if len(rows) > 1 and rng.random() < 0.4:
         messages = [user(casual(" ".join(said), rng, lower=False)), assistant(rng.choice(SEVERAL))]
     else:
@@ -69,10 +84,12 @@ def remembered(rng: random.Random) -> Example:
     if rng.random() < 0.1:
         *_, asked, answer = rng.choice(rows_of("memory.txt"))
         if answer not in [row[-1] for row in rows]:
-            return Example([*messages, user(casual(rng.choice(asked.split(" | ")), rng)), assistant(NOT_TOLD)])
+            question = rng.choice(asked.split(" | ")).format(**some_words(rng, False))
+            return Example([*messages, user(casual(question, rng)), assistant(NOT_TOLD)])
     for at in rng.sample(range(len(rows)), min(len(rows), rng.choice((1, 1, 1, 2)))):
         *_, asked, answer = rows[at]
-        messages += [user(casual(rng.choice(asked.split(" | ")), rng)), assistant(answer.format(**words[at]))]
+        question = rng.choice(asked.split(" | ")).format(**words[at])
+        messages += [user(casual(question, rng)), assistant(answer.format(**words[at]))]
     return Example(messages)
 
 
@@ -125,23 +142,34 @@ def reading(rng: random.Random, held_out: bool) -> Example:
     if rng.random() < 0.2:
         messages = [system(f"Answer from this text. {text}"), user(asked)]
     else:
-        messages = [user(f"{rng.choice(LEADS)}{text} {asked}")]
+        messages = [user(f"{rng.choice(LEADS)}{text}{' ' if held_out else rng.choice(GAPS)}{asked}")]
     return Example([*messages, assistant(answer)], expect={"contains": wanted})
 
 
 def read_text(rng: random.Random) -> Example:
-    """Lines of `reading.txt`: a text of one to five sentences, before its question or behind it."""
-    rows = rng.sample(rows_of("reading.txt"), rng.randint(1, 5))
-    words = [some_words(rng, False) for _ in rows]
+    """Lines of `reading.txt`: texts with questions, one of which stands before or behind them, another perhaps later."""
+    rows = rng.sample(rows_of("reading.txt"), rng.choice((1, 1, 1, 2, 3)))
+    is_small = rng.random() < SMALL
+    words = [typed(some_words(rng, False), is_small) for _ in rows]
     text = " ".join(sentence.format(**one) for (sentence, *_), one in zip(rows, words, strict=True))
+    text = text.lower() if is_small else text
     at = rng.randrange(len(rows))
-    _, asked, answer = rows[at]
-    question = rng.choice(asked.split(" | ")).format(**words[at])
+    asked = [
+        (rng.choice(questions.split(" | ")).format(**words[at]), answer.format(**words[at]))
+        for questions, answer in zip(rows[at][1::2], rows[at][2::2], strict=True)
+    ]
+    if rng.random() < 0.06:
+        _, questions, answer, *_ = rng.choice([row for row in rows_of("reading.txt") if row not in rows])
+        asked = [(rng.choice(questions.split(" | ")).format(**words[at]), NOT_SAID)]
+    (question, answer), *later = rng.sample(asked, min(len(asked), rng.choice((1, 1, 2))))
     draw = rng.random()
     if draw < 0.15:
-        messages = [system(f"Answer from this text. {text}"), user(question)]
+        messages = [system(f"Answer from this text. {text}"), user(casual(question, rng))]
     elif draw < 0.3:
         messages = [user(f"{question} {text}")]
     else:
-        messages = [user(f"{rng.choice(LEADS)}{text}{rng.choice((' ', ' ', chr(10)))}{question}")]
-    return Example([*messages, assistant(answer.format(**words[at]))])
+        messages = [user(f"{rng.choice(LEADS)}{text}{rng.choice(GAPS)}{casual(question, rng)}")]
+    messages.append(assistant(answer))
+    for question, answer in later:
+        messages += [user(casual(question, rng)), assistant(answer)]
+    return Example(messages)
