@@ -233,9 +233,10 @@ def with_rest(rng: random.Random, held_out: bool) -> Example:
         return Example([user(text), assistant("Nothing can be divided by 0.")], expect={"contains": "Nothing"})
     text = say(rng.choice((HELD_OUT if held_out else TRAINED)["/"]), rng, a=a, b=b)
     whole, rest = divmod(a, b)
-    answer = f"{divide(a, b)} The answer is {whole}{f' rest {rest}' if rest else ''}."
+    answer = f"{divide(a, b)} The answer is {whole} rest {rest}." if rest else solve(a, "/", b)[0]
     return Example(
-        [user(text), assistant(answer)], expect={"contains": f"is {whole}{f' rest {rest}' if rest else '.'}"}
+        [user(text if held_out else casual(text, rng)), assistant(answer)],
+        expect={"contains": f"{whole} rest {rest}." if rest else f" {whole}."},
     )
 
 
@@ -261,10 +262,10 @@ def word_problem(rng: random.Random, held_out: bool) -> Example:
 
 
 def everyday_problem(rng: random.Random) -> Example:
-    """A line of `problems.txt`: sign, what is counted, and the text."""
+    """A line of `problems.txt`: sign, what is counted (nothing in a bare sum), and the text."""
     sign, unit, text = rng.choice(rows_of("problems.txt", " | "))
     if sign in "+-":
-        a, b = number_pair(rng, False, 2, rng.choice((12, 30, 99)))
+        a, b = number_pair(rng, False, 2, rng.choice((12, 30, 99) if unit else (12, 99, 999)))
         a, b = (a, b) if sign == "+" else (max(a, b), min(a, b))
     else:
         a, b = rng.randint(2, 12), rng.randint(2, 12)
