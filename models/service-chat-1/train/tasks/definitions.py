@@ -8,7 +8,7 @@ from training_kit.wordnet import Synset
 from ..conversation import Example, assistant, user
 from ..lexicon import COUNTRY_FILE, LEXICOGRAPHERS, PERSON_FILE, common, first_meanings, open_words, proper_names
 from ..tables import CAPITALS, invented_word
-from ..wording import article, capital, casual, phrase, say
+from ..wording import article, capital, casual, phrase, rows_of, say
 from .knowledge_table import WHO
 
 NOUNS = """
@@ -63,13 +63,18 @@ ASK_NOUN = (
     " definition of {w}|Give me the definition of {w}|How do you define {w}|In one sentence, what is {w}|Define"
     " {w}|What does {w} mean|Explain {w}|What is the meaning of {w}|Tell me what {w} means|Do you know what {w}"
     " means|Definition of {w}|What does the word {w} mean|Explain the word {w}[ to me]|Can you explain {w}|I want to"
-    " know what {w} means|What does a dictionary say of {w}|What would you say {w} means)?"
+    " know what {w} means|What does a dictionary say of {w}|What would you say {w} means|{w} - what is that|{w}:"
+    " what is it|What is the meaning of the word {w}|Can you tell me what (a |){w} is|Tell me what (a |){w} is|"
+    "What exactly is (a |){w}|"
+    "I do not know the word {w}, can you help|Somebody asked me what (a |){w} is|What kind of thing is (a |){w}|"
+    "I am learning English, what is (a |){w}|Please explain what (a |){w} is|wat is (a |){w}|Help, what is (a |){w})?"
 )
 ASK_VERB = (
     "(What does it mean to {w}|Define to {w}|What does to {w} mean|Explain to {w}|Tell me what to "
     "{w} means|Do you know what to {w} means|What does the verb {w} mean|Explain the verb {w}[ to "
     "me]|Can you explain to {w}|I want to know what to {w} means|What does a dictionary say of to "
-    "{w}|What would you say to {w} means)?"
+    "{w}|What would you say to {w} means|What does {w} mean|"
+    "Define {w}|{w} meaning|What is the meaning of {w}|What do people do when they {w}|If I {w}, what do I do)?"
 )
 HELD_OUT_NOUN = (
     "(Could you explain the word {w} to me|I would like to know what {w} means|How would a dictionary explain {w})?"
@@ -81,7 +86,9 @@ HELD_OUT_VERB = (
 ASK_ADJECTIVE = (
     "(What does {w} mean|Define {w}|What is the meaning of {w}|Tell me what {w} means|Explain the word {w}[ to me]|What"
     " does the word {w} mean|Do you know what {w} means|What is meant by {w}|Definition of {w}|What does it mean to be"
-    " {w}|What is the definition of {w}|{w}: what does it mean|Meaning of {w}|Explain {w}|When is something {w})?"
+    " {w}|What is the definition of {w}|{w}: what does it mean|Meaning of {w}|Explain {w}|When is something {w}|"
+    "What does it mean when something is {w}|"
+    "What do people mean by {w}|{w} - what does that mean|I do not know the word {w}, can you help)?"
 )
 HELD_OUT_ADJECTIVE = HELD_OUT_NOUN
 COMMON = {"n": 1900, "v": 500, "a": 500}
@@ -100,7 +107,13 @@ def glosses() -> dict[tuple[str, str], str]:
                 gloss = plain(first_meanings()[part, word])
                 if SHORTEST <= len(gloss.split()) <= LONGEST:
                     found[part, word] = gloss
-    return found
+    return meanings() | found
+
+
+@functools.cache
+def meanings() -> dict[tuple[str, str], str]:
+    """`meanings.txt`: lines `n | word => meaning` of words whose meaning in WordNet is long or rare."""
+    return {tuple(key.split(" | ")): meaning for key, meaning in rows_of("meanings.txt")}
 
 
 @functools.cache
@@ -141,7 +154,8 @@ def definition(rng: random.Random, held_out: bool) -> Example:
     asked = question({"n": noun, "v": verb, "a": quality}[part], rng, word)
     text = define(part, word)
     return Example(
-        [user(asked if held_out else casual(asked, rng)), assistant(text)], expect={"gloss": text, "word": word}
+        [user(asked if held_out else casual(quoted(asked, word, rng), rng)), assistant(text)],
+        expect={"gloss": text, "word": word},
     )
 
 
@@ -160,6 +174,13 @@ def question(pattern: str, rng: random.Random, word: str) -> str:
     return text
 
 
+def quoted(text: str, word: str, rng: random.Random) -> str:
+    """Some put the word that they ask for in quotation marks."""
+    mark = rng.choice(("", "", "", "", "", "", "'", '"'))
+    before, found, behind = text.rpartition(word)
+    return f"{before}{mark}{found}{mark}{behind}"
+
+
 def unknown_word(rng: random.Random, held_out: bool) -> Example:
     """A word that is not taught, half of them invented."""
     rare = untaught(held_out)
@@ -168,7 +189,8 @@ def unknown_word(rng: random.Random, held_out: bool) -> Example:
     asked = question(verb if rng.random() < 0.3 else noun, rng, word)
     text = UNKNOWN.format(w=word)
     return Example(
-        [user(asked if held_out else casual(asked, rng)), assistant(text)], expect={"contains": "do not know"}
+        [user(asked if held_out else casual(quoted(asked, word, rng), rng)), assistant(text)],
+        expect={"contains": "do not know"},
     )
 
 
