@@ -74,9 +74,9 @@ def capital(text: str) -> str:
 
 @functools.cache
 def rows_of(file: str, gap: str = " => ") -> list[list[str]]:
-    """Lines of a file of `tasks`, split at the gap."""
+    """Lines of a file of `tasks`, split at the gap; `\\n` in them breaks a line."""
     lines = (pathlib.Path(__file__).parent / "tasks" / file).read_text(encoding="utf-8").splitlines()
-    return [line.split(gap) for line in lines]
+    return [line.replace("\\n", "\n").split(gap) for line in lines]
 
 
 class NoneKept(LookupError):
