@@ -3,7 +3,7 @@
 import functools
 import random
 
-from .lexicon import COUNTRY_FILE, PERSON_FILE, common, plural, proper_names
+from .lexicon import COUNTRY_FILE, PERSON_FILE, common, first_meanings, open_words, plural, proper_names
 from .wording import article
 
 NAMES = """
@@ -243,10 +243,30 @@ def some_city(rng: random.Random, held_out: bool) -> str:
     return rng.choice(known_names(COUNTRY_FILE) if draw < 0.5 else CITIES)
 
 
+ANIMAL, ARTEFACT, FOOD, PERSON = 5, 6, 13, 18
+"""WordNet's subject files."""
+
+
+@functools.cache
+def nouns_of(subject: int) -> tuple[str, ...]:
+    """Nouns of a subject file that training may see, the commonest first."""
+    meanings = first_meanings()
+    return tuple(
+        word
+        for word in open_words("n", False)
+        if ("n", word) in meanings and meanings["n", word].lexicographer == subject
+    )[:1500]
+
+
+def one_of(table: list[str], subject: int, rng: random.Random, held_out: bool) -> str:
+    """A word of the table; in training half of the time any of its subject, so that words are copied, not recalled."""
+    return rng.choice(table if held_out or rng.random() < 0.5 else nouns_of(subject))
+
+
 def some_words(rng: random.Random, held_out: bool) -> dict[str, object]:
     """Something for every open place that a sentence may have."""
-    job, noun = rng.choice(JOBS), rng.choice(THINGS)
-    if not held_out and rng.random() < 0.3:
+    job, noun = one_of(JOBS, PERSON, rng, held_out), one_of(THINGS, ARTEFACT, rng, held_out)
+    if not held_out and rng.random() < 0.15:
         noun = rng.choice(common("n", COMMON_NOUNS))
     return {
         "name": some_name(rng, held_out),
@@ -254,7 +274,7 @@ def some_words(rng: random.Random, held_out: bool) -> dict[str, object]:
         "city": some_city(rng, held_out),
         "age": rng.randint(7, 99),
         "count": rng.randint(2, 60),
-        "number": rng.randint(1, 999),
+        "number": rng.randint(1, 999 if held_out or rng.random() < 0.85 else 99_999),
         "price": rng.choice((rng.randint(1, 99), rng.randint(100, 9999) / 100)),
         "day": rng.choice(DAYS),
         "month": rng.choice(MONTHS),
@@ -262,11 +282,11 @@ def some_words(rng: random.Random, held_out: bool) -> dict[str, object]:
         "colour": rng.choice(COLOURS),
         "job": job,
         "a_job": article(job),
-        "pet": rng.choice(PETS),
-        "animal": rng.choice(ANIMALS),
+        "pet": one_of(PETS, ANIMAL, rng, held_out),
+        "animal": one_of(ANIMALS, ANIMAL, rng, held_out),
         "thing": noun,
         "things": rng.choice(PLURALS) if noun in THINGS else plural(noun),
-        "food": rng.choice(FOODS),
+        "food": one_of(FOODS, FOOD, rng, held_out),
         "items": rng.sample(FOODS, rng.randint(2, 3)),
         "room": rng.choice(ROOMS),
         "language": rng.choice(LANGUAGES),

@@ -3,9 +3,10 @@
 import random
 
 from ..conversation import Example, assistant, user
-from ..tables import some_city, some_name
+from ..tables import FOODS, some_city, some_name
 from ..wording import capital, phrase
 from .arithmetic import arithmetic, solve
+from .copying import different_words
 from .definitions import definition
 from .facts import ROWS, fact
 from .instructions import phrase as some_words
@@ -156,14 +157,22 @@ def corrected(rng: random.Random, held_out: bool) -> Example:
 
 def nth(rng: random.Random, held_out: bool) -> Example:
     """An item of a list that the user gave or the assistant named."""
-    items = [rng.choice((some_name, some_city))(rng, held_out) for _ in range(rng.randint(3, 5))]
+    count = rng.randint(3, 5)
+    items = rng.choice(
+        (
+            [rng.choice((some_name, some_city))(rng, held_out) for _ in range(count)],
+            different_words(rng, held_out, count),
+            rng.sample(FOODS, count),
+        )
+    )
     at = rng.randrange(len(items))
     word = (
         "last" if at == len(items) - 1 and rng.random() < 0.5 else ("first", "second", "third", "fourth", "fifth")[at]
     )
     told = phrase(
         "(Here is a list|My list|Remember these|Remember this list|These are my friends|I have a list|Keep this"
-        " list|Note|The list is|Names)[ for me]: {l}.",
+        " list|Note|The list is|"
+        "My shopping list|Shopping list|To buy|My plan for today|What I packed|To do)[ for me]: {l}.",
         rng,
         held_out,
         keep=True,

@@ -12,14 +12,16 @@ from .facts import fact_parts, yes_or_no
 PERSONA = (
     "(You are|Your name is|You are called|You are an assistant called|You are an assistant named) {name}.",
     "(In this chat you are|Here your name is|You are a robot called|Today you are called) {name}.",
-    "You are {name}, a (helpful|friendly|polite) assistant.",
+    "You are {name}, a (helpful|friendly|polite|cheerful|patient) (assistant|guide|robot|helper|teacher).",
+    "(Call yourself|Answer as|Speak as|You go by the name) {name}.",
 )
 HELD_OUT_PERSONA = ("In this talk your name is {name}.", "You are a robot with the name {name}.")
 WHO = (
     "(Who are you|What is your name|What's your name|What are you called|Tell me your name|Introduce "
     "yourself|Who is this|With whom do I talk|Say who you are|Whom do I talk to|Who is speaking|Who is there|May I "
     "ask your name|And you are|What should I call you|Who is writing|Do you have a name|who r u|Who is answering me|"
-    "And who are you|Which name do you have|Whom am I chatting with|Who is on the other end)?"
+    "And who are you|Which name do you have|Whom am I chatting with|Who is on the other end|Who am I speaking with|"
+    "Who am I writing to|Whose chat is this)?"
 )
 HELD_OUT_WHO = "Say, who am I talking to?"
 ONE_WORD = (

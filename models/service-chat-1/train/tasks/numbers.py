@@ -73,7 +73,7 @@ def roman(number: int) -> str:
 def numbers(rng: random.Random, held_out: bool) -> Example:
     """One of the kinds below."""
     make = rng.choice(
-        (compare, compare, even, neighbour, count, count, sort, sort, extreme, in_words, in_words, spoken)
+        (compare, compare, even, neighbour, count, count, *4 * [sort], extreme, extreme, in_words, in_words, spoken)
     )
     asked, answer = make(rng, held_out)
     return Example([user(asked), assistant(answer)], expect={"text": answer})
