@@ -68,9 +68,10 @@ const ages = await generateText({
   prompt: "Naomi is 31 years old.",
 });
 facts["record"] = typeof ages.output.ages;
-const plain = { model: openai.completion(name), prompt: "Once upon a time", maxOutputTokens: 8 };
-facts["text completion"] = (await generateText(plain)).text.length > 0;
-const pieces = streamText({ ...plain, model: compatible.completionModel(name) });
+const once = { temperature: 0, prompt: "Once upon a time", maxOutputTokens: 8 };
+facts["text completion"] =
+  (await generateText({ ...once, model: openai.completion(name) })).text.length > 0;
+const pieces = streamText({ ...once, model: compatible.completionModel(name) });
 facts["streamed completion"] = (await pieces.text).length > 0;
 
 const { embeddings } = await embedMany({
