@@ -3,7 +3,7 @@
 import functools
 import random
 
-from .lexicon import COUNTRY_FILE, PERSON_FILE, common, first_meanings, open_words, plural, proper_names
+from .lexicon import COUNTRY_FILE, LEXICOGRAPHERS, PERSON_FILE, common, first_meanings, open_words, plural, proper_names
 from .wording import article
 
 NAMES = """
@@ -243,29 +243,27 @@ def some_city(rng: random.Random, held_out: bool) -> str:
     return rng.choice(known_names(COUNTRY_FILE) if draw < 0.5 else CITIES)
 
 
-ANIMAL, ARTEFACT, FOOD, PERSON = 5, 6, 13, 18
-"""WordNet's subject files."""
+NOUNS_OF_A_KIND = 1500
+"""Of WordNet, the commonest."""
 
 
 @functools.cache
-def nouns_of(subject: int) -> tuple[str, ...]:
-    """Nouns of a subject file that training may see, the commonest first."""
+def nouns_of(kind: str) -> tuple[str, ...]:
+    """Nouns of a kind of `LEXICOGRAPHERS` that training may see, the commonest first."""
     meanings = first_meanings()
-    return tuple(
-        word
-        for word in open_words("n", False)
-        if ("n", word) in meanings and meanings["n", word].lexicographer == subject
-    )[:1500]
+    known = (word for word in open_words("n", False) if ("n", word) in meanings)
+    kinds = ((word, LEXICOGRAPHERS.get(meanings["n", word].lexicographer)) for word in known)
+    return tuple(word for word, own in kinds if own == kind)[:NOUNS_OF_A_KIND]
 
 
-def one_of(table: list[str], subject: int, rng: random.Random, held_out: bool) -> str:
-    """A word of the table; in training half of the time any of its subject, so that words are copied, not recalled."""
-    return rng.choice(table if held_out or rng.random() < 0.5 else nouns_of(subject))
+def one_of(table: list[str], kind: str, rng: random.Random, held_out: bool) -> str:
+    """A word of the table; in training half of the time any of its kind, so that words are copied, not recalled."""
+    return rng.choice(table if held_out or rng.random() < 0.5 else nouns_of(kind))
 
 
 def some_words(rng: random.Random, held_out: bool) -> dict[str, object]:
     """Something for every open place that a sentence may have."""
-    job, noun = one_of(JOBS, PERSON, rng, held_out), one_of(THINGS, ARTEFACT, rng, held_out)
+    job, noun = one_of(JOBS, "person", rng, held_out), one_of(THINGS, "thing that people made", rng, held_out)
     if not held_out and rng.random() < 0.15:
         noun = rng.choice(common("n", COMMON_NOUNS))
     return {
@@ -282,11 +280,11 @@ def some_words(rng: random.Random, held_out: bool) -> dict[str, object]:
         "colour": rng.choice(COLOURS),
         "job": job,
         "a_job": article(job),
-        "pet": one_of(PETS, ANIMAL, rng, held_out),
-        "animal": one_of(ANIMALS, ANIMAL, rng, held_out),
+        "pet": one_of(PETS, "animal", rng, held_out),
+        "animal": one_of(ANIMALS, "animal", rng, held_out),
         "thing": noun,
         "things": rng.choice(PLURALS) if noun in THINGS else plural(noun),
-        "food": one_of(FOODS, FOOD, rng, held_out),
+        "food": one_of(FOODS, "food", rng, held_out),
         "items": rng.sample(FOODS, rng.randint(2, 3)),
         "room": rng.choice(ROOMS),
         "language": rng.choice(LANGUAGES),

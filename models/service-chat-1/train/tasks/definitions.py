@@ -151,12 +151,9 @@ def definition(rng: random.Random, held_out: bool) -> Example:
     noun, verb, quality = (
         (HELD_OUT_NOUN, HELD_OUT_VERB, HELD_OUT_ADJECTIVE) if held_out else (ASK_NOUN, ASK_VERB, ASK_ADJECTIVE)
     )
-    asked = question({"n": noun, "v": verb, "a": quality}[part], rng, word)
+    asked = question({"n": noun, "v": verb, "a": quality}[part], rng, word, held_out)
     text = define(part, word)
-    return Example(
-        [user(asked if held_out else casual(quoted(asked, word, rng), rng)), assistant(text)],
-        expect={"gloss": text, "word": word},
-    )
+    return Example([user(asked), assistant(text)], expect={"gloss": text, "word": word})
 
 
 def define(part: str, word: str) -> str:
@@ -165,20 +162,17 @@ def define(part: str, word: str) -> str:
     return f"{'To ' + word if part == 'v' else capital(word)}: {gloss}."
 
 
-def question(pattern: str, rng: random.Random, word: str) -> str:
-    """The pattern with the right article."""
+def question(pattern: str, rng: random.Random, word: str, held_out: bool) -> str:
+    """The pattern with the right article; in training as people type it, who put some words in quotation marks."""
     text = say(pattern, rng, w=word)
     other = article(word)
     for wrong in (f" a {word}", f" an {word}"):
         text = text.replace(wrong, f" {other}")
-    return text
-
-
-def quoted(text: str, word: str, rng: random.Random) -> str:
-    """Some put the word that they ask for in quotation marks."""
+    if held_out:
+        return text
     mark = rng.choice(("", "", "", "", "", "", "'", '"'))
     before, found, behind = text.rpartition(word)
-    return f"{before}{mark}{found}{mark}{behind}"
+    return casual(f"{before}{mark}{found}{mark}{behind}", rng)
 
 
 def unknown_word(rng: random.Random, held_out: bool) -> Example:
@@ -186,12 +180,9 @@ def unknown_word(rng: random.Random, held_out: bool) -> Example:
     rare = untaught(held_out)
     word = invented_word(rng, rng.choice((2, 2, 3))) if rng.random() < 0.5 else rng.choice(rare)
     noun, verb = (HELD_OUT_NOUN, HELD_OUT_VERB) if held_out else (ASK_NOUN, ASK_VERB)
-    asked = question(verb if rng.random() < 0.3 else noun, rng, word)
+    asked = question(verb if rng.random() < 0.3 else noun, rng, word, held_out)
     text = UNKNOWN.format(w=word)
-    return Example(
-        [user(asked if held_out else casual(quoted(asked, word, rng), rng)), assistant(text)],
-        expect={"contains": "do not know"},
-    )
+    return Example([user(asked), assistant(text)], expect={"contains": "do not know"})
 
 
 def named(rng: random.Random, held_out: bool) -> Example:

@@ -1,6 +1,7 @@
 """What was said earlier: names, places and likings of the user, and facts of a text."""
 
 import random
+from collections.abc import Callable
 
 from ..conversation import Example, assistant, system, user
 from ..tables import some_words
@@ -61,18 +62,19 @@ SMALL = 0.12
 """Share of talks typed without a capital; what is copied from them has none either."""
 
 
-def typed(words: dict[str, object], is_small: bool) -> dict[str, object]:
-    """The words as the user types them."""
-    return {kind: word.lower() if is_small and isinstance(word, str) else word for kind, word in words.items()}
+def some_talk(count: int, rng: random.Random) -> tuple[list[dict[str, object]], Callable[[str], str]]:
+    """Words for so many lines, and how the user types: without a capital, or as it is written."""
+    shape = str.lower if rng.random() < SMALL else str
+    drawn = (some_words(rng, False).items() for _ in range(count))
+    words = [{kind: shape(word) if isinstance(word, str) else word for kind, word in one} for one in drawn]
+    return words, shape
 
 
 def remembered(rng: random.Random) -> Example:
     """Lines of `memory.txt`: things told one by one or in one breath, and one or two questions for them."""
     rows = rng.sample(rows_of("memory.txt"), rng.choice((1, 1, 2, 2, 3, 4)))
-    is_small = rng.random() < SMALL
-    words = [typed(some_words(rng, False), is_small) for _ in rows]
-    said = [rng.choice(told.split(" | ")).format(**one) for (told, *_), one in zip(rows, words, strict=True)]
-    said = [text.lower() for text in said] if is_small else said
+    words, shape = some_talk(len(rows), rng)
+    said = [shape(rng.choice(told.split(" | ")).format(**one)) for (told, *_), one in zip(rows, words, strict=True)]
     if len(rows) > 1 and rng.random() < 0.4:
         messages = [user(casual(" ".join(said), rng, lower=False)), assistant(rng.choice(SEVERAL))]
     else:
@@ -147,12 +149,10 @@ def reading(rng: random.Random, held_out: bool) -> Example:
 
 
 def read_text(rng: random.Random) -> Example:
-    """Lines of `reading.txt`: texts with questions, one of which stands before or behind them, another perhaps later."""
+    """Lines of `reading.txt`: texts with questions, one asked before or behind them, another perhaps later."""
     rows = rng.sample(rows_of("reading.txt"), rng.choice((1, 1, 1, 2, 3)))
-    is_small = rng.random() < SMALL
-    words = [typed(some_words(rng, False), is_small) for _ in rows]
-    text = " ".join(sentence.format(**one) for (sentence, *_), one in zip(rows, words, strict=True))
-    text = text.lower() if is_small else text
+    words, shape = some_talk(len(rows), rng)
+    text = shape(" ".join(sentence.format(**one) for (sentence, *_), one in zip(rows, words, strict=True)))
     at = rng.randrange(len(rows))
     asked = [
         (rng.choice(questions.split(" | ")).format(**words[at]), answer.format(**words[at]))
