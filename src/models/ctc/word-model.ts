@@ -110,24 +110,24 @@ function search(
 
 function readColumns(bytes: Uint8Array): Columns {
   const reader = createReader(bytes);
-  const [words = 0, pairs = 0, triples = 0] = reader.numbers(3, 4);
+  const [words = 0, pairs = 0, triples = 0] = reader.words(3);
   const columns = {
     wordCosts: reader.bytes(words),
     wordOffs: reader.bytes(words),
-    firstPairs: running(reader.numbers(words, 4)),
-    seconds: Uint16Array.from(reader.numbers(pairs, 2)),
+    firstPairs: running(reader.words(words)),
+    seconds: reader.halves(pairs),
     pairCosts: reader.bytes(pairs),
     pairOffs: reader.bytes(pairs),
-    firstTriples: running(reader.numbers(pairs, 2)),
-    thirds: Uint16Array.from(reader.numbers(triples, 2)),
+    firstTriples: running(reader.halves(pairs)),
+    thirds: reader.halves(triples),
     tripleCosts: reader.bytes(triples),
   };
   if (!reader.isAtEnd()) throw new Error("the language model is longer than its header says");
   return columns;
 }
 
+/** Reads columns one after the other; onnxruntime-node has binaries for little-endian machines only. */
 function createReader(bytes: Uint8Array) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (Buffer.from(bytes.subarray(0, MAGIC.length)).toString("latin1") !== MAGIC)
     throw new Error(`the language model must begin with ${MAGIC}`);
   let at = MAGIC.length;
@@ -135,24 +135,18 @@ function createReader(bytes: Uint8Array) {
     at += length;
     if (at > bytes.byteLength)
       throw new Error("the language model is shorter than its header says");
-    return at - length;
+    return new Uint8Array(bytes.subarray(at - length, at));
   };
   return {
-    bytes: (count: number) => bytes.slice(take(count), at),
-    numbers(count: number, size: 2 | 4): Uint32Array {
-      const from = take(count * size);
-      return Uint32Array.from({ length: count }, (_, index) =>
-        size === 2
-          ? view.getUint16(from + index * size, true)
-          : view.getUint32(from + index * size, true),
-      );
-    },
+    bytes: take,
+    halves: (count: number) => new Uint16Array(take(2 * count).buffer),
+    words: (count: number) => new Uint32Array(take(4 * count).buffer),
     isAtEnd: () => at === bytes.byteLength,
   };
 }
 
 /** Where each part begins, from the parts' lengths; the last entry is where all end. */
-function running(counts: Uint32Array): Uint32Array {
+function running(counts: Uint16Array | Uint32Array): Uint32Array {
   const starts = new Uint32Array(counts.length + 1);
   for (let at = 0; at < counts.length; at++) starts[at + 1] = (starts[at] ?? 0) + (counts[at] ?? 0);
   return starts;
