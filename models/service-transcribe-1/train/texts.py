@@ -4,6 +4,7 @@ A sentence belongs to the held-out part by its own checksum, so that no step can
 """
 
 import functools
+import os
 import pathlib
 import random
 import re
@@ -12,6 +13,8 @@ from typing import Literal
 
 from .grammar import HELD_OUT_TEMPLATES, TEMPLATES, make_sentence
 
+UNPACKED = pathlib.Path(os.environ.get("UNPACKED_ROOT", "/"))
+"""Where those packages lie that are only unpacked, not installed."""
 WORDNET = pathlib.Path("/usr/share/wordnet")
 KINDS = ("noun", "verb", "adj", "adv")
 FORTUNES = pathlib.Path("/usr/share/games/fortunes")
