@@ -15,7 +15,7 @@ import numpy as np
 
 BEGIN, END, FIRST_WORD = 0, 1, 2
 STEP = 16
-PAIRS, TRIPLES = 750_000, 900_000
+PAIRS, TRIPLES = 1_500_000, 2_000_000
 """Kept: those that gain most over what is said without them."""
 SHARES = {"sentences": 0.65, "prose": 0.35}
 """Of the sources in the mixture, chosen on the tuning sentences."""

@@ -1,17 +1,16 @@
-"""English prose of Debian's packages, for counting words only: tales, a Bible in today's English, essays, a dictionary."""
+"""English prose of Debian's packages and npm's, for counting words only."""
 
 import gzip
 import html
-import os
 import pathlib
 import re
 import subprocess
 
-from . import texts
+from . import amazon_queen, steel_sky, texts
 
-ROOT = pathlib.Path(os.environ.get("TEXT_ROOT", "/"))
-"""Where the packages of Wesnoth's campaigns were unpacked; only their texts are wanted."""
-CAMPAIGNS = ROOT / "usr/share/games/wesnoth/1.16/data/campaigns"
+CAMPAIGNS = texts.UNPACKED / "usr/share/games/wesnoth/1.16/data/campaigns"
+VOYAGES = texts.UNPACKED / "usr/share/games/endless-sky/data"
+BOOKS = [texts.UNPACKED / name / "data" for name in ("datasets-moby-dick", "datasets-sotu")]
 DICTIONARY = pathlib.Path("/usr/share/dictd/gcide.dict.dz")
 ESSAYS = pathlib.Path("/usr/share/doc/anarchism/markdown")
 BIBLE = "engWEB2015eb"
@@ -20,8 +19,12 @@ PLAIN = re.compile(r"[A-Za-z][A-Za-z' ,-]*[A-Za-z]")
 
 
 def prose() -> dict[str, list[str]]:
-    """Sentences of each source; none where its package is missing."""
-    return {name: source() for name, source in (("tales", tales), ("bible", bible), ("essays", essays), ("dictionary", dictionary))}
+    """Sentences of each source. Raises where its package is missing."""
+    sources = (tales, voyages, dialogue, books, bible, essays, dictionary)
+    found = {source.__name__: source() for source in sources}
+    if missing := [name for name, read in found.items() if not read]:
+        raise SystemExit(f"no {', '.join(missing)}: train/README.md lists the packages")
+    return found
 
 
 def tales() -> list[str]:
@@ -33,28 +36,37 @@ def tales() -> list[str]:
     return sentences(re.sub(r"<[^>]*>", "", "\n\n".join(spoken)))
 
 
+def voyages() -> list[str]:
+    """What people say in Endless Sky."""
+    read = "\n\n".join(path.read_text("utf8") for path in sorted(VOYAGES.glob("*.txt")))
+    return sentences("\n\n".join(re.findall(r"`([^`]*)`", read)))
+
+
+def dialogue() -> list[str]:
+    """What is said in the games whose players the acoustic model hears."""
+    return sentences("\n\n".join(text for game in (amazon_queen, steel_sky) for text, _ in game.lines()))
+
+
+def books() -> list[str]:
+    """Moby-Dick, and the messages of the presidents of the United States."""
+    return sentences("\n\n".join(path.read_text("utf8") for folder in BOOKS for path in sorted(folder.glob("*.txt"))))
+
+
 def bible() -> list[str]:
     """The World English Bible."""
     command = ["diatheke", "-b", BIBLE, "-f", "plain", "-k", "Genesis 1:1-Revelation 22:21"]
-    try:
-        read = subprocess.run(command, capture_output=True, check=False).stdout.decode("utf8", "replace")
-    except FileNotFoundError:
-        return []
+    read = subprocess.run(command, capture_output=True, check=True).stdout.decode("utf8", "replace")
     return sentences(re.sub(r"(?m)^[A-Z][A-Za-z ]* \d+:\d+: ?", "", read))
 
 
 def essays() -> list[str]:
     """The answers of a long list of questions."""
-    if not ESSAYS.exists():
-        return []
     read = (gzip.decompress(path.read_bytes()).decode("utf8", "replace") for path in sorted(ESSAYS.glob("*.md.gz")))
     return sentences(re.sub(r"\[[^\]]*\]\([^)]*\)|\[[^\]]*\]", "", "\n\n".join(read)))
 
 
 def dictionary() -> list[str]:
     """Definitions and quotations of the Collaborative International Dictionary."""
-    if not DICTIONARY.exists():
-        return []
     text = gzip.decompress(DICTIONARY.read_bytes()).decode("utf8", "replace")
     text = re.sub(r"\[[^\]]*\]|--[A-Z][^\n]*|\\[^\\]*\\", " ", text)
     return sentences(re.sub(r"[{}]", "", text))
