@@ -13,13 +13,13 @@ FRAMES_PER_STEP = 3
 CONTEXT_FRAMES = 9
 FRONT_WIDTH = 160
 """Directions that the first layer looks in; `fit_front.py` finds them."""
-WIDTHS = {"cpu": (640, 160), "gpu": (960, 224)}
+WIDTHS = {"aligner": (640, 160), "cpu": (960, 224), "gpu": (1280, 320)}
 """Width and bottleneck."""
 STRIDES = (1, 1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4)
 """Steps to each side that a layer sees: together 0.93 s, besides the first layer's 45 ms."""
 BYPASS = 0.66
-SHORTER = 0.9
-"""Band i of the second hearing is band 0.9 i of the first."""
+HEARINGS = (0.9, 1.1)
+"""Band i of a hearing is band 0.9 i or 1.1 i of the sound."""
 
 
 class FactoredLayer(nn.Module):
@@ -50,18 +50,18 @@ class AcousticModel(nn.Module):
         self.first = nn.Linear(FRONT_WIDTH, width)
         self.last_norm = nn.LayerNorm(width)
         self.layers = nn.ModuleList(FactoredLayer(width, bottleneck, stride) for stride in STRIDES)
-        self.register_buffer("shorter", torch.from_numpy(warp(np.eye(BINS, dtype=np.float32), SHORTER)), persistent=False)
+        warps = np.stack([warp(np.eye(BINS, dtype=np.float32), factor) for factor in HEARINGS])
+        self.register_buffer("warps", torch.from_numpy(warps), persistent=False)
         self.spelling = nn.Linear(width, len(NUMBER_OF))
         self.states = nn.Linear(width, len(NUMBER_OF))
 
     def forward(self, features):
         """features [B, 80, frames] as src/media/mel.ts scales them, frames a multiple of 3.
 
-        They are heard as they are and as a shorter throat would have said them; the two are averaged.
+        They are heard as a shorter throat and as a longer one would have said them; the two are averaged.
         """
-        frames = features.transpose(1, 2)
-        heads = self.hear(normalise(torch.cat((frames, frames @ self.shorter))))
-        spelling, states = (torch.stack(head.chunk(2)).mean(0) for head in heads)
+        heads = self.hear(normalise(torch.cat([features.transpose(1, 2) @ each for each in self.warps])))
+        spelling, states = (torch.stack(head.chunk(len(HEARINGS))).mean(0) for head in heads)
         return F.log_softmax(spelling, -1), F.log_softmax(states, -1)
 
     def hear(self, frames):

@@ -15,10 +15,9 @@ RANGE = 8
 class Chunks:
     """Random chunks: scaled features, the phone of each step, and the phones in order."""
 
-    def __init__(self, shards: list[dict[str, np.ndarray]], seed: int):
+    def __init__(self, shards: list[dict], seed: int):
         self.shards = shards
-        minutes = np.array([len(shard["mel"]) for shard in shards])
-        self.shares = minutes / minutes.sum()
+        self.shares = np.array([shard["share"] for shard in shards])
         self.random = np.random.default_rng(seed)
 
     def batch(self, count: int, augmented: bool = True):
@@ -115,8 +114,8 @@ def colour(level: np.ndarray, random: np.random.Generator) -> np.ndarray:
         tilt = np.exp(random.uniform(-3, 0.7) * np.linspace(0, 1, BINS))
         ratio = 10 ** -random.uniform(1.2, 5.5)
         power = power + random.gamma(2.0, 0.5, power.shape) * tilt / tilt.mean() * loud * ratio
-    if random.random() < 0.05:
-        power[:, random.integers(45, 75) :] *= 10.0 ** random.uniform(-6, -2)
+    if random.random() < 0.3:
+        power[:, random.integers(50, 76) :] *= 10.0 ** random.uniform(-6, -2)
     return np.log10(np.maximum(power, 1e-10))
 
 

@@ -11,13 +11,21 @@ import torch
 from .export import export_package
 from .make_corpus import make_corpus
 from .make_evaluation import make_evaluation
-from .train_acoustic import train_acoustic
+from .recorded_corpus import add_recordings
+from .train_acoustic import ALIGNER_STEPS, load_acoustic, train_acoustic
 
 SIZES = {
-    "cpu": {"minutes": 1.0, "steps": 6000},
+    "cpu": {"minutes": 1.0, "steps": 7000},
     "gpu": {"minutes": 8.0, "steps": 60000},
 }
 """The corpus' length over that of make_corpus.MINUTES; steps of the acoustic model."""
+
+
+def train(folder: pathlib.Path, steps: int, size: str) -> None:
+    """A small model of synthetic voices says when each phone of the recordings sounds; the model learns both."""
+    train_acoustic(folder, ALIGNER_STEPS, "aligner")
+    add_recordings(folder, load_acoustic(folder, "aligner"))
+    train_acoustic(folder, steps, size)
 
 
 def main():
@@ -33,7 +41,7 @@ def main():
     size = SIZES[options.size]
     steps = {
         "corpus": lambda: make_corpus(options.folder, size["minutes"]),
-        "train": lambda: train_acoustic(options.folder, options.steps or size["steps"], options.size),
+        "train": lambda: train(options.folder, options.steps or size["steps"], options.size),
         "export": lambda: export_package(options.folder, options.size),
         "evaluation": make_evaluation,
     }

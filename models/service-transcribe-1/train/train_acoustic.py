@@ -24,11 +24,14 @@ DECAY_SHARE = 0.3
 """Of the steps, the last in which the rate falls to nothing; before them more steps change nothing."""
 CHECKPOINT_STEPS = 50
 AVERAGE = 0.99
+RECORDED = 0.5
+"""Share of the chunks that people say."""
+ALIGNER_STEPS = 1400
 
 
 def train_acoustic(folder: pathlib.Path, steps: int, size: str) -> None:
-    """Goes on from `acoustic.pt`; the averaged weights in it are the model."""
-    path = folder / "acoustic.pt"
+    """Goes on from `acoustic.pt` (`aligner.pt` of that size); the averaged weights in it are the model."""
+    path = weights_path(folder, size)
     state = torch.load(path) if path.exists() else None
     if state is not None and state["step"] >= steps:
         return
@@ -58,7 +61,7 @@ def train_acoustic(folder: pathlib.Path, steps: int, size: str) -> None:
         sums[:] = 0
         errors = phone_errors(average) if (step + 1) % (4 * CHECKPOINT_STEPS) == 0 else ""
         print(
-            f"acoustic {step + 1}/{steps} loss {means[0]:.3f} {means[1]:.3f} right {means[2]:.3f} "
+            f"{path.stem} {step + 1}/{steps} loss {means[0]:.3f} {means[1]:.3f} right {means[2]:.3f} "
             f"{errors} {left / 60:.0f} min left",
             flush=True,
         )
@@ -131,17 +134,28 @@ def blend(average, model, keep: float) -> None:
             old.copy_(new)
 
 
-def load_corpus(folder: pathlib.Path) -> list[dict[str, np.ndarray]]:
-    """All voices that were spoken."""
-    paths = [folder / f"corpus-{voice}.npz" for voice in MINUTES]
-    return [dict(np.load(path)) for path in paths if path.exists()]
+def load_corpus(folder: pathlib.Path) -> list[dict]:
+    """Every voice that was spoken and every source of recordings, each with its `share` of the chunks."""
+    spoken, recorded = [], []
+    for path in sorted(folder.glob("corpus-*.npz")):
+        if not path.stem.endswith(".partial"):
+            (spoken if path.stem.removeprefix("corpus-") in MINUTES else recorded).append(dict(np.load(path)))
+    for shards, share in ((spoken, 1 - RECORDED if recorded else 1), (recorded, RECORDED)):
+        frames = sum(len(shard["mel"]) for shard in shards)
+        for shard in shards:
+            shard["share"] = len(shard["mel"]) / frames * share
+    return spoken + recorded
 
 
 def load_acoustic(folder: pathlib.Path, size: str) -> AcousticModel:
     """The averaged model, ready for inference."""
     model = AcousticModel(*WIDTHS[size])
-    model.load_state_dict(torch.load(folder / "acoustic.pt")["average"])
+    model.load_state_dict(torch.load(weights_path(folder, size))["average"])
     return model.eval().requires_grad_(False)
+
+
+def weights_path(folder: pathlib.Path, size: str) -> pathlib.Path:
+    return folder / ("aligner.pt" if size == "aligner" else "acoustic.pt")
 
 
 def save(path: pathlib.Path, state: dict) -> None:

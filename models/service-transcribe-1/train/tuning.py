@@ -4,6 +4,7 @@ import functools
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -32,12 +33,13 @@ def speaker_cases(count: int) -> list[tuple[str, np.ndarray, list[int]]]:
 
 @functools.cache
 def people_cases() -> list[tuple[str, np.ndarray, list[int]]]:
-    """Text, samples and flite's phones of what people say about the stamps of a drawing program."""
+    """Text, samples and flite's phones of the names of a drawing program's stamps, which are said without the article."""
     cases = []
     for path in sorted(STAMPS.rglob("*_desc.ogg")):
         written = path.with_name(path.name.replace("_desc.ogg", ".txt"))
-        plain = written.read_text("utf8", "replace").split("\n")[0].strip(" .!") if written.exists() else ""
-        if texts.SPEAKABLE.fullmatch(plain):
+        first = written.read_text("utf8", "replace").split("\n")[0] if written.exists() else ""
+        if named := re.fullmatch(r"An? ([a-z]+)\W*", first):
+            plain = named[1]
             pieces = [Piece(phone.name, 0, 0, phone.text, False) for phone in analyse(plain)]
             cases.append((plain, _read(path), _numbers(Utterance(np.zeros(1), pieces))))
     return cases
