@@ -37,7 +37,7 @@ def write_manifest(package: pathlib.Path, memory: dict[str, int]) -> None:
         "limits": {"maxSeconds": 7200},
         "memory": memory,
         "licence": "Apache-2.0",
-        "source": "made from nothing by the recipe in train/, on synthetic speech only",
+        "source": "made from nothing by the recipe in train/, on synthetic speech and recordings of Debian's packages",
         "card": "README.md",
     }
     (package / "model.json").write_text(json.dumps(manifest, indent=2) + "\n")
