@@ -5,7 +5,6 @@ import json
 import pathlib
 import random
 import re
-import subprocess
 import sys
 
 import numpy as np
@@ -14,6 +13,7 @@ from . import festival_voice, texts
 from .flite_voice import analyse
 from .make_evaluation import write_case
 from .phones import NUMBER_OF, label_pieces
+from .recordings import decode
 from .utterance import RATE_HZ, Piece, Utterance
 
 VOICE = "ked"
@@ -51,10 +51,8 @@ def _numbers(utterance: Utterance) -> list[int]:
 
 
 def _read(path: pathlib.Path) -> np.ndarray:
-    command = ["ffmpeg", "-v", "error", "-i", path, "-f", "f32le", "-ac", "1", "-ar", str(RATE_HZ), "-"]
-    sound = subprocess.run(command, check=True, capture_output=True).stdout
     # Silence on both sides, as a recorder would have left it.
-    return np.pad(np.frombuffer(sound, np.float32), RATE_HZ // 4)
+    return np.pad(decode(path.read_bytes(), "ogg"), RATE_HZ // 4)
 
 
 def write_cases(folder: pathlib.Path) -> None:
