@@ -3,13 +3,11 @@
 import numpy as np
 from scipy.signal import lfilter
 
-from .mel import BINS, SILENCE
+from .mel import BINS, SILENCE, scale
 
 STEPS = 132
 """Of a chunk: 4 s."""
 FRAMES = 3 * STEPS
-RANGE = 8
-"""Decades below the loudest, beneath which nothing is heard."""
 
 
 class Chunks:
@@ -58,11 +56,6 @@ def labels(shard: dict[str, np.ndarray], centres: np.ndarray, begin: int, end: i
     if end - starts[last - 1] < 4:
         inside = inside[:-1]
     return states, inside[inside > 0]
-
-
-def scale(level: np.ndarray) -> np.ndarray:
-    """[frames, 80] log10 of power to what src/media/mel.ts gives: [80, frames]."""
-    return ((np.maximum(level, level.max() - RANGE) + 4) / 4).T.astype(np.float32)
 
 
 def nobody(random: np.random.Generator) -> np.ndarray:

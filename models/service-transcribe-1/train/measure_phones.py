@@ -5,8 +5,7 @@ import functools
 import numpy as np
 import torch
 
-from .augment import scale
-from .mel import HOP, log_mel
+from .mel import features_of
 from .tuning import people_cases, speaker_cases
 
 SENTENCES = 40
@@ -34,11 +33,6 @@ def measured() -> dict[str, list]:
         voice: [(features_of(samples), phones) for _, samples, phones in cases]
         for voice, cases in (("speaker", speaker_cases(SENTENCES)), ("people", people_cases()))
     }
-
-
-def features_of(samples: np.ndarray) -> np.ndarray:
-    """[80, frames] as src/media/mel.ts gives them."""
-    return scale(log_mel(samples, len(samples) // HOP // 3 * 3))
 
 
 def collapse(best: np.ndarray) -> list[int]:

@@ -1,4 +1,4 @@
-"""Whisper's mel features as src/media/mel.ts makes them, before their scaling."""
+"""Whisper's mel features as src/media/mel.ts makes them."""
 
 import functools
 
@@ -12,6 +12,18 @@ HOP = 160
 FRAME = 400
 SILENCE = -10.0
 """log10 of the least power told apart from silence."""
+RANGE = 8
+"""Decades below the loudest, beneath which nothing is heard."""
+
+
+def features_of(samples: np.ndarray) -> np.ndarray:
+    """[80, frames] as src/media/mel.ts gives them."""
+    return scale(log_mel(samples, len(samples) // HOP // 3 * 3))
+
+
+def scale(level: np.ndarray) -> np.ndarray:
+    """[frames, 80] log10 of power to what src/media/mel.ts gives: [80, frames]."""
+    return ((np.maximum(level, level.max() - RANGE) + 4) / 4).T.astype(np.float32)
 
 
 def log_mel(samples: np.ndarray, frames: int) -> np.ndarray:

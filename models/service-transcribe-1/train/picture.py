@@ -5,17 +5,15 @@ python -m train.picture
 
 import json
 import pathlib
-import subprocess
 
 import numpy as np
 import onnxruntime
 from PIL import Image, ImageDraw
 
-from .augment import scale
 from .manifest import FILES
-from .mel import HOP, log_mel
+from .mel import features_of
 from .phones import PHONES, SILENCE
-from .utterance import RATE_HZ
+from .utterance import decode
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 NAMES = [SILENCE, *PHONES]
@@ -24,10 +22,7 @@ STEP_WIDTH, BAND_HEIGHT, TEXT_HEIGHT = 9, 3, 22
 
 def main():
     case = json.loads((PACKAGE / "evaluation" / "cases.jsonl").read_text().splitlines()[0])
-    command = ["ffmpeg", "-v", "error", "-i", PACKAGE / "evaluation" / case["file"], "-f", "s16le"]
-    sound = subprocess.run([*command, "-ac", "1", "-ar", str(RATE_HZ), "-"], check=True, capture_output=True).stdout
-    samples = np.frombuffer(sound, "<i2") / 32768
-    features = scale(log_mel(samples.astype(np.float32), len(samples) // HOP // 3 * 3))
+    features = features_of(decode((PACKAGE / "evaluation" / case["file"]).read_bytes(), "ogg"))
     session = onnxruntime.InferenceSession(PACKAGE / FILES["acoustic-model"], providers=["CPUExecutionProvider"])
     states = session.run(["states"], {"features": features[None]})[0][0].argmax(-1)
     draw(features, states, case["text"]).save(PACKAGE / "heard.webp", quality=70)

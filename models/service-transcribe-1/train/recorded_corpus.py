@@ -9,8 +9,7 @@ import torch
 from .acoustic_model import FRAMES_PER_STEP
 from .flite_voice import analyse
 from .make_corpus import Shard
-from .measure_phones import features_of
-from .mel import HOP
+from .mel import HOP, features_of
 from .phones import NUMBER_OF, SILENCE, translate
 from .recordings import recordings
 from .utterance import RATE_HZ, Piece, Utterance

@@ -2,14 +2,13 @@
 
 import gzip
 import re
-import subprocess
 from collections.abc import Iterator
 
 import numpy as np
 
 from . import amazon_queen, steel_sky
 from .texts import UNPACKED
-from .utterance import RATE_HZ
+from .utterance import decode
 
 PROMPTS = UNPACKED / "usr/share/asterisk/sounds/en_US_f_Allison"
 PROMPT_TEXTS = UNPACKED / "usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz"
@@ -21,7 +20,11 @@ def recordings() -> dict[str, Iterator[Recording]]:
     """All recordings of each source."""
     return {
         "queen": played(amazon_queen.lines(), amazon_queen.SOUND_FORM),
-        "sky": played(steel_sky.lines(), steel_sky.SOUND_FORM, steel_sky.SOUND_RATE_HZ),
+        "sky": played(
+            ((text, steel_sky.sound_of(data)) for text, data in steel_sky.lines()),
+            steel_sky.SOUND_FORM,
+            steel_sky.SOUND_RATE_HZ,
+        ),
         "asterisk": asterisk(),
     }
 
@@ -48,26 +51,3 @@ def plain(text: str) -> str:
     text = " ".join(text.replace("...", " ").replace("`", "'").split())
     text = re.sub(r"\b[A-Z]{2,}\b", lambda stressed: stressed[0].lower(), text)
     return text if re.fullmatch(r"[A-Za-z ,.!?;:'\"-]*[A-Za-z][A-Za-z ,.!?;:'\"-]*", text) else ""
-
-
-def decode(sound: bytes, form: str, rate_hz: int | None = None) -> np.ndarray:
-    """Mono samples in -1..1 at 16 kHz."""
-    raw = ["-ar", str(rate_hz), "-ac", "1"] if rate_hz else []
-    command = [
-        "ffmpeg",
-        "-v",
-        "error",
-        "-f",
-        form,
-        *raw,
-        "-i",
-        "-",
-        "-f",
-        "f32le",
-        "-ac",
-        "1",
-        "-ar",
-        str(RATE_HZ),
-        "-",
-    ]
-    return np.frombuffer(subprocess.run(command, input=sound, check=True, capture_output=True).stdout, np.float32)

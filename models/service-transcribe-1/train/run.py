@@ -12,13 +12,14 @@ from .export import export_package
 from .make_corpus import make_corpus
 from .make_evaluation import make_evaluation
 from .recorded_corpus import add_recordings
-from .train_acoustic import ALIGNER_STEPS, load_acoustic, train_acoustic
+from .train_acoustic import load_acoustic, train_acoustic
 
 SIZES = {
     "cpu": {"minutes": 1.0, "steps": 7000},
     "gpu": {"minutes": 8.0, "steps": 60000},
 }
 """The corpus' length over that of make_corpus.MINUTES; steps of the acoustic model."""
+ALIGNER_STEPS = 1400
 
 
 def train(folder: pathlib.Path, steps: int, size: str) -> None:

@@ -24,7 +24,7 @@ Tree = list[tuple[int, int, int]]
 
 
 def lines() -> Iterator[tuple[str, bytes]]:
-    """Each line that is spoken, and its sound."""
+    """Each line that is spoken, and the file of its sound, as it lies in the archive."""
     files = read_archive()
     trees = code_trees(PROGRAM.read_bytes())
     for number, first in enumerate(SECTIONS):
@@ -33,8 +33,12 @@ def lines() -> Iterator[tuple[str, bytes]]:
         texts = max(([read_line(section, at, tree) for at in range(end - begin)] for tree in trees), key=readable)
         for at, text in enumerate(texts):
             if first + at in files:
-                data = files[first + at]
-                yield text, unpacked(data) if is_packed(data) else data[HEADER:]
+                yield text, files[first + at]
+
+
+def sound_of(data: bytes) -> bytes:
+    """Samples, as `SOUND_FORM` says."""
+    return unpacked(data) if is_packed(data) else data[HEADER:]
 
 
 def read_archive() -> dict[int, bytes]:

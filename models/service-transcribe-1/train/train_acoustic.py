@@ -26,7 +26,6 @@ CHECKPOINT_STEPS = 50
 AVERAGE = 0.99
 RECORDED = 0.5
 """Share of the chunks that people say."""
-ALIGNER_STEPS = 1400
 
 
 def train_acoustic(folder: pathlib.Path, steps: int, size: str) -> None:

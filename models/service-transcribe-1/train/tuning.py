@@ -10,11 +10,10 @@ import sys
 import numpy as np
 
 from . import festival_voice, texts
-from .flite_voice import analyse
 from .make_evaluation import write_case
 from .phones import NUMBER_OF, label_pieces
-from .recordings import decode
-from .utterance import RATE_HZ, Piece, Utterance
+from .recorded_corpus import phones_of
+from .utterance import RATE_HZ, Piece, Utterance, decode
 
 VOICE = "ked"
 STAMPS = pathlib.Path("/usr/share/tuxpaint/stamps")
@@ -27,7 +26,7 @@ def speaker_cases(count: int) -> list[tuple[str, np.ndarray, list[int]]]:
     pool = texts.speakable(texts.examples(), "tuning", 5, 14) + texts.speakable(texts.fortunes(), "tuning", 5, 14)
     chosen = random.Random(SEED).sample(pool, count)
     spoken = zip(chosen, festival_voice.speak_all(VOICE, chosen, [1.0] * count))
-    cases = [(text, utterance.samples, _numbers(utterance)) for text, utterance in spoken if utterance]
+    cases = [(text, utterance.samples, _numbers(utterance.pieces)) for text, utterance in spoken if utterance]
     return [case for case in cases if case[2]]
 
 
@@ -39,14 +38,12 @@ def people_cases() -> list[tuple[str, np.ndarray, list[int]]]:
         written = path.with_name(path.name.replace("_desc.ogg", ".txt"))
         first = written.read_text("utf8", "replace").split("\n")[0] if written.exists() else ""
         if named := re.fullmatch(r"An? ([a-z]+)\W*", first):
-            plain = named[1]
-            pieces = [Piece(phone.name, 0, 0, phone.text, False) for phone in analyse(plain)]
-            cases.append((plain, _read(path), _numbers(Utterance(np.zeros(1), pieces))))
+            cases.append((named[1], _read(path), _numbers(phones_of(named[1]))))
     return cases
 
 
-def _numbers(utterance: Utterance) -> list[int]:
-    labelled = label_pieces(utterance.pieces) or []
+def _numbers(pieces: list[Piece]) -> list[int]:
+    labelled = label_pieces(pieces) or []
     return [NUMBER_OF[phone] for phone, _, _ in labelled if NUMBER_OF[phone] > 0]
 
 

@@ -1,6 +1,7 @@
 """Spoken sentences: samples with what is said when."""
 
 import dataclasses
+import subprocess
 
 import numpy as np
 from scipy.signal import resample_poly
@@ -33,3 +34,11 @@ def from_pieces(samples: np.ndarray, rate_hz: int, pieces: list[Piece]) -> Utter
         common = int(np.gcd(rate_hz, RATE_HZ))
         samples = resample_poly(samples, RATE_HZ // common, rate_hz // common)
     return Utterance(np.asarray(samples, np.float32), pieces)
+
+
+def decode(sound: bytes, form: str, rate_hz: int | None = None) -> np.ndarray:
+    """Mono samples in -1..1 at 16 kHz; `form` is ffmpeg's, `rate_hz` that of bare samples."""
+    bare = ["-ar", str(rate_hz), "-ac", "1"] if rate_hz else []
+    samples = f"-f f32le -ac 1 -ar {RATE_HZ} -".split()
+    command = ["ffmpeg", "-v", "error", "-f", form, *bare, "-i", "-", *samples]
+    return np.frombuffer(subprocess.run(command, input=sound, check=True, capture_output=True).stdout, np.float32)
