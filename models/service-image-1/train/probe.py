@@ -19,26 +19,46 @@ GRID = 7
 COUNTS = {name: len(values) for name, values in ATTRIBUTES.items()}
 
 
+WIDTHS = (24, 40, 80, 112)
+"""Channels of the cells of 2, 4, 8 and 16 pixels; all but the first have a residual block."""
+DEEPEST = WIDTHS[-1]
+
+
+class Convolution(nn.Sequential):
+    """3x3, normalised."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int = 1):
+        super().__init__(nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs))
+
+
+class Block(nn.Module):
+    """Halves both sides, then adds what two convolutions find."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__()
+        self.halve = Convolution(inputs, outputs, 2)
+        self.first, self.second = Convolution(outputs, outputs), Convolution(outputs, outputs)
+
+    def forward(self, hidden):
+        """[B, inputs, H, W] -> [B, outputs, H / 2, W / 2]"""
+        hidden = F.relu(self.halve(hidden))
+        return F.relu(hidden + self.second(F.relu(self.first(hidden))))
+
+
 class Probe(nn.Module):
     """Small convolutional network that finds the subject's cell and reads its attributes there."""
 
     def __init__(self):
         super().__init__()
-        counts, strides = [6, 16, 32, 64, 80, 80, 80], [2, 2, 2, 2, 1, 1]
-        self.layers = nn.ModuleList(
-            [
-                nn.Conv2d(a, b, 3, stride=s, padding=1, bias=False)
-                for a, b, s in zip(counts, counts[1:], strides)
-            ]
-        )
-        self.norms = nn.ModuleList([nn.BatchNorm2d(count) for count in counts[1:]])
-        self.where = nn.Conv2d(80, 1, 1)
+        self.stem = Convolution(6, WIDTHS[0], 2)
+        self.blocks = nn.Sequential(*[Block(a, b) for a, b in zip(WIDTHS, WIDTHS[1:])])
+        self.where = nn.Conv2d(DEEPEST, 1, 1)
         self.nowhere = nn.Parameter(torch.zeros(1))
         subject = sum(count for name, count in COUNTS.items() if name not in OF_PICTURE)
-        self.cells = nn.Conv2d(80, subject, 1)
-        self.gather = nn.Sequential(nn.Linear(80 * 9 + 80, 128), nn.BatchNorm1d(128))
+        self.cells = nn.Conv2d(DEEPEST, subject, 1)
+        self.gather = nn.Sequential(nn.Linear(DEEPEST * 9 + DEEPEST, 128), nn.BatchNorm1d(128))
         self.picture = nn.Linear(128, sum(COUNTS[name] for name in OF_PICTURE))
-        self.squeeze = nn.Linear(128 + 80, FEATURES)
+        self.squeeze = nn.Linear(128 + DEEPEST, FEATURES)
         y, x = torch.meshgrid(torch.linspace(-1, 1, SIDE), torch.linspace(-1, 1, SIDE), indexing="ij")
         self.register_buffer("places", torch.stack([x, y])[None])
 
@@ -64,10 +84,8 @@ class Probe(nn.Module):
         shape = aspects.log()[:, None, None, None].expand(-1, -1, SIDE, SIDE)
         hidden = torch.cat([pictures * 2 - 1, self.places.expand(count, -1, -1, -1), shape], 1)
         hidden = hidden.contiguous(memory_format=torch.channels_last)
-        for index, (layer, norm) in enumerate(zip(self.layers, self.norms)):
-            hidden = F.relu(norm(layer(hidden)))
-            if index == 3:
-                coarse = torch.cat([F.avg_pool2d(hidden, 3, 2).flatten(1), hidden.mean((2, 3))], 1)
+        hidden = self.blocks(F.relu(self.stem(hidden)))
+        coarse = torch.cat([F.avg_pool2d(hidden, 3, 2).flatten(1), hidden.mean((2, 3))], 1)
         coarse = F.relu(self.gather(coarse))
         where = torch.cat([self.where(hidden).flatten(1), self.nowhere.expand(count, 1)], 1)
         return self.cells(hidden).flatten(2), self.picture(coarse), where, (coarse, hidden.flatten(2))

@@ -1,4 +1,4 @@
-"""Trains the evaluation's probe on exactly painted stills. Resumable; about fourteen core-minutes."""
+"""Trains the evaluation's probe on exactly painted stills. Resumable; about half an hour of one core."""
 
 import pathlib
 import time
@@ -10,26 +10,24 @@ from torch.nn import functional as F
 
 from .checkpoints import load_part, save_part
 from .painted import cells_of, count_files, floats, load_painted
-from .peers import Peer
 from .probe import ATTRIBUTES, COUNTS, GRID, OF_PICTURE, OF_SUBJECT, SIDE, Probe
 
-BATCH = 32
+BATCH = 64
 LEARNING_RATE = 4e-3
 SAVE_EVERY = 50
-SHARE_EVERY = 5
 SHIFTS = (0.07, 0.12)
 """How far down and across a picture is moved at most while the probe learns, as shares of the picture."""
 LEAST_SCALE, MOST_SCALE = 0.6, 1.35
 """Half of the pictures are scaled as well; what size a subject is said to have is not learned from those."""
 
 
-def train_probe(folder: pathlib.Path, steps: int, seed: int = 9, peer: Peer | None = None) -> None:
-    """Writes probe.pt and probe-state.pt; peer: where several processes train side by side."""
+def train_probe(folder: pathlib.Path, steps: int, seed: int = 9) -> None:
+    """Writes probe.pt and probe-state.pt."""
     torch.manual_seed(seed)
     painted = load_painted(folder, range(1, count_files(folder)))
     probe, done = Probe().to(memory_format=torch.channels_last), 0
     optimiser = torch.optim.AdamW(probe.parameters(), lr=LEARNING_RATE, weight_decay=0.03)
-    state_path = (peer.own_folder if peer else folder) / "probe-state.pt"
+    state_path = folder / "probe-state.pt"
     if state_path.exists():
         state = torch.load(state_path)
         probe.load_state_dict(state["probe"])
@@ -43,8 +41,6 @@ def train_probe(folder: pathlib.Path, steps: int, seed: int = 9, peer: Peer | No
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
-        if peer and (step + 1) % SHARE_EVERY == 0:
-            peer.average(probe, step + 1)
         if (step + 1) % SAVE_EVERY == 0 or step + 1 == steps:
             left = (time.time() - started) / (step + 1 - done) * (steps - step - 1)
             print(f"probe {step + 1}/{steps} loss {loss.item():.3f}, {left:.0f}s left", flush=True)
@@ -85,7 +81,9 @@ def moved(pixels, centres, rng):
 
 def probe_loss(probe, pixels, widths, classes, cells, has_size):
     """Cross entropies: of the picture's attributes, of the subject's cell, and of its attributes there."""
-    inside, picture, where, _ = probe.look(pixels, widths)
+    with torch.autocast("cpu", torch.bfloat16):
+        inside, picture, where, _ = probe.look(pixels, widths)
+    inside, picture, where = inside.float(), picture.float(), where.float()
     total, start = F.cross_entropy(where, cells), 0
     names = list(ATTRIBUTES)
     for name in OF_PICTURE:

@@ -85,7 +85,10 @@ def probe_losses(probe, frames, average, classes, places, rng):
     off, and what the crop is off by."""
     flat, places = frames.flatten(0, 1), places.flatten(0, 1)
     small = F.avg_pool2d(flat, 2)
-    where, found, hidden = probe.locator(small, average.repeat_interleave(LOOKS, 0))
+    with torch.autocast("cpu", torch.bfloat16):
+        where, found, hidden = probe.locator(small, average.repeat_interleave(LOOKS, 0))
+        picture = probe.locator.picture(hidden.unflatten(0, (-1, LOOKS)).mean(1))
+    where, found, picture = where.float(), found.float(), picture.float()
     labels = classes.repeat_interleave(LOOKS, 0)
     empty = labels[:, NAMES.index("subject")] == NONE
     true = torch.stack([places[:, 0], places[:, 1], (places[:, 2] / TYPICAL_SIZE).log()], 1)
@@ -94,7 +97,7 @@ def probe_losses(probe, frames, average, classes, places, rng):
     at_cell = found[torch.arange(len(cell)), :, cell]
     away = (at_cell - true) * torch.tensor([4.0, 4.0, 1.0])
     losses.append((away.abs().mean(1) * ~empty).sum() / (~empty).sum())
-    losses.append(picture_loss(probe.locator.picture(hidden.unflatten(0, (-1, LOOKS)).mean(1)), classes))
+    losses.append(picture_loss(picture, classes))
     return [*losses, *look_losses(probe, flat, small, true, places, labels, empty, rng)]
 
 
@@ -104,7 +107,9 @@ def look_losses(probe, flat, small, true, places, labels, empty, rng):
     off = torch.randn(len(true), 3) * spread
     size = TYPICAL_SIZE * true[:, 2:].exp()
     guess = torch.cat([true[:, :2] + off[:, :2] * size, true[:, 2:] + off[:, 2:]], 1)
-    logits, pose, _ = probe.look(crop(flat, small, guess))
+    with torch.autocast("cpu", torch.bfloat16):
+        logits, pose, _ = probe.look(crop(flat, small, guess))
+    logits, pose = logits.float(), pose.float()
     subject, colour = (labels[:, NAMES.index(name)] for name in ("subject", "colour"))
     kinds = F.cross_entropy(logits[:, : NONE + 1], subject)
     colours = F.cross_entropy(logits[:, NONE + 1 :], colour, reduction="none")
