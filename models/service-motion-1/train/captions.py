@@ -10,6 +10,7 @@ import re
 from . import caption_words as says
 from .lexicon import plural_of
 from .scenes import Scene
+from .vocabulary import MOTIONS, SUBJECTS
 
 PREPOSITIONS = (
     "in the|across the|over the|on the|at the|near the|in a|through the|with a background of|in|beside the|before a|"
@@ -21,6 +22,10 @@ ARTICLES = "a|the|one||a|a|my|her|his|our|this|that".split("|")
 LEADS = (
     "|||||there is|watch|imagine|i see|show me|a clip of|a picture of|we see|look at|make a video of|draw"
     "|an illustration of|a painting of"
+).split("|")
+WISHES = (
+    "please draw|can you make|can you draw|make me|i want|i would like|generate|create|paint|could you show me|please"
+    "|a photo of|a short clip of|a video where|an image of|a poster with|picture this|animate"
 ).split("|")
 STYLES = (
     "|||||||cartoon style|digital art|very detailed|hd|minimalist|for children|wallpaper|simple shapes|soft light"
@@ -34,6 +39,10 @@ IRREGULAR = {"be": ("is", "being"), "lie": ("lies", "lying"), "not": ("does not"
 
 MORE_SHARE = 0.5
 """How often a word of a larger lexicon is taken, where there is one."""
+PHRASE_SHARE = 0.35
+"""How often something is said as people do, where phrases are known."""
+BARE_SHARE = 0.3
+"""How often a subject has no verb, or a place no preposition, where phrases are known."""
 OUTSIDE_SHARE = 0.2
 """How often a caption is of a thing that the world does not have, where such words are known."""
 PLURAL_SHARE = 0.12
@@ -47,19 +56,28 @@ COMMONER = 1.8
 class Chooser(random.Random):
     """A random source that also chooses words.
 
-    more: attribute -> value -> words beyond the grammar's; outside: kind -> words of nothing in the world.
+    more: attribute -> value -> words beyond the grammar's; outside: kind -> words of nothing in the world;
+    phrases: attribute -> value -> how people say it.
     """
 
     more: dict[str, dict[str, list[str]]] | None = None
     outside: dict[str, list[str]] | None = None
+    phrases: dict[str, dict[str, list[str]]] | None = None
 
     def word(self, name: str, table: dict[str, list[str]], value: str) -> str:
         """A word for a value of an attribute."""
         others = (self.more or {}).get(name, {}).get(value)
-        if others and self.random() < MORE_SHARE:
+        word = self.phrase(name, value) if name != "setting" else ""
+        if not word and others and self.random() < MORE_SHARE:
             word = self.common(others)
-            return self.maybe_plural(word) if name == "subject" else word
-        return self.choice(table[value])
+        if not word:
+            return self.choice(table[value])
+        return self.maybe_plural(word) if name == "subject" else word
+
+    def phrase(self, name: str, value: str) -> str:
+        """Sometimes a phrase for a value; otherwise, and where none is known, nothing."""
+        known = (self.phrases or {}).get(name, {}).get(value)
+        return self.choice(known) if known and self.random() < PHRASE_SHARE else ""
 
     def common(self, words: list[str]) -> str:
         """One of the words, the first ones more often."""
@@ -67,7 +85,8 @@ class Chooser(random.Random):
 
     def strange(self, kind: str) -> str:
         """A word of "thing", "person", "idea", "place" or "deed"."""
-        word = self.common(self.outside[kind])
+        phrase = self.phrase("subject", "unknown") if kind == "thing" else ""
+        word = phrase or self.common(self.outside[kind])
         return self.maybe_plural(word) if kind in ("thing", "person") else word
 
     def maybe_plural(self, word: str) -> str:
@@ -80,6 +99,9 @@ def write_caption(scene: Scene, rng: Chooser) -> tuple[str, dict[str, str]]:
     said = {"subject": scene["subject"]}
     if rng.outside and scene["subject"] == "none" and rng.random() < 0.75:
         subject, said["subject"] = describe_strange(rng), "unknown"
+        if rng.phrases and rng.random() < 0.4:
+            mover = {"subject": rng.choice(SUBJECTS[:-1]), "motion": rng.choice(MOTIONS)}
+            subject = f"{subject} {describe_motion(mover, rng, said)}"
     else:
         subject = describe_subject(scene, rng, said)
     parts = describe_surroundings(scene, rng, said, bool(subject))
@@ -91,12 +113,14 @@ def write_caption(scene: Scene, rng: Chooser) -> tuple[str, dict[str, str]]:
     if camera:
         place = rng.choice([len(parts)] * 3 + [0])
         parts.insert(place, rng.choice([", ", ", ", "and "]) + camera)
-    text = " ".join([rng.choice(LEADS), join(subject, parts, rng), rng.choice(STYLES)])
+    lead = rng.choice(WISHES if rng.phrases and rng.random() < 0.2 else LEADS)
+    text = " ".join([lead, join(subject, parts, rng), rng.choice(STYLES)])
     if rng.random() < 0.25:
         text = insert_strays(text, rng)
     if rng.random() < 0.08:
         place = rng.randint(0, max(0, len(text) - 2))
-        text = text[:place] + text[place + 1 :]
+        swapped = text[place + 1 : place + 2] + text[place] if rng.phrases and rng.random() < 0.5 else ""
+        text = text[:place] + swapped + text[place + 1 + len(swapped) // 2 :]
     return re.sub(r"\s+", " ", text).strip(" ,"), said
 
 
@@ -116,9 +140,23 @@ def describe_subject(scene, rng, said) -> str:
     if rng.random() < 0.1:
         rng.shuffle(adjectives)
     noun = rng.word("subject", says.SUBJECT_WORDS, scene["subject"])
+    if rng.phrases and rng.random() < BARE_SHARE:
+        return keywords(noun, adjectives, scene, rng, said)
     phrase = " ".join(item for item in [rng.choice(ARTICLES), *adjectives, noun] if item)
     phrase = beside_others(phrase, rng)
     return f"{phrase} {describe_motion(scene, rng, said)}".strip()
+
+
+def keywords(noun, adjectives, scene, rng, said) -> str:
+    """The noun, with its adjectives before or after it, often without a verb: "ball, red, falling"."""
+    if rng.random() < 0.6:
+        items = [" ".join([*adjectives, noun])]
+    else:
+        items = [noun, *adjectives]
+    if rng.random() < 0.4:
+        motion = describe_motion(scene, rng, said)
+        items.insert(rng.choice([0, len(items)]), motion)
+    return rng.choice([", ", " ", " "]).join(item for item in items if item)
 
 
 def beside_others(phrase, rng) -> str:
@@ -139,6 +177,9 @@ def describe_motion(scene, rng, said) -> str:
     motion, subject = scene["motion"], scene["subject"]
     if rng.outside and rng.random() < 0.06:
         return inflected(rng.strange("deed"), rng)
+    if rng.phrases and rng.random() < 0.4:
+        said["motion"] = "moving" if motion in ("lr", "rl") and rng.random() < 0.35 else motion
+        return rephrased(rng.choice(rng.phrases["motion"][said["motion"]]), rng)
     if motion in ("lr", "rl"):
         verb = inflected(rng.choice(says.MOVING_VERBS[subject]), rng)
         if rng.random() < 0.65:
@@ -170,6 +211,16 @@ def inflected(verb: str, rng) -> str:
     if first == "be" and form != "that s":
         shown = rng.choice(["is", "", "that is"])
     return f"{shown} {rest}".strip()
+
+
+def rephrased(verb: str, rng) -> str:
+    """"sails away" as it is, or with "that", or "sailing away"."""
+    first, _, rest = verb.partition(" ")
+    if rng.random() < 0.5 or first == "is":
+        return rng.choice(["", "", "that "]) + verb
+    base = first[:-2] if first.endswith(("shes", "ches", "sses", "xes", "zzes", "oes")) else first[:-1]
+    base = first[:-3] + "y" if first.endswith("ies") and len(first) > 4 else base
+    return f"{ing(base)} {rest}".strip()
 
 
 def third_person(verb: str) -> str:
@@ -239,7 +290,8 @@ def describe_surroundings(scene, rng, said, has_subject) -> list[str]:
     strange_place = rng.outside and scene["weather"] == "clear" and rng.random() < 0.05
     if strange_place:
         opening = rng.choice(["in the", "in a", "inside a", "at the", "on the", "in my", "outside the"])
-        parts.append(f"{opening} {rng.strange('place')}")
+        name = rng.choice(["setting", "setting", "setting_noun"])
+        parts.append(rng.phrase(name, "unknown") or f"{opening} {rng.strange('place')}")
         said["setting"] = "unknown"
     elif rng.random() < (0.45 if said["subject"] == "unknown" else 0.9) or not has_subject:
         said["setting"] = scene["setting"]
@@ -254,16 +306,21 @@ def describe_surroundings(scene, rng, said, has_subject) -> list[str]:
     if tells_time:
         parts.append(rng.word("time", says.TIME_WORDS, scene["time"]))
     if tells_weather:
-        loud = {"calm": says.CALM_WORDS, "storm": says.STORM_WORDS}.get(weather)
-        parts.append(rng.choice(loud) if loud else rng.word("weather", says.WEATHER_WORDS, weather))
+        loud = {"calm": says.CALM_WORDS, "storm": says.STORM_WORDS}
+        parts.append(rng.word("weather", says.WEATHER_WORDS | loud, weather))
     return parts
 
 
 def describe_setting(setting, before, rng, has_subject) -> str:
     """Preposition and place."""
+    if not before and (phrase := rng.phrase("setting", setting)):
+        return phrase
     opening = rng.choice(PREPOSITIONS if has_subject else OPENINGS)
     if setting in ("space", "underwater", "sky") and not before and rng.random() < 0.5:
         opening = "" if setting == "underwater" else "in"
+    if rng.phrases and rng.random() < BARE_SHARE:
+        noun = rng.phrase("setting_noun", setting) or rng.word("setting", says.SETTING_WORDS, setting)
+        return f"{before} {noun}".strip()
     return " ".join(item for item in (opening, before, rng.word("setting", says.SETTING_WORDS, setting)) if item)
 
 

@@ -93,7 +93,7 @@ def more_words() -> dict[str, dict[str, list[str]]]:
     result = {name: {value: [] for value in values} for name, values in ROOTS.items()}
     for word, meanings in sorted(found.items()):
         name, value = next(iter(meanings))
-        if len(meanings) == 1 and name != "grammar" and not is_held_out(word):
+        if len(meanings) == 1 and name != "grammar" and not is_held_out(word) and (name == "colour" or not is_coloured(word)):
             result[name][value].append(word)
     for values in result.values():
         for value, words in values.items():
@@ -132,6 +132,11 @@ def outside_words() -> dict[str, list[str]]:
     deeds = [lemma for lemma in index("v") if lemma.isalpha() and lemma not in says.all_verbs()]
     found["deed"] = sorted(filter(lambda lemma: is_mostly(lemma, "v"), deeds), key=lambda word: commonness(word, "v"))
     return {kind: words[:MOST_OUTSIDE] for kind, words in found.items()}
+
+
+def is_coloured(word: str) -> bool:
+    """Whether the words say a colour too: a "white house" is white."""
+    return any(word.startswith(colour + " ") for colour in says.COLOUR_WORDS)
 
 
 def plural_of(noun: str) -> str:

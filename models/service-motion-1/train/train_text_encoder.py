@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from .captions import OUTSIDE_SHARE, Chooser, write_caption
 from .checkpoints import MAKERS, save_part, save_state
 from .lexicon import more_words, outside_words
+from .phrases import phrases
 from .scenes import sample_scene
 from .shapes import SLOT_WIDTH
 from .text_encoder import FIRST_EMPTY, NAMES
@@ -39,7 +40,7 @@ def train_text_encoder(folder: pathlib.Path, steps: int, seed: int = 5) -> None:
         optimiser.load_state_dict(state["optimiser"])
         done = state["step"]
     rng, started = Chooser(seed + done), time.time()
-    rng.more, rng.outside = more_words(), outside_words()
+    rng.more, rng.outside, rng.phrases = more_words(), outside_words(), phrases()
     for step in range(done, steps):
         for group in optimiser.param_groups:
             decay = 0.5 + 0.5 * math.cos(math.pi * step / steps)
