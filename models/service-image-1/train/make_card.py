@@ -43,7 +43,7 @@ def make_card(measured: dict[str, float], probe: dict[str, float], package: path
     rows = ["| measure | measured | bar | the probe's own share | of what |", "|---|---|---|---|---|"]
     for name, stated in metrics.items():
         own = probe.get(name.removeprefix("unseen_"))
-        cells = [name.replace("_", " "), stated["card"], stated.get("target", ""), own and round(own, 3) or "", stated["about"]]
+        cells = [name.replace("_", " "), stated["card"], stated.get("target", ""), f"{own:.3f}" if own else "", stated["about"]]
         rows.append("| " + " | ".join(map(str, cells)) + " |")
     card = package / "README.md"
     before, rest = card.read_text().split(START)

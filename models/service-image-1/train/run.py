@@ -19,8 +19,15 @@ from .train_denoiser import train_denoiser
 from .train_probe import train_probe
 
 SIZES = {
-    "cpu": {"text": 3200, "scenes": 4000, "stills": 100_000, "denoiser": 4000, "painted": 14_000, "probe": 3000},
-    "gpu": {"text": 8000, "scenes": 20_000, "stills": 1_000_000, "denoiser": 60_000, "painted": 40_000, "probe": 12_000},
+    "cpu": {"text": 9000, "scenes": 4000, "stills": 100_000, "denoiser": 9000, "painted": 44_500, "probe": 12_000},
+    "gpu": {
+        "text": 20_000,
+        "scenes": 20_000,
+        "stills": 1_000_000,
+        "denoiser": 60_000,
+        "painted": 100_000,
+        "probe": 40_000,
+    },
 }
 """Steps of the text encoder; scenes of the codec; stills and steps of the denoiser and of the probe."""
 
