@@ -21,8 +21,8 @@ from .train_sound import train_sound
 from .train_text_encoder import train_text_encoder
 
 SIZES = {
-    "cpu": {"text": 3_000, "clips": 60_000, "denoiser": 3_000, "sound": 320, "probe": (2_000, 500)},
-    "gpu": {"text": 8_000, "clips": 400_000, "denoiser": 60_000, "sound": 5_000, "probe": (20_000, 5_000)},
+    "cpu": {"text": 9_000, "clips": 60_000, "denoiser": 9_000, "sound": 2_000, "probe": (8_000, 4_000)},
+    "gpu": {"text": 20_000, "clips": 400_000, "denoiser": 60_000, "sound": 5_000, "probe": (20_000, 10_000)},
 }
 """Steps of the text encoder; clips; steps of denoiser and sound; clips and steps of the probe."""
 
