@@ -49,6 +49,7 @@ PLURAL_SHARE = 0.12
 """How often a word of a lexicon that names things or people is in the plural."""
 LOUDNESS = {"clear": ("calm", 0.2), "rain": ("storm", 0.45)}
 """Weather -> what is said instead, and how often."""
+SAID_WEATHER = says.WEATHER_WORDS | {"calm": says.CALM_WORDS, "storm": says.STORM_WORDS}
 COMMONER = 1.8
 """Words of a lexicon are drawn by a power of their rank: common ones come first."""
 
@@ -119,8 +120,9 @@ def write_caption(scene: Scene, rng: Chooser) -> tuple[str, dict[str, str]]:
         text = insert_strays(text, rng)
     if rng.random() < 0.08:
         place = rng.randint(0, max(0, len(text) - 2))
-        swapped = text[place + 1 : place + 2] + text[place] if rng.phrases and rng.random() < 0.5 else ""
-        text = text[:place] + swapped + text[place + 1 + len(swapped) // 2 :]
+        pair = text[place : place + 2]
+        mistyped = pair[::-1] if rng.phrases and rng.random() < 0.5 else pair[1:]
+        text = text[:place] + mistyped + text[place + 2 :]
     return re.sub(r"\s+", " ", text).strip(" ,"), said
 
 
@@ -306,8 +308,7 @@ def describe_surroundings(scene, rng, said, has_subject) -> list[str]:
     if tells_time:
         parts.append(rng.word("time", says.TIME_WORDS, scene["time"]))
     if tells_weather:
-        loud = {"calm": says.CALM_WORDS, "storm": says.STORM_WORDS}
-        parts.append(rng.word("weather", says.WEATHER_WORDS | loud, weather))
+        parts.append(rng.word("weather", SAID_WEATHER, weather))
     return parts
 
 

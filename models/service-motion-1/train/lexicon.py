@@ -93,7 +93,9 @@ def more_words() -> dict[str, dict[str, list[str]]]:
     result = {name: {value: [] for value in values} for name, values in ROOTS.items()}
     for word, meanings in sorted(found.items()):
         name, value = next(iter(meanings))
-        if len(meanings) == 1 and name != "grammar" and not is_held_out(word) and (name == "colour" or not is_coloured(word)):
+        if name != "colour" and is_coloured(word):
+            continue
+        if len(meanings) == 1 and name != "grammar" and not is_held_out(word):
             result[name][value].append(word)
     for values in result.values():
         for value, words in values.items():
