@@ -129,7 +129,7 @@ def outside_words() -> dict[str, list[str]]:
             if lexicographer_files()[offsets[0]] in files and word not in places and is_mostly(lemma, "n"):
                 found[kind].append(word)
     found = {kind: sorted(words, key=lambda word: commonness(word, "n")) for kind, words in found.items()}
-    found["place"] = [word for word in places if is_plain(word) and word not in inside and not is_held_out(word)]
+    found["place"] = [word for word in sorted(places) if is_plain(word) and word not in inside and not is_held_out(word)]
     found["place"].sort(key=lambda word: commonness(word, "n"))
     deeds = [lemma for lemma in index("v") if lemma.isalpha() and lemma not in says.all_verbs()]
     found["deed"] = sorted(filter(lambda lemma: is_mostly(lemma, "v"), deeds), key=lambda word: commonness(word, "v"))
