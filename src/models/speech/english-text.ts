@@ -149,6 +149,10 @@ const STREETS: Readonly<Record<string, string>> = {
   Dr: "Drive",
 };
 
+/** Before "no. 7" these make it a number, where "no." alone may end a sentence. */
+const NUMBERED_THINGS =
+  "room|house|flat|bus|tram|gate|platform|line|track|floor|chapter|item|lot|page|seat|table";
+
 const ABBREVIATIONS: readonly Rule[] = [
   ...TITLES.map(([short, title]): Rule => [new RegExp(`\\b${short}\\.(?= \\p{Lu})`, "gu"), title]),
   [
@@ -161,6 +165,7 @@ const ABBREVIATIONS: readonly Rule[] = [
   [/\bJr\./g, "Junior"],
   [/\bSr\./g, "Senior"],
   [/\bNos?\.(?= ?\d)/g, "number"],
+  [new RegExp(`(?<=\\b(?:${NUMBERED_THINGS}) )nos?\\.(?= ?\\d)`, "gi"), "number"],
   [/\b[Pp]p\.(?= ?\d)/g, "pages"],
   [/\bp\.(?= ?\d)/g, "page"],
   [/\b[Ff]ig\.(?= ?\d)/g, "figure"],
@@ -172,7 +177,7 @@ const ABBREVIATIONS: readonly Rule[] = [
   [/\bi\.e\./gi, "that is"],
   [/\bapprox\./gi, "approximately"],
   [/\bdept\./gi, "department"],
-  [/\b[Ee]tc\.(?! \p{Lu})/gu, "etc"],
+  [/\b[Ee]tc\b(?:\.(?!$| \p{Lu}))?/gu, "et cetera"],
   [/\bInc\./g, "Incorporated"],
   [/\bLtd\./g, "Limited"],
   [/\b(24|9|50)\/(7|11|50)\b(?!\/)/g, "$1 $2"],

@@ -115,6 +115,11 @@ describe("English as it is read aloud", () => {
       "12B Elm Rd., 305C Mill Ave and room 404",
       "twelve B Elm Road, three oh five C Mill Avenue and room four oh four",
     ],
+    [
+      "Pens, ink, etc. in room no. 7, pens etc.",
+      "Pens, ink, et cetera in room number seven, pens et cetera.",
+    ],
+    ["She said no. 7 came.", "She said no. seven came."],
     ["J. K. Rowling, C.S. Lewis and John F. Kennedy", "J-K Rowling, C-S Lewis and John F Kennedy"],
     [
       "Henry V met Louis XIV in World War II",
