@@ -40,7 +40,7 @@ def speak_all(texts: list[str], folder: pathlib.Path) -> list[Spoken | None]:
             spoken.append(None)
             continue
         samples, rate = soundfile.read(wave, dtype="float32")
-        spoken.append(Spoken(said[str(wave)], np.asarray(samples), rate, None, None))
+        spoken.append(Spoken(said[str(wave)], np.asarray(samples), rate))
         wave.unlink()
     return spoken
 

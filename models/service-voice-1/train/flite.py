@@ -1,4 +1,4 @@
-"""flite as a teacher, called as a library: segments, words and the frames its vocoder would play."""
+"""flite as a teacher, called as a library: segments, words and sound."""
 
 import ctypes
 from dataclasses import dataclass
@@ -8,16 +8,6 @@ import numpy as np
 
 POINTER = ctypes.c_void_p
 LIBRARIES = "libflite.so.1", "libflite_usenglish.so.1", "libflite_cmulex.so.1"
-
-
-class Track(ctypes.Structure):
-    _fields_ = [
-        ("type", ctypes.c_char_p),
-        ("frames", ctypes.c_int),
-        ("channels", ctypes.c_int),
-        ("times", ctypes.POINTER(ctypes.c_float)),
-        ("values", ctypes.POINTER(ctypes.POINTER(ctypes.c_float))),
-    ]
 
 
 class Wave(ctypes.Structure):
@@ -45,10 +35,6 @@ class Spoken:
     segments: list[Segment]
     wave: np.ndarray
     rate: int
-    track: np.ndarray | None
-    """Frames of 5 ms: pitch, then a mean and a deviation of each coefficient."""
-    strengths: np.ndarray | None
-    """Voicing of five bands [frames, 5]."""
 
 
 @cache
@@ -65,8 +51,6 @@ def library() -> dict:
         "item_as": (POINTER, [POINTER, text]),
         "ffeature_string": (text, [POINTER, text]),
         "ffeature_float": (number, [POINTER, text]),
-        "feat_val": (POINTER, [POINTER, text]),
-        "val_track": (POINTER, [POINTER]),
         "utt_wave": (POINTER, [POINTER]),
         "val_car": (POINTER, [POINTER]),
         "val_cdr": (POINTER, [POINTER]),
@@ -96,18 +80,13 @@ def open_voice(name: str):
 
 
 def speak(text: str, voice: str) -> Spoken:
-    """A text spoken, with everything that is known about it."""
+    """A text spoken, with everything that is known about it. The noise in it, the C library's, is always the same."""
     calls = library()
+    ctypes.CDLL(None).srand(1)
     utterance = calls["flite_synth_text"](text.encode(), open_voice(voice))
     wave = ctypes.cast(calls["utt_wave"](utterance), ctypes.POINTER(Wave)).contents
     samples = np.ctypeslib.as_array(wave.values, (wave.samples,)).astype(np.float32) / 32768
-    spoken = Spoken(
-        segments_of(utterance),
-        samples,
-        wave.rate,
-        track_of(utterance, b"param_track"),
-        track_of(utterance, b"str_track"),
-    )
+    spoken = Spoken(segments_of(utterance), samples, wave.rate)
     calls["delete_utterance"](utterance)
     return spoken
 
@@ -141,18 +120,6 @@ def segments_of(utterance, with_ends: bool = True) -> list[Segment]:
         last_word = word
         item = calls["item_next"](item)
     return segments
-
-
-def track_of(utterance, name: bytes) -> np.ndarray | None:
-    """A track of an utterance, where its voice makes one."""
-    calls = library()
-    features = ctypes.cast(utterance, ctypes.POINTER(POINTER))[0]
-    value = calls["feat_val"](features, name)
-    if not value:
-        return None
-    track = ctypes.cast(calls["val_track"](value), ctypes.POINTER(Track)).contents
-    rows = [np.ctypeslib.as_array(track.values[i], (track.channels,)) for i in range(track.frames)]
-    return np.stack(rows).astype(np.float32)
 
 
 def look_up(word: str) -> list[str]:

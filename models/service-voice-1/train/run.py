@@ -18,20 +18,20 @@ from .train_speaker import train_speaker
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 SIZES = {
     "cpu": {
-        "sentences": 1500,
-        "words": 70000,
+        "sentences": 4500,
+        "words": 90000,
         "reader_width": 160,
-        "reader_epochs": 6,
+        "reader_epochs": 10,
         "speaker_width": 192,
-        "speaker_epochs": 8,
+        "speaker_epochs": 4,
     },
     "gpu": {
-        "sentences": 3600,
+        "sentences": 9000,
         "words": 100000,
         "reader_width": 256,
         "reader_epochs": 20,
         "speaker_width": 320,
-        "speaker_epochs": 40,
+        "speaker_epochs": 16,
     },
 }
 """Sentences of each voice; single words; widths; passes over the data."""
