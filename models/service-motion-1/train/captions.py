@@ -8,7 +8,7 @@ import random
 import re
 
 from . import caption_words as says
-from .lexicon import plural_of
+from .lexicon import irregular_participles, plural_of
 from .scenes import Scene
 from .vocabulary import MOTIONS, SUBJECTS
 
@@ -34,8 +34,7 @@ STYLES = (
 ASPECTS = "concept idea feeling meaning taste smell sound history".split()
 IMAGES = "diagram|logo|map|chart|photo|close up|sketch".split("|")
 CONSONANTS, VOWELS = "bcdfghjklmnprstvwz", "aeiou"
-DOUBLING = "bob|flap|hop|jog|run|sit|skip|spin|stop|swim|trot|flit|drop|nap".split("|")
-IRREGULAR = {"be": ("is", "being"), "lie": ("lies", "lying"), "not": ("does not", "not")}
+IRREGULAR = {"be": ("is", "being"), "have": ("has", "having"), "not": ("does not", "not")}
 
 MORE_SHARE = 0.5
 """How often a word of a larger lexicon is taken, where there is one."""
@@ -181,7 +180,7 @@ def describe_motion(scene, rng, said) -> str:
         return inflected(rng.strange("deed"), rng)
     if rng.phrases and rng.random() < 0.4:
         said["motion"] = "moving" if motion in ("lr", "rl") and rng.random() < 0.35 else motion
-        return rephrased(rng.choice(rng.phrases["motion"][said["motion"]]), rng)
+        return inflected(rng.choice(rng.phrases["motion"][said["motion"]]), rng)
     if motion in ("lr", "rl"):
         verb = inflected(rng.choice(says.MOVING_VERBS[subject]), rng)
         if rng.random() < 0.65:
@@ -215,16 +214,6 @@ def inflected(verb: str, rng) -> str:
     return f"{shown} {rest}".strip()
 
 
-def rephrased(verb: str, rng) -> str:
-    """"sails away" as it is, or with "that", or "sailing away"."""
-    first, _, rest = verb.partition(" ")
-    if rng.random() < 0.5 or first == "is":
-        return rng.choice(["", "", "that "]) + verb
-    base = first[:-2] if first.endswith(("shes", "ches", "sses", "xes", "zzes", "oes")) else first[:-1]
-    base = first[:-3] + "y" if first.endswith("ies") and len(first) > 4 else base
-    return f"{ing(base)} {rest}".strip()
-
-
 def third_person(verb: str) -> str:
     if verb in IRREGULAR:
         return IRREGULAR[verb][0]
@@ -236,8 +225,8 @@ def third_person(verb: str) -> str:
 def ing(verb: str) -> str:
     if verb in IRREGULAR:
         return IRREGULAR[verb][1]
-    if verb in DOUBLING:
-        return verb + verb[-1] + "ing"
+    if verb in irregular_participles():
+        return irregular_participles()[verb]
     return verb[:-1] + "ing" if verb.endswith("e") and not verb.endswith("ee") else verb + "ing"
 
 
@@ -309,6 +298,8 @@ def describe_surroundings(scene, rng, said, has_subject) -> list[str]:
         parts.append(rng.word("time", says.TIME_WORDS, scene["time"]))
     if tells_weather:
         parts.append(rng.word("weather", SAID_WEATHER, weather))
+        if parts[-1] == "in the snow":
+            said.setdefault("setting", "snowfield")
     return parts
 
 

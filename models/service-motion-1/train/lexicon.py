@@ -160,6 +160,13 @@ def irregular_plurals() -> dict[str, str]:
     return {singular: plural for plural, singular, *_ in pairs if "_" not in plural}
 
 
+@functools.cache
+def irregular_participles() -> dict[str, str]:
+    """Verb -> "hopping", "lying", of WordNet's list of exceptions."""
+    pairs = [line.split() for line in (FOLDER / "verb.exc").read_text().splitlines()]
+    return {verb: form for form, verb, *_ in pairs if form.endswith("ing") and "_" not in form}
+
+
 def world_words() -> set[str]:
     """Everything that means an attribute's value in one of its first senses, plurals and held-out words too."""
     words = {word for values in ROOTS.values() for roots in values.values() for r in roots for word in kinds_of(r, 4)}

@@ -1,6 +1,6 @@
 """How people say what a picture shows, written by hand: phrases.txt, "# attribute value" and a phrase a line.
 
-A setting's phrase has its preposition, a motion's is a verb in the third person; the others stand where a word
+A setting's phrase has its preposition, a motion's is a verb in its base form; the others stand where a word
 of the grammar does. Only the text encoder's training uses them.
 """
 
