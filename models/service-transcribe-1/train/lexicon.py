@@ -6,7 +6,7 @@ import json
 import pathlib
 
 from .espeak_voice import _espeak
-from .flite_voice import pronounce
+from training_kit.flite import pronounce
 from .make_corpus import MINUTES
 from .phones import SILENCE, translate
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from .acoustic_model import FRAMES_PER_STEP
-from .flite_voice import analyse
+from training_kit.flite import analyse
 from .make_corpus import Shard
 from .mel import HOP, features_of
 from .phones import NUMBER_OF, SILENCE, translate

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 from scipy.signal import resample_poly
+from training_kit.flite import Segment
 
 RATE_HZ = 16000
 
@@ -26,6 +27,12 @@ class Utterance:
 
     samples: np.ndarray
     pieces: list[Piece]
+
+
+def pieces_of(segments: list[Segment]) -> list[Piece]:
+    """Each begins where the one before it ends."""
+    starts = [0.0, *(segment.end for segment in segments[:-1])]
+    return [Piece(one.name, start, one.end, one.text, one.starts_word) for one, start in zip(segments, starts)]
 
 
 def from_pieces(samples: np.ndarray, rate_hz: int, pieces: list[Piece]) -> Utterance:

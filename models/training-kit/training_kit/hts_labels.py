@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from .flite_voice import Segment, analyse
+from .flite import Segment, analyse
 
 VOWELS = set("aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split())
 
@@ -117,6 +117,6 @@ def _phrases(place: _Place, here: Segment) -> str:
     at, count = here.phrase, len(sizes)
     around = [sizes[number] if at >= 0 and 0 <= number < count else (0, 0) for number in (at - 1, at, at + 1)]
     own = f"{around[1][0]}={around[1][1]}^{at + 1}={count - at}" if at >= 0 else "x=x^x=x"
-    tone = "L-L%" if at == count - 1 else "0"
+    tone = "NONE" if at >= 0 else "0"
     utterance = f"/J:{sum(size[0] for size in sizes)}+{sum(size[1] for size in sizes)}-{count}"
     return f"/G:{around[0][0]}_{around[0][1]}/H:{own}|{tone}/I:{around[2][0]}={around[2][1]}{utterance}"
