@@ -5,23 +5,22 @@ import pyworld
 import torch
 from scipy.signal import resample_poly
 
-from .flite import Spoken
 from .vocoder import HOP, ORDER, RATE, WARP, Vocoder
 
 VOICING = np.array([1, 1, 0.95, 0.8, 0.6], np.float32)
 """Of the five bands where there is voice: more noise than this is heard as noise (DNSMOS falls by 0.1 to 0.3)."""
 FRAME = 1 + 5 + ORDER + 1
-PITCH_RANGE = {"slt": (110, 350), "rms": (60, 220), "kal": (60, 220)}
+PITCH_RANGE_HZ = (60, 220)
 LOUDNESS = 0.09
 """Root mean square of speech, -21 dBFS."""
 
 
-def frames_of(spoken: Spoken, voice: str) -> np.ndarray:
-    """[frames, 31] of what a teacher said, by WORLD at 16 kHz."""
-    sound = spoken.wave.astype(np.float64)
-    if spoken.rate != RATE:
-        sound = resample_poly(sound, RATE, spoken.rate)
-    low, high = PITCH_RANGE[voice]
+def analyse(samples: np.ndarray, rate: int) -> np.ndarray:
+    """[frames, 31] of sound, by WORLD at 16 kHz."""
+    sound = samples.astype(np.float64)
+    if rate != RATE:
+        sound = resample_poly(sound, RATE, rate)
+    low, high = PITCH_RANGE_HZ
     pitch, times = pyworld.dio(sound, RATE, f0_floor=low, f0_ceil=high, frame_period=1000 * HOP / RATE)
     pitch = pyworld.stonemask(sound, pitch, times, RATE)
     power = pyworld.cheaptrick(sound, pitch, times, RATE)

@@ -12,7 +12,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from . import texts
-from .make_speech import VOICES
+from .teachers import VOICES
 from .manifest import phone_table, voice_config, write_manifest
 from .reader import Reader
 from .speak import ends_trimmed, feed_of

@@ -5,17 +5,15 @@ import time
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from training_kit.flite import Segment
 
-from . import festival, flite, texts
-from .analysis import LOUDNESS, frames_of, play
-from .flite import Spoken
+from . import texts
+from .analysis import LOUDNESS, play
 from .intonation import bend_pitch
 from .symbols import ASKING, GOING_ON, PAUSE, SOUND_IDS, sound_id
+from .teachers import VOICES, speak
 from .vocoder import Vocoder
 
-VOICES = ("slt", "rms", "kal")
-"""Speakers in the order of their ids."""
-FLITE_VOICES = {"rms": "rms", "kal": "kal16"}
 SHARD = 60
 ASIDE_SHARE = 0.25
 """Of the sentences: questions, lists and clauses."""
@@ -43,8 +41,8 @@ def make_speech(folder: pathlib.Path, sentences: int) -> None:
 def write_shard(path: pathlib.Path, voice: str, lines: list[str]) -> None:
     """Utterances one behind the other, with their lengths."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    said = zip(speak(voice, lines, path.parent / "waves"), lines)
-    examples = [example for item, line in said if item and (example := example_of(item, voice, line))]
+    said = ((speak(voice, line if line[-1] in "?!" else f"{line}."), line) for line in lines)
+    examples = [example for item, line in said if (example := example_of(*item, line))]
     gain = level_of([example[3] for example in examples[:6]])
     arrays = {
         "sounds": np.concatenate([example[0] for example in examples]).astype(np.uint8),
@@ -59,17 +57,8 @@ def write_shard(path: pathlib.Path, voice: str, lines: list[str]) -> None:
     partial.rename(path)
 
 
-def speak(voice: str, lines: list[str], folder: pathlib.Path) -> list[Spoken | None]:
-    """The lines spoken by one teacher."""
-    ended = [line if line[-1] in "?!" else f"{line}." for line in lines]
-    if voice == "slt":
-        return festival.speak_all(ended, folder)
-    return [flite.speak(line, FLITE_VOICES[voice]) for line in ended]
-
-
-def example_of(spoken: Spoken, voice: str, text: str):
+def example_of(segments: list[Segment], frames: np.ndarray, text: str):
     """Sounds, word starts, durations in 10 ms, frames of 5 ms (two of each 10 ms); None if unusable."""
-    segments = spoken.segments
     if any(segment.name not in SOUND_IDS for segment in segments):
         return None
     ends = np.round(np.array([segment.end for segment in segments]) * 100).astype(int)
@@ -78,9 +67,8 @@ def example_of(spoken: Spoken, voice: str, text: str):
     durations = np.diff(ends, prepend=0)
     if durations.max() > 250:
         return None
-    frames = frames_of(spoken, voice)
     frames = np.pad(frames, ((0, max(0, 2 * ends[-1] - len(frames))), (0, 0)), "edge")[: 2 * ends[-1]]
-    sounds = np.array([sound_id(segment.name, segment.is_stressed) for segment in segments])
+    sounds = np.array([sound_id(segment.name, segment.stress == 1) for segment in segments])
     sounds[1:-1][sounds[1:-1] == SOUND_IDS[PAUSE]] = SOUND_IDS[GOING_ON]
     if sounds[-1] == SOUND_IDS[PAUSE] and text.endswith("?"):
         sounds[-1] = SOUND_IDS[ASKING]

@@ -4,7 +4,7 @@ import hashlib
 import json
 import pathlib
 
-from .make_speech import VOICES
+from .teachers import VOICES
 from .symbols import CHARACTER_IDS, PAUSES, SOUNDS
 from .vocoder import RATE
 

@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime
 from PIL import Image, ImageDraw
 
-from .make_speech import VOICES
+from .teachers import VOICES
 from .manifest import FILES
 from .speak import PACKAGE, ends_trimmed, feed_of
 from .vocoder import RATE

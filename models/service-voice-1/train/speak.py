@@ -1,6 +1,6 @@
 """Speaks a text with the exported graph: to listen to it, and to measure.
 
-python -m train.speak "Good morning." --voice slt --file said.wav
+python -m train.speak "Good morning." --voice clb --file said.wav
 """
 
 import argparse
@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 import soundfile
 
-from .make_speech import VOICES
+from .teachers import VOICES
 from .manifest import FILES
 from .symbols import BEGIN, CHARACTER_IDS, END, PAD
 from .vocoder import RATE

@@ -5,7 +5,7 @@ from torch import nn
 
 from .analysis import FRAME
 from .blocks import Outlook, Stack
-from .make_speech import VOICES
+from .teachers import VOICES
 from .symbols import SOUNDS
 
 SOUND_DILATIONS = (1, 1, 2, 4)

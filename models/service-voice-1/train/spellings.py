@@ -6,8 +6,9 @@ import re
 import time
 
 import numpy as np
+from training_kit import flite
 
-from . import flite, texts
+from . import texts
 from .align import Aligner
 from .numbers import random_number, read_number
 from .symbols import ASKING, BEGIN, CHARACTER_IDS, END, GOING_ON, PAUSE, SLOTS, SOUND_IDS, sound_id
@@ -31,7 +32,7 @@ def pause_at(mark: str) -> tuple[tuple[int, bool], ...]:
 
 def sounds_of(word: str) -> tuple[int, ...]:
     """Ids of a single word's sounds."""
-    return tuple(sound_id(name.rstrip("012"), name.endswith("1")) for name in flite.look_up(word))
+    return tuple(sound_id(name.rstrip("012"), name.endswith("1")) for name in flite.pronounce(word))
 
 
 def starting(sounds: tuple[int, ...]) -> tuple[tuple[int, bool], ...]:
@@ -61,10 +62,10 @@ class Speller:
 
     def letter_name(self, letter: str) -> tuple[tuple[int, bool], ...]:
         """As in U-S-A."""
-        said = [s for s in flite.pronounce(f"U-{letter}-S") if s.name != PAUSE]
+        said = [s for s in flite.read(f"U-{letter}-S") if s.name != PAUSE]
         places = [index for index, segment in enumerate(said) if segment.starts_word]
         name = said[places[1] : places[-1]]
-        return starting(tuple(sound_id(s.name, s.is_stressed or s.name == "ey") for s in name))
+        return starting(tuple(sound_id(s.name, s.stress == 1 or s.name == "ey") for s in name))
 
     def number(self) -> Reading:
         digits, words = random_number(self.source)
@@ -179,8 +180,8 @@ class Speller:
     def sentence(self, text: str) -> Reading | None:
         """A natural sentence as flite reads it; None where its words cannot be told apart."""
         spoken: list[list] = []
-        for segment in flite.pronounce(text):
-            if segment.name == PAUSE or (segment.starts_word and segment.word != "'s"):
+        for segment in flite.read(text):
+            if segment.name == PAUSE or (segment.starts_word and segment.text != "'s"):
                 spoken.append([])
             spoken[-1].append(segment)
         pieces = re.findall(r"[A-Za-z']+|[ ,;:?!-]", text)
@@ -195,9 +196,9 @@ class Speller:
             if not queue or queue[0][0].name == PAUSE:
                 return None
             said, queue = queue[0], queue[1:]
-            if said[0].word.replace("'", "") != piece.lower().removesuffix("'s").replace("'", ""):
+            if said[0].text.replace("'", "") != piece.lower().removesuffix("'s").replace("'", ""):
                 return None
-            sounds = tuple(sound_id(segment.name, segment.is_stressed) for segment in said)
+            sounds = tuple(sound_id(segment.name, segment.stress == 1) for segment in said)
             aligned = self.aligner.align(piece.lower(), sounds)
             if aligned is None:
                 return None

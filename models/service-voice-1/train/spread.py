@@ -10,15 +10,15 @@ import numpy as np
 import torch
 
 from .analysis import FRAME
-from .make_speech import VOICES
+from .teachers import VOICES
 from .speaker import Speaker
 from .symbols import PAUSE_IDS
 from .train_speaker import HELD, Speech
 
 STYLES = {
-    "slt": {"pitch": 0.1, "power": 1.0, "contrast": 1.2},
+    "clb": {"pitch": 0.0, "power": 1.0, "contrast": 1.0},
     "rms": {"pitch": 0.0, "power": 1.0, "contrast": 1.0},
-    "kal": {"pitch": 0.0, "power": 1.6, "contrast": 1.0},
+    "bdl": {"pitch": 0.0, "power": 1.0, "contrast": 1.0},
 }
 """Of each voice: log pitch added, power of the ratios, spread of the loudness. Chosen by DNSMOS on sentences
 that are neither trained on nor held out."""

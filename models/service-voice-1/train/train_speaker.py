@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from .analysis import FRAME
-from .make_speech import VOICES
+from .teachers import VOICES
 from .speaker import Speaker, places_of
 from .symbols import PAUSE_IDS
 from .training import batches_of, padded, train

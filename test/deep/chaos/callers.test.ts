@@ -75,7 +75,7 @@ describe("callers who wait on a connection, beside polled clips", () => {
     const startedAt = performance.now();
     const sound = await client.audio.speech.create({
       model: "service-voice-1",
-      voice: "slt",
+      voice: "clb",
       input: "Hello.",
     });
     await sound.arrayBuffer();
