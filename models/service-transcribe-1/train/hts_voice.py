@@ -9,9 +9,8 @@ import functools
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
-from training_kit import hts_voices
 from training_kit.hts_labels import make_labels
-from training_kit.hts_voices import ALPHA, NAMES, ORDER, STATES, open_voice, smooth_path
+from training_kit.hts_voices import NAMES, ORDER, STATES, open_voice, smooth_path, warped_angles
 
 from .phones import PHONES
 from .utterance import RATE_HZ, Utterance, pieces_of
@@ -176,9 +175,7 @@ def _pulses(pitch: np.ndarray, random) -> np.ndarray:
 def _axes(throat: float) -> tuple[np.ndarray, np.ndarray]:
     """[order, lines] of cosines and of sines on the warped axis, for a throat shorter by the factor."""
     hertz = np.linspace(0, RATE_HZ / 2, SPECTRUM // 2 + 1) / throat
-    line = np.clip(2 * np.pi * hertz / hts_voices.RATE_HZ, 0, np.pi)
-    warped = line + 2 * np.arctan(ALPHA * np.sin(line) / (1 - ALPHA * np.cos(line)))
-    angles = np.arange(ORDER)[:, None] * warped
+    angles = warped_angles(hertz)
     return np.cos(angles), np.sin(angles)
 
 

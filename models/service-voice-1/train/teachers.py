@@ -6,7 +6,7 @@ from scipy.ndimage import gaussian_filter1d
 from training_kit import flite
 from training_kit.flite import Segment
 from training_kit.hts_labels import make_labels
-from training_kit.hts_voices import FRAME_SECONDS, STATES, open_voice, smooth_path, warped_axes
+from training_kit.hts_voices import FRAME_SECONDS, STATES, open_voice, smooth_path, warped_angles
 
 from .analysis import VOICING, analyse, cepstral_projection, smooth_pitch
 from .vocoder import BINS, RATE
@@ -34,7 +34,8 @@ def speak(voice: str, text: str) -> tuple[list[Segment], np.ndarray]:
     means, variances = (spectra[..., kind, :].reshape(len(lengths), -1)[owners] for kind in range(2))
     cepstra = smooth_path(means, variances)
     cepstra[:, 1:] = cepstra[:, 1:].mean(0) + (cepstra[:, 1:] - cepstra[:, 1:].mean(0)) * CLEAR
-    cepstra = cepstra @ warped_axes(RATE, BINS) @ cepstral_projection(BINS)
+    amplitudes = cepstra @ np.cos(warped_angles(np.linspace(0, RATE / 2, BINS)))
+    cepstra = amplitudes @ cepstral_projection(BINS)
     cepstra[:, 0] -= FULL_SCALE
     is_voiced = voiced.ravel()[owners] > 0.5
     pitch = gaussian_filter1d(smooth_pitch(np.exp(pitches.ravel()[owners]), is_voiced), PITCH_FRAMES, axis=0)

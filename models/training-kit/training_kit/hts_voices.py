@@ -14,11 +14,11 @@ NAMES = ("bdl", "clb", "slt")
 RATE_HZ, FRAME_SECONDS, STATES, ORDER, ALPHA = 24000, 0.005, 5, 31, 0.466
 
 
-def warped_axes(rate_hz: int, lines: int) -> np.ndarray:
-    """[ORDER, lines]: what each coefficient adds to the log amplitudes from 0 to half the rate."""
-    line = np.pi * np.linspace(0, rate_hz, lines) / RATE_HZ
-    angle = line + 2 * np.arctan(ALPHA * np.sin(line) / (1 - ALPHA * np.cos(line)))
-    return np.cos(np.arange(ORDER)[:, None] * angle)
+def warped_angles(hertz: np.ndarray) -> np.ndarray:
+    """[ORDER, lines]: each coefficient adds its angle's cosine to the log amplitude of a line, and its sine to the phase."""
+    line = np.clip(2 * np.pi * hertz / RATE_HZ, 0, np.pi)
+    warped = line + 2 * np.arctan(ALPHA * np.sin(line) / (1 - ALPHA * np.cos(line)))
+    return np.arange(ORDER)[:, None] * warped
 
 
 def smooth_path(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
