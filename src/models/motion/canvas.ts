@@ -11,8 +11,10 @@ import type { MotionModel } from "./model.js";
 const LOOK_SIZE = 6;
 const STRENGTH = 5;
 const ASPECT = 16 / 9;
+/** Of the frame's size: the canvas is painted no finer, whatever the camera does, so that memory is bounded. */
+const FINEST = 1.6;
 
-/** Paints the clip's canvas as fine as its closest camera sees it, once for all frames. */
+/** Paints the clip's canvas as fine as its closest camera sees it (up to `FINEST`), once for all frames. */
 export async function decodeCanvas(
   { clip, settings }: MotionModel,
   plan: FramePlan,
@@ -79,7 +81,7 @@ function unlessAbsent(looks: Float32Array, index: number, plane: () => Plane): P
 function closestZoom(cameras: Float32Array): number {
   let zoom = 1;
   for (let at = 2; at < cameras.length; at += 3) zoom = Math.max(zoom, cameras[at] ?? 1);
-  return zoom;
+  return Math.min(zoom, FINEST);
 }
 
 function centres(count: number, extent: number) {

@@ -1,6 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { GraphRun } from "#framemill/core/modality.js";
+import { decodeCanvas } from "#framemill/models/motion/canvas.js";
+import { decodeScene } from "#framemill/models/motion/decode-frames.js";
 import { denoise, encodePrompts } from "#framemill/models/motion/denoise.js";
 import { type MotionModel, openMotionModel } from "#framemill/models/motion/model.js";
 import type { VideoRequest } from "#framemill/modalities/video/request.js";
@@ -48,4 +50,12 @@ test("clips that share runs of the denoiser get, bit for bit, the latents they g
   expect([first, await joins]).toEqual(alone);
   const denoiserRuns = runs.filter(({ role }) => role === "denoiser");
   expect(denoiserRuns.length).toBeLessThan(2 * model.settings.sampler.steps);
+});
+
+test("a camera that comes far too close does not enlarge the canvas without end", async () => {
+  const scene = await decodeScene(model, await latents(clip("a red boat on the ocean", 1)), 5);
+  const [width, height] = [1280, 720];
+  const canvas = await decodeCanvas(model, { scene, frameCount: 96, width, height, picture: null });
+  expect(Math.max(...scene.cameras)).toBeGreaterThan(100);
+  expect([canvas.columns, canvas.rows]).toEqual([2048, 1152]);
 });
