@@ -6,6 +6,14 @@ import { UsageError } from "./option-values.js";
 
 const FAILED = 1;
 const MISUSED = 2;
+/** What a shell says of a program that SIGPIPE ends; Node ignores that signal. */
+const UNREAD = 128 + 13;
+
+// Whoever read the output has left, as `| head` does.
+process.stdout.on("error", (thrown: NodeJS.ErrnoException) => {
+  if (thrown.code === "EPIPE") process.exit(UNREAD);
+  throw thrown;
+});
 
 try {
   await (await createProgram()).parseAsync();

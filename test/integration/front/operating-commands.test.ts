@@ -29,6 +29,12 @@ describe("the command line, beside a running front", () => {
     return { code: 0, ...ended };
   }
 
+  it("ends without a word when nobody reads on", async () => {
+    const unread = `"$0" "$1" --help | true`;
+    const ended = promisify(execFile)("sh", ["-c", unread, process.execPath, ENTRY]);
+    expect(await ended).toEqual({ stdout: "", stderr: "" });
+  });
+
   it("lists, shows, cancels and retries jobs, and says which cannot be retried", async () => {
     const { front, account } = harness;
     const done = await makeClip(harness, account.key);
