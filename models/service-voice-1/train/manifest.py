@@ -10,7 +10,7 @@ from .vocoder import RATE
 
 FILES = {"model": "voice.onnx", "config": "voice.onnx.json"}
 SOURCE = (
-    "made from nothing by the recipe in train/, on speech of Debian's flite and festival voices "
+    "made from nothing by the recipe in train/, on speech of flite's and of CMU ARCTIC's HTS voices "
     "and on words of WordNet"
 )
 

@@ -6,7 +6,7 @@ from torch import nn
 from .blocks import Stack
 from .symbols import CHARACTERS, SLOTS, SOUNDS
 
-DILATIONS = (1, 2, 4, 1)
+DILATIONS = (1, 2, 1, 4, 1)
 
 
 class Reader(nn.Module):

@@ -10,14 +10,16 @@ from training_kit import flite
 
 from . import texts
 from .align import Aligner
-from .numbers import random_number, read_number
+from .numbers import random_number, read_number, read_ordinal
 from .symbols import ASKING, BEGIN, CHARACTER_IDS, END, GOING_ON, PAUSE, SLOTS, SOUND_IDS, sound_id
 
 Reading = list[tuple[str, tuple[tuple[int, bool], ...]]]
 """Characters, and of each its sounds with whether a word starts there."""
 MARKS = {"%": "percent", "&": "and", "+": "plus"}
-NATURAL, ASIDE_SHARE = 14000, 0.2
+NATURAL, ASIDE_SHARE = 110000, 0.1
 """Sentences beside the single words, and the share of questions and lists in them."""
+LISTED = 3
+"""How often each single word is listed, each time among others."""
 WITH_RUNS = 0.3
 """Of the sentences that get capitals or a number between two of their words."""
 SAID_AS_WORDS = "NASA NATO AIDS OPEC UNICEF UNESCO FIFA RAM PIN SIM SWAT ZIP IKEA NASDAQ LASER RADAR OK".split()
@@ -57,7 +59,6 @@ class Speller:
         self.words = [(word, sounds) for word in words if (sounds := sounds_of(word))]
         self.aligner = Aligner()
         self.aligner.fit(self.words[:9000])
-        self.source.shuffle(self.words)
         self.letters = {letter: self.letter_name(letter) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
     def letter_name(self, letter: str) -> tuple[tuple[int, bool], ...]:
@@ -118,7 +119,9 @@ class Speller:
 
     def number_words(self) -> Reading:
         """A small number in words, as the service puts it."""
-        words = [word for said in read_number(str(self.source.randrange(1, 100))) for word in said]
+        digits = str(self.source.randrange(1, 100))
+        said_digits = read_number(digits) if self.source.random() < 0.7 else read_ordinal(digits)[1]
+        words = [word for said in said_digits for word in said]
         parts = [marked(word, said) for word in words if (said := self.aligner.align(word, sounds_of(word)))]
         return self.spaced(parts)
 
@@ -131,8 +134,8 @@ class Speller:
 
     def run(self) -> Reading:
         """What is no plain word: numbers, capitals, initials."""
-        kinds = (self.number, self.letter_run, self.letter_run, self.initials, self.known_capitals)
-        return self.source.choices(kinds, (6, 3, 2, 3, 1))[0]()
+        kinds = (self.number, self.letter_run, self.initials, self.number_words, self.known_capitals)
+        return self.source.choices(kinds, (6, 5, 3, 2, 1))[0]()
 
     def with_run(self, reading: Reading) -> Reading:
         """A sentence with one of these between two of its words."""
@@ -222,11 +225,13 @@ def make_spellings(folder: pathlib.Path, words: int) -> None:
     natural = [speller.with_run(r) if speller.source.random() < WITH_RUNS else r for r in natural]
     print(f"spellings: {len(natural)} sentences, {time.time() - started:.0f} s", flush=True)
     lists = []
-    place = 0
-    while place < len(speller.words):
-        size = speller.source.randint(2, 8)
-        lists.append(speller.word_list(speller.words[place : place + size]))
-        place += size
+    for _ in range(LISTED):
+        speller.source.shuffle(speller.words)
+        place = 0
+        while place < len(speller.words):
+            size = speller.source.randint(2, 8)
+            lists.append(speller.word_list(speller.words[place : place + size]))
+            place += size
     readings = [r for r in natural + lists if all(len(s) <= SLOTS for _, s in r)]
     speller.source.shuffle(readings)
     write_readings(folder / "spellings.npz", readings)

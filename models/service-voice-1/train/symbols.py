@@ -26,6 +26,6 @@ SLOTS = 12
 
 
 def sound_id(name: str, is_stressed: bool) -> int:
-    """Id of a sound of the US phone set of flite and festival."""
+    """Id of a sound of flite's US phone set."""
     marked = f"{name}1"
     return SOUND_IDS[marked if is_stressed and marked in SOUND_IDS else name]

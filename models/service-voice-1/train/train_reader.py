@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional
 
 from .reader import Reader
+from .symbols import CHARACTER_IDS
 from .training import batches_of, padded, train
 
 BATCH = 2600
@@ -50,14 +51,16 @@ def train_reader(folder: pathlib.Path, epochs: int, width: int) -> Reader:
 
     counts = data.counts[HELD:]
     train("reader", folder, reader, epochs, lambda epoch: batches_of(counts, BATCH, epoch), loss_of)
-    print("reader: share of held-out characters read right", check_reader(reader, data), flush=True)
+    print("reader: share of held-out words read right", check_reader(reader, data), flush=True)
     return reader
 
 
 @torch.no_grad()
 def check_reader(reader: Reader, data: Spellings) -> float:
-    """Share of characters of the first texts whose every slot is right."""
+    """Share of the words of the first texts, with the marks at them, whose every sound is right."""
     reader.eval()
     characters, sounds, _, mask = data.batch(np.arange(HELD))
-    right = (reader(characters, mask)[0].argmax(3) == sounds).all(2).float() * mask
-    return round(float(right.sum() / mask.sum()), 4)
+    is_right = (reader(characters, mask)[0].argmax(3) == sounds).all(2)
+    words = (characters == CHARACTER_IDS[" "]).cumsum(1) + 1000 * torch.arange(HELD)[:, None]
+    read, missed = (len(words[places].unique()) for places in (mask > 0, (mask > 0) & ~is_right))
+    return round(1 - missed / read, 4)
