@@ -16,7 +16,7 @@ from .model import ChatModel
 from .parity import check_bytes, check_parity
 from .sizes import CONTEXT, Size
 from .train_chat import FINISHED, STEADY
-from .vocabulary import END_ID, PAD, PAD_ID
+from .vocabulary import END_ID, PAD, PAD_ID, as_typed
 
 OPSET, IR_VERSION = 18, 10
 ROLES = {
@@ -117,7 +117,7 @@ def name_dimensions(graph: onnx.ModelProto, axes: dict[str, dict[int, str]], voc
 
 def write_configs(package: pathlib.Path, tokenizer: pathlib.Path, size: Size, training: dict[str, int]) -> None:
     """What transformers and the server read beside the graph."""
-    (package / "tokenizer.json").write_bytes(tokenizer.read_bytes())
+    (package / "tokenizer.json").write_text(as_typed(tokenizer))
     ends = {"eos_token_id": END_ID, "pad_token_id": PAD_ID}
     config = {
         "architectures": ["FramemillForCausalLM"],

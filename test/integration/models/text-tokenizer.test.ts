@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { createSequenceTokenizer } from "#framemill/models/tokenizer/sequence-tokenizer.js";
@@ -157,4 +158,14 @@ describe("reading texts word by word", () => {
     });
     fc.assert(property, { examples: [["! ѕHello "], ["hello"]] });
   });
+});
+
+test("the chat starter reads what telephones and word processors type as its training writes it", async () => {
+  const file = new URL("../../../models/service-chat-1/tokenizer.json", import.meta.url);
+  const tokenizer = await loadTextTokenizer({ tokenizer: fileURLToPath(file) });
+  const read = (text: string) => tokenizer.decode(tokenizer.encode(text).ids);
+  expect(read("I’m Zoë – who wrote “Hamlet”…? 😀")).toBe("I'm Zoe - who wrote Hamlet...?");
+  expect(read(`what does "brave" mean?`)).toBe("what does brave mean?");
+  const json = `{"name": "Ann", "tags": ["a b", "c"]}`;
+  expect(read(json)).toBe(json);
 });
