@@ -13,6 +13,8 @@ SOURCE = (
     "made from nothing by the recipe in train/, on speech of flite's and of CMU ARCTIC's HTS voices "
     "and on words of WordNet"
 )
+UNREAD = {'"': [], "(": [], ")": [], "/": [" "]}
+"""Marks that no training text has: left out, or a space."""
 
 
 def voice_config() -> str:
@@ -23,7 +25,7 @@ def voice_config() -> str:
         "language": {"code": "en_US"},
         "inference": {"noise_scale": 1.0, "length_scale": 1.0, "noise_w": 1.0},
         "phoneme_type": "text",
-        "phoneme_map": {},
+        "phoneme_map": UNREAD,
         "phoneme_id_map": {character: [index] for character, index in CHARACTER_IDS.items()},
         "num_symbols": len(CHARACTER_IDS),
         "num_speakers": len(VOICES),

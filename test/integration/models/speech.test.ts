@@ -278,3 +278,12 @@ describe("voices of tiny exports", () => {
     );
   });
 });
+
+it("the starter voice speaks what stands in quotation marks or brackets as it would without them", async () => {
+  const path = fileURLToPath(new URL("../../../models/service-voice-1", import.meta.url));
+  const starter = await openVoice(path);
+  voices.push(starter);
+  const marked = await starter.say({ input: "“Yes,” he (quietly) said." });
+  const plain = await starter.say({ input: "Yes, he quietly said." });
+  expect(marked.bytes.equals(plain.bytes)).toBe(true);
+});
