@@ -293,7 +293,16 @@ const LETTERS: readonly Rule[] = [
   [/\by(eah?)\b/gi, "ye'a"],
 ];
 
-const RULES = [...ADDRESSES, ...ABBREVIATIONS, ...DATES, ...NUMBERS, ...LETTERS];
+/** A sentence that is capitals throughout has words to read, not letters to spell. */
+const SHOUTED: Rule = [
+  /^(?=.*\p{Lu}{4})\P{L}*(?:\p{Lu}+\P{L}+){2}\p{Lu}[^\p{Ll}]*$/gsu,
+  (all) => {
+    const hasWords = (all.match(/\p{Lu}{2,}/gu) ?? []).every((word) => /[AEIOUY]/.test(word));
+    return hasWords ? all.toLowerCase().replaceAll(/\bi\b/g, "I") : all;
+  },
+];
+
+const RULES = [SHOUTED, ...ADDRESSES, ...ABBREVIATIONS, ...DATES, ...NUMBERS, ...LETTERS];
 
 /** English text, a sentence at a time, as it is read aloud: what is no word is put into words. */
 export function sayEnglish(text: string): string {

@@ -81,6 +81,8 @@ describe("English as it is read aloud", () => {
     ],
     ["pages 3-5, 1999-2005", "pages three to five, nineteen ninety-nine to two thousand five"],
     ["U.S.A. CDs", "U-S-A CD'S"],
+    ["STOP IT, I LOVE 3 DOGS!", "stop it, I love three dogs!"],
+    ["FBI, CIA AND NSA", "FBI, CIA AND NSA"],
     [
       "Ring 555-0173 or 1-800-555-0199.",
       "Ring five five five, oh one seven three or one, eight hundred, five five five, oh one nine nine.",
