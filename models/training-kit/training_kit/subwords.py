@@ -9,12 +9,17 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 SPECIAL = [PAD, UNKNOWN, START, END]
+TYPED = {"’": "'", "‘": "'", "–": "-", "—": "-", "…": "...", "“": " ", "”": " ", '"': " "}
+"""Signs that the vocabulary lacks, as telephones and word processors write them -> what stands for them."""
 
 
 def train_tokenizer(texts: Iterable[str], size: int, path: pathlib.Path) -> None:
     """Writes a WordPiece tokenizer.json of `size` pieces, lower case, accents dropped."""
     tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=64))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
+    typed = [normalizers.Replace(sign, plain) for sign, plain in TYPED.items()]
+    tokenizer.normalizer = normalizers.Sequence(
+        [*typed, normalizers.BertNormalizer(lowercase=True, strip_accents=True)]
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
         vocab_size=size, special_tokens=SPECIAL, min_frequency=2, limit_alphabet=120, show_progress=False

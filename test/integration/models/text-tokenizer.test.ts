@@ -160,12 +160,25 @@ describe("reading texts word by word", () => {
   });
 });
 
+const starterTokenizer = (id: string) =>
+  loadTextTokenizer({
+    tokenizer: fileURLToPath(new URL(`../../../models/${id}/tokenizer.json`, import.meta.url)),
+  });
+
 test("the chat starter reads what telephones and word processors type as its training writes it", async () => {
-  const file = new URL("../../../models/service-chat-1/tokenizer.json", import.meta.url);
-  const tokenizer = await loadTextTokenizer({ tokenizer: fileURLToPath(file) });
+  const tokenizer = await starterTokenizer("service-chat-1");
   const read = (text: string) => tokenizer.decode(tokenizer.encode(text).ids);
   expect(read("I’m Zoë – who wrote “Hamlet”…? 😀")).toBe("I'm Zoe - who wrote Hamlet...?");
   expect(read(`what does "brave" mean?`)).toBe("what does brave mean?");
   const json = `{"name": "Ann", "tags": ["a b", "c"]}`;
   expect(read(json)).toBe(json);
 });
+
+test.each(["service-embed-1", "service-rerank-1", "service-moderate-1"])(
+  "%s reads typographic signs as plain ones",
+  async (id) => {
+    const tokenizer = await starterTokenizer(id);
+    const typed = tokenizer.encode('don’t – “stop” – me… or "us"');
+    expect(typed).toEqual(tokenizer.encode("don't - stop - me... or us"));
+  },
+);
