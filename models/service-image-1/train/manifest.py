@@ -5,6 +5,7 @@ import json
 import pathlib
 
 from motion import shapes as motion_shapes
+from motion import tokenizer as motion_tokenizer
 
 from .shapes import CHANNELS, SIZES
 
@@ -41,13 +42,7 @@ def write_manifest(package: pathlib.Path, folder: pathlib.Path) -> None:
         "modality": "image",
         "pipeline": "diffusion-image",
         "files": {role: describe_file(package, name) for role, name in FILES.items()},
-        "tokenizer": {
-            "kind": "hashed-ngram",
-            "buckets": motion_shapes.VOCABULARY,
-            "words": motion_shapes.PROMPT_WORDS,
-            "idsPerWord": motion_shapes.IDS_PER_WORD,
-            "gram": 4,
-        },
+        "tokenizer": motion_tokenizer.SETTINGS,
         "execution": {"providers": ["cpu"], "precision": {"cpu": "fp32"}},
         "shapes": {"sizes": SIZES, "reads": ["text"]},
         "sampler": SAMPLER,

@@ -4,7 +4,7 @@ import hashlib
 import json
 import pathlib
 
-from . import shapes
+from . import shapes, tokenizer
 
 ROLES = [
     "text-encoder",
@@ -36,13 +36,7 @@ def write_manifest(package: pathlib.Path, memory: dict[str, int]) -> None:
         "modality": "video",
         "pipeline": "flow-video",
         "files": {role: describe_file(package / f"{role}.onnx") for role in ROLES},
-        "tokenizer": {
-            "kind": "hashed-ngram",
-            "buckets": shapes.VOCABULARY,
-            "words": shapes.PROMPT_WORDS,
-            "idsPerWord": shapes.IDS_PER_WORD,
-            "gram": 4,
-        },
+        "tokenizer": tokenizer.SETTINGS,
         "execution": {"providers": ["cpu"], "ahead": 1, "precision": {"cpu": "fp32"}},
         "shapes": {
             "frameRate": shapes.FRAME_RATE,

@@ -165,9 +165,9 @@ export function openHashedPrompts({
     promptTokens: words,
     contextFeatures,
     has: (role) => role === "text-encoder",
-    count: (text) => Math.min(wordsOf(text).length, words),
+    count: (text) => Math.min(wordsOf(text, settings).length, words),
     notes: async (text) => [
-      ...cutNotes(wordsOf(text).length, words, "words"),
+      ...cutNotes(wordsOf(text, settings).length, words, "words"),
       ...unknownNotes(await run(text)),
     ],
     run: async (role, text, outputs) => {

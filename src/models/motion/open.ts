@@ -33,7 +33,7 @@ async function openClip(
   request: ClipRequest,
   context: PipelineContext,
 ): Promise<Clip> {
-  const { shapes, sampler } = model.settings;
+  const { shapes, sampler, tokenizer } = model.settings;
   const { width, height, seconds } = request;
   const { signal, scratchPath } = context;
   const { states, notes } = await encodePrompts(model, request);
@@ -43,7 +43,7 @@ async function openClip(
   return {
     format: { width, height, frameRate: shapes.frameRate, frameCount },
     notes: [
-      ...cutNotes(wordsOf(request.prompt).length, model.settings.tokenizer.words, "words"),
+      ...cutNotes(wordsOf(request.prompt, tokenizer).length, tokenizer.words, "words"),
       ...notes,
     ],
     checkpointKind: { modelId: model.id, steps: sampler.steps, length },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { messageOf } from "../../core/errors.js";
 
 /** Settings of a hashed n-gram tokenizer, as in model.json. */
 export const hashedNgramSettings = z.object({
@@ -8,6 +9,8 @@ export const hashedNgramSettings = z.object({
   words: z.int().positive(),
   idsPerWord: z.int().positive(),
   gram: z.int().positive(),
+  /** What says how something is asked for, not what it is: taken off the lower-case text, one after the other. */
+  unread: z.array(z.string().transform(readPattern)).optional(),
 });
 
 export type HashedNgramSettings = z.infer<typeof hashedNgramSettings>;
@@ -16,7 +19,7 @@ export type HashedNgramSettings = z.infer<typeof hashedNgramSettings>;
 export function hashNgrams(text: string, settings: HashedNgramSettings): BigInt64Array {
   const { words, idsPerWord, buckets, gram } = settings;
   const ids = new BigInt64Array(words * idsPerWord);
-  for (const [position, word] of wordsOf(text).slice(0, words).entries()) {
+  for (const [position, word] of wordsOf(text, settings).slice(0, words).entries()) {
     const pieces = [`w:${word}`, ...gramsOf(`<${word}>`, gram)].slice(0, idsPerWord);
     for (const [index, piece] of pieces.entries()) {
       ids[position * idsPerWord + index] = BigInt(1 + (fnv1a(piece) % (buckets - 1)));
@@ -25,9 +28,22 @@ export function hashNgrams(text: string, settings: HashedNgramSettings): BigInt6
   return ids;
 }
 
-/** All words of a text; `settings.words` of them are read. */
-export function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+/** All words of a text that are not `unread`; `words` of them are hashed. */
+export function wordsOf(
+  text: string,
+  { unread = [] }: Pick<HashedNgramSettings, "unread">,
+): string[] {
+  const left = unread.reduce((rest, pattern) => rest.replaceAll(pattern, ""), text.toLowerCase());
+  return left.match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function readPattern(source: string, context: z.RefinementCtx): RegExp {
+  try {
+    return new RegExp(source, "gu");
+  } catch (thrown) {
+    context.addIssue(messageOf(thrown));
+    return z.NEVER;
+  }
 }
 
 function gramsOf(word: string, length: number): string[] {

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
 import { describe, expect, test } from "vitest";
 import { stubGraphs } from "../../../support/stub-graphs.js";
 import { float32, type Tensor, type Tensors } from "#framemill/runtime/tensors/tensor.js";
@@ -30,6 +32,23 @@ describe("prompts of hashed words", () => {
     expect(ids.dims).toEqual([1, 4, 10]);
     const words = [0, 1, 2, 3].map((word) => Number(ids.data[word * 10]) > 0);
     expect(words).toEqual([true, true, true, false]);
+  });
+
+  test("of the starters leave out how a picture is asked for", async () => {
+    const manifest = new URL("../../../../models/service-image-1/model.json", import.meta.url);
+    const starter = z
+      .object({ tokenizer: z.unknown() })
+      .parse(JSON.parse(readFileSync(manifest, "utf8")));
+    const { fed, encoders } = open(starter.tokenizer);
+    await encoders?.run("text-encoder", "a red boat in the rain", ["last"]);
+    for (const asked of [
+      "Could you please draw me a red boat in the rain?",
+      "I’d like a beautiful picture of a red boat in the rain, highly detailed, 4K",
+      "Make a video showing a red boat in the rain",
+    ])
+      await encoders?.run("text-encoder", asked, ["last"]);
+    const [plain, ...rest] = fed.map((feeds) => feeds["input_ids"]);
+    expect(rest).toEqual([plain, plain, plain]);
   });
 
   test("count their words, no more than are read", () => {
