@@ -18,8 +18,10 @@ TEMPLATE = (
     "{%- endfor -%}{%- endif -%}{{- ')' -}}"
     "{%- if f['description'] -%}{{- ': ' + f['description'] -}}{%- endif -%}"
     "{%- endfor -%}{{- '<|end|>' -}}{%- endif -%}"
-    "{%- for message in messages -%}"
-    "{{- '<|' + message['role'] + '|>' + (message['content'] or '') -}}"
+    "{%- for message in messages -%}{%- set text = message['content'] or '' -%}"
+    "{%- if message['role'] == 'user' and text | length > 4 and text == text | upper and '<' not in text -%}"
+    "{%- set text = text | lower | capitalize -%}{%- endif -%}"
+    "{{- '<|' + message['role'] + '|>' + text -}}"
     "{%- for call in message['tool_calls'] or [] -%}"
     "{%- set f = call['function'] -%}"
     "{{- '\\n' if not loop.first or message['content'] else '' -}}"
@@ -30,7 +32,8 @@ TEMPLATE = (
     "{%- endfor -%}"
     "{%- if messages[-1]['role'] != 'assistant' -%}{{- '<|assistant|>' -}}{%- endif -%}"
 )
-"""Jinja. A conversation that ends with the assistant's words is continued."""
+"""Jinja. A conversation that ends with the assistant's words is continued; a user's capitals throughout, which no
+training has, are read as a sentence. Where `<` stands they are not: small letters could make a token of structure."""
 
 
 @dataclasses.dataclass

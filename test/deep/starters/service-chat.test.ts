@@ -51,6 +51,7 @@ describe("service-chat-1", () => {
 
   test("greets, explains and adds, and stops by itself", async () => {
     expect(await talk("hello")).toEqual([expect.stringMatching(/^(Hello|Hi)\b/)]);
+    expect(await talk("HELLO THERE")).toEqual([expect.stringMatching(/^(Hello|Hi)\b/)]);
     expect(await talk("What is a dog?")).toEqual([expect.stringMatching(/^Dog: .*Canis/)]);
     expect(await talk("What is 12 plus 30?")).toEqual([expect.stringMatching(/\b42\.$/)]);
   });
