@@ -1,5 +1,7 @@
 """The ways in which a caption says each attribute value; an empty text says nothing. Verbs are base forms."""
 
+import re
+
 
 def split(table: dict[str, str]) -> dict[str, list[str]]:
     """Value -> its words, which "|" parts."""
@@ -68,6 +70,23 @@ SETTING_WORDS = split(
         ),
     }
 )
+PLACES_IN_VERBS = {
+    value: re.compile(rf"\b(?:{words})\b")
+    for value, words in {
+        "underwater": "underwater|under ?water|seabed|sea floor|ocean floor|under the (?:sea|waves)|below the surface|reef",
+        "sky": "sky|skies|skyward|clouds?|heavens",
+        "space": "to orbit|outer space|the stars|galaxy",
+        "beach": "beach|shore|seashore",
+        "ocean": "ocean|sea|waves|lake|river|harbou?r|pond|swell",
+        "city": "streets?|traffic|highway|city|town|downtown|pavement|sidewalk|kerb|curb|avenue",
+        "meadow": "grass|lawn|meadow|fields?|garden|(?:the|a) park",
+        "forest": "forest|woods|trees|jungle",
+        "mountains": "mountains?|peaks?|summit",
+        "desert": "desert|dunes?",
+        "snowfield": "the snow|the ice",
+    }.items()
+}
+"""Words of a verb phrase that say where the scene is; the first that is found does."""
 TIME_WORDS = split(
     {
         "dawn": (

@@ -42,6 +42,8 @@ PHRASE_SHARE = 0.35
 """How often something is said as people do, where phrases are known."""
 BARE_SHARE = 0.3
 """How often a subject has no verb, or a place no preposition, where phrases are known."""
+PARTICIPLE_SHARE = 0.12
+"""How often a subject's motion stands before it ("a bouncing ball"), where phrases are known."""
 OUTSIDE_SHARE = 0.2
 """How often a caption is of a thing that the world does not have, where such words are known."""
 PLURAL_SHARE = 0.12
@@ -141,11 +143,14 @@ def describe_subject(scene, rng, said) -> str:
     if rng.random() < 0.1:
         rng.shuffle(adjectives)
     noun = rng.word("subject", says.SUBJECT_WORDS, scene["subject"])
+    if rng.phrases and rng.random() < PARTICIPLE_SHARE:
+        said["motion"] = said_motion(scene["motion"], rng)
+        adjectives.insert(rng.choice([0, len(adjectives)]), rng.choice(rng.phrases["motion_adjective"][said["motion"]]))
     if rng.phrases and rng.random() < BARE_SHARE:
         return keywords(noun, adjectives, scene, rng, said)
     phrase = " ".join(item for item in [rng.choice(ARTICLES), *adjectives, noun] if item)
     phrase = beside_others(phrase, rng)
-    return f"{phrase} {describe_motion(scene, rng, said)}".strip()
+    return phrase if "motion" in said else f"{phrase} {describe_motion(scene, rng, said)}".strip()
 
 
 def keywords(noun, adjectives, scene, rng, said) -> str:
@@ -154,7 +159,7 @@ def keywords(noun, adjectives, scene, rng, said) -> str:
         items = [" ".join([*adjectives, noun])]
     else:
         items = [noun, *adjectives]
-    if rng.random() < 0.4:
+    if "motion" not in said and rng.random() < 0.4:
         motion = describe_motion(scene, rng, said)
         items.insert(rng.choice([0, len(items)]), motion)
     return rng.choice([", ", " ", " "]).join(item for item in items if item)
@@ -174,13 +179,26 @@ def beside_others(phrase, rng) -> str:
 
 
 def describe_motion(scene, rng, said) -> str:
-    """The verb, with a direction for most crossings; sometimes one that no motion goes with."""
+    """The verb; the place that it names ("falls from the sky") is the scene's where no other is said."""
+    verb = motion_verb(scene, rng, said)
+    for setting, words in says.PLACES_IN_VERBS.items():
+        if words.search(verb):
+            said["setting"] = setting
+            break
+    return verb
+
+
+def motion_verb(scene, rng, said) -> str:
+    """With a direction for most crossings; sometimes one that no motion goes with."""
     motion, subject = scene["motion"], scene["subject"]
     if rng.outside and rng.random() < 0.06:
         return inflected(rng.strange("deed"), rng)
-    if rng.phrases and rng.random() < 0.4:
-        said["motion"] = "moving" if motion in ("lr", "rl") and rng.random() < 0.35 else motion
+    if rng.phrases and rng.random() < 0.5:
+        said["motion"] = said_motion(motion, rng)
         return inflected(rng.choice(rng.phrases["motion"][said["motion"]]), rng)
+    if rng.more and rng.random() < 0.15 and motion != "still":
+        said["motion"] = "moving" if motion in ("lr", "rl") else motion
+        return inflected(rng.common(rng.more["motion"][said["motion"]]), rng)
     if motion in ("lr", "rl"):
         verb = inflected(rng.choice(says.MOVING_VERBS[subject]), rng)
         if rng.random() < 0.65:
@@ -201,6 +219,11 @@ def describe_motion(scene, rng, said) -> str:
         "spin": says.SPINNING_VERBS,
     }
     return inflected(rng.choice(verbs[motion]), rng)
+
+
+def said_motion(motion: str, rng) -> str:
+    """The motion, or only that there is one."""
+    return "moving" if motion in ("lr", "rl") and rng.random() < 0.35 else motion
 
 
 def inflected(verb: str, rng) -> str:
@@ -278,13 +301,14 @@ def describe_surroundings(scene, rng, said, has_subject) -> list[str]:
     elif tells_time:
         said["time"] = scene["time"]
     tells_weather = weather != "clear" or rng.random() < 0.2
-    strange_place = rng.outside and scene["weather"] == "clear" and rng.random() < 0.05
+    is_in_verb = "setting" in said
+    strange_place = rng.outside and not is_in_verb and scene["weather"] == "clear" and rng.random() < 0.05
     if strange_place:
         opening = rng.choice(["in the", "in a", "inside a", "at the", "on the", "in my", "outside the"])
         name = rng.choice(["setting", "setting", "setting_noun"])
         parts.append(rng.phrase(name, "unknown") or f"{opening} {rng.strange('place')}")
         said["setting"] = "unknown"
-    elif rng.random() < (0.45 if said["subject"] == "unknown" else 0.9) or not has_subject:
+    elif rng.random() < (0.45 if said["subject"] == "unknown" or is_in_verb else 0.9) or not has_subject:
         said["setting"] = scene["setting"]
         if tells_time and rng.random() < 0.2:
             before.append(rng.choice(says.TIME_ADJECTIVES[scene["time"]]))

@@ -9,6 +9,7 @@ import pathlib
 
 from . import caption_words as says
 from .asked_words import ASKED
+from .phrases import phrases
 
 FOLDER = pathlib.Path("/usr/share/wordnet")
 ROOTS = {
@@ -63,15 +64,22 @@ ROOTS = {
         "brown": ["a brown 1", "n brown 1"],
         "gray": ["a gray 1", "n gray 1"],
     },
+    "motion": {
+        "rise": ["v rise 1", "v ascend 1"],
+        "fall": ["v descend 1", "v fall 1"],
+        "bounce": ["v jump 1"],
+        "spin": ["v revolve 1"],
+        "moving": ["v travel 1"],
+    },
 }
 KINDS = ("~", "~i", "&")
 """Pointers from a meaning to its kinds, instances and like meanings."""
-DEPTH = 7
+DEPTHS = {"n": 7, "v": 4, "a": 1}
 ADJECTIVE_DEPTH = {"large": 2, "small": 2}
 """Steps from a root. Adjectives of colour keep to their own meaning: a like one is another colour."""
 MOST_WORDS = 300
 """Words of one value: the ones that texts use come first, then single words, then pairs; short before long."""
-FIRST_SENSES, MOST_SENSES = 2, {"colour": 9, "size": 9}
+FIRST_SENSES, MOST_SENSES = 2, {"colour": 9, "size": 9, "motion": 1}
 """A word counts where this is among its first meanings: "tower" is not a boat, though it tows."""
 HELD_OUT_SHARE = 11
 """Every eleventh word, by its hash, is never used: the evaluation asks some of them."""
@@ -85,13 +93,16 @@ def more_words() -> dict[str, dict[str, list[str]]]:
         for value, roots in values.items():
             most = MOST_SENSES.get(name, FIRST_SENSES)
             for word in {word for root in roots for word in kinds_of(root, most)}:
-                found.setdefault(word, set()).add((name, value))
+                if name != "motion" or is_mostly(word.replace(" ", "_"), "v"):
+                    found.setdefault(word, set()).add((name, value))
     for table in TABLES.values():
         for value, words in table.items():
             for word in words:
                 found.setdefault(word, set()).add(("grammar", value))
     result = {name: {value: [] for value in values} for name, values in ROOTS.items()}
     for word, meanings in sorted(found.items()):
+        if len(meanings) > 1:
+            meanings.discard(("motion", "moving"))
         name, value = next(iter(meanings))
         if name != "colour" and is_coloured(word):
             continue
@@ -100,7 +111,7 @@ def more_words() -> dict[str, dict[str, list[str]]]:
     for values in result.values():
         for value, words in values.items():
             kept = sorted(filter(is_plain, words), key=rarity)[:MOST_WORDS]
-            values[value] = sorted(kept, key=lambda word: commonness(word, "n"))
+            values[value] = sorted(kept, key=lambda word: commonness(word, "v" if value in ROOTS["motion"] else "n"))
     return result
 
 
@@ -131,9 +142,15 @@ def outside_words() -> dict[str, list[str]]:
     found = {kind: sorted(words, key=lambda word: commonness(word, "n")) for kind, words in found.items()}
     found["place"] = [word for word in sorted(places) if is_plain(word) and word not in inside and not is_held_out(word)]
     found["place"].sort(key=lambda word: commonness(word, "n"))
-    deeds = [lemma for lemma in index("v") if lemma.isalpha() and lemma not in says.all_verbs()]
+    moves = says.all_verbs() | {verb.split()[0] for verb in motion_verbs()}
+    deeds = [lemma for lemma in index("v") if lemma.isalpha() and lemma not in moves]
     found["deed"] = sorted(filter(lambda lemma: is_mostly(lemma, "v"), deeds), key=lambda word: commonness(word, "v"))
     return {kind: words[:MOST_OUTSIDE] for kind, words in found.items()}
+
+
+def motion_verbs() -> list[str]:
+    """The verbs of motion of WordNet and of phrases.txt, which say one of the world's motions."""
+    return [verb for table in (more_words(), phrases()) for verbs in table["motion"].values() for verb in verbs]
 
 
 def is_coloured(word: str) -> bool:
@@ -219,7 +236,7 @@ def rarity(word: str) -> tuple[bool, int, int]:
 def used_lemmas() -> set[str]:
     """Lemmas that occur in the texts that WordNet's makers tagged."""
     found = set()
-    for name in ("noun", "adj"):
+    for name in ("noun", "verb", "adj"):
         for line in (FOLDER / f"index.{name}").read_text().splitlines():
             fields = line.split()
             if not line.startswith("  ") and int(fields[-int(fields[2]) - 1]) > 0:
@@ -251,7 +268,7 @@ def kinds_of(root: str, most: int) -> list[str]:
     if int(sense) > len(senses):
         return []
     words, edge, seen = [], [senses[int(sense) - 1]], set()
-    for _ in range(DEPTH if part == "n" else ADJECTIVE_DEPTH.get(lemma, 1)):
+    for _ in range(ADJECTIVE_DEPTH.get(lemma, DEPTHS[part])):
         following = []
         for offset in edge:
             if offset in seen:
