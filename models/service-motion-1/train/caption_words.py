@@ -86,7 +86,8 @@ PLACES_IN_VERBS = {
         "snowfield": "the snow|the ice",
     }.items()
 }
-"""Words of a verb phrase that say where the scene is; the first that is found does."""
+"""Words of a verb phrase that say where the scene is; the first value that has one counts. SETTING_WORDS has more that say
+no place there: "park", "the air", "rise out of the water"."""
 TIME_WORDS = split(
     {
         "dawn": (

@@ -179,12 +179,14 @@ def beside_others(phrase, rng) -> str:
 
 
 def describe_motion(scene, rng, said) -> str:
-    """The verb; the place that it names ("falls from the sky") is the scene's where no other is said."""
+    """The verb; the place that it names ("falls from the sky") is said too, where phrases are known.
+
+    What a scene shows need not be there: only the text encoder, which never sees it, may learn from that.
+    """
     verb = motion_verb(scene, rng, said)
-    for setting, words in says.PLACES_IN_VERBS.items():
-        if words.search(verb):
-            said["setting"] = setting
-            break
+    if rng.phrases:
+        places = [setting for setting, words in says.PLACES_IN_VERBS.items() if words.search(verb)]
+        said |= {"setting": setting for setting in places[:1]}
     return verb
 
 

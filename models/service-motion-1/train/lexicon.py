@@ -101,17 +101,18 @@ def more_words() -> dict[str, dict[str, list[str]]]:
                 found.setdefault(word, set()).add(("grammar", value))
     result = {name: {value: [] for value in values} for name, values in ROOTS.items()}
     for word, meanings in sorted(found.items()):
-        if len(meanings) > 1:
+        if len(meanings) > 1:  # rising is moving too
             meanings.discard(("motion", "moving"))
         name, value = next(iter(meanings))
         if name != "colour" and is_coloured(word):
             continue
         if len(meanings) == 1 and name != "grammar" and not is_held_out(word):
             result[name][value].append(word)
-    for values in result.values():
+    for name, values in result.items():
+        part = "v" if name == "motion" else "n"
         for value, words in values.items():
             kept = sorted(filter(is_plain, words), key=rarity)[:MOST_WORDS]
-            values[value] = sorted(kept, key=lambda word: commonness(word, "v" if value in ROOTS["motion"] else "n"))
+            values[value] = sorted(kept, key=lambda word: commonness(word, part))
     return result
 
 
@@ -142,15 +143,11 @@ def outside_words() -> dict[str, list[str]]:
     found = {kind: sorted(words, key=lambda word: commonness(word, "n")) for kind, words in found.items()}
     found["place"] = [word for word in sorted(places) if is_plain(word) and word not in inside and not is_held_out(word)]
     found["place"].sort(key=lambda word: commonness(word, "n"))
-    moves = says.all_verbs() | {verb.split()[0] for verb in motion_verbs()}
+    more = [verb for table in (more_words(), phrases()) for verbs in table["motion"].values() for verb in verbs]
+    moves = says.all_verbs() | {verb.split()[0] for verb in more}
     deeds = [lemma for lemma in index("v") if lemma.isalpha() and lemma not in moves]
     found["deed"] = sorted(filter(lambda lemma: is_mostly(lemma, "v"), deeds), key=lambda word: commonness(word, "v"))
     return {kind: words[:MOST_OUTSIDE] for kind, words in found.items()}
-
-
-def motion_verbs() -> list[str]:
-    """The verbs of motion of WordNet and of phrases.txt, which say one of the world's motions."""
-    return [verb for table in (more_words(), phrases()) for verbs in table["motion"].values() for verb in verbs]
 
 
 def is_coloured(word: str) -> bool:

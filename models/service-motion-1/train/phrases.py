@@ -1,7 +1,7 @@
 """How people say what a picture shows, written by hand: phrases.txt, "# attribute value" and a phrase a line.
 
-A setting's phrase has its preposition, a motion's is a verb in its base form; the others stand where a word
-of the grammar does. Only the text encoder's training uses them.
+A setting's phrase has its preposition, a motion's is a verb in its base form, a motion_adjective stands before the
+noun; the others stand where a word of the grammar does. Only the text encoder's training uses them.
 """
 
 import functools

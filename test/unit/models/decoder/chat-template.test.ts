@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import CHAT_STARTER from "../../../../models/service-chat-1/tokenizer_config.json" with { type: "json" };
 import { createChatTemplate } from "#framemill/models/decoder/chat-template.js";
 import type { ConversationMessage } from "#framemill/models/decoder/request/generation-request.js";
+import CHAT_STARTER from "../../../../models/service-chat-1/tokenizer_config.json" with { type: "json" };
 import { HELLO, WEATHER, WITH_CALL } from "../../../support/conversations.js";
 
 /** Knows tools and calls, in the words of Hermes and Qwen. */
