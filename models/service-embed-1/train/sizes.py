@@ -1,4 +1,4 @@
-"""How much is trained: `cpu` within about a quarter of an hour of one core, `gpu` within minutes of a GPU."""
+"""How much is trained: `cpu` in about forty minutes of one core, `gpu` within minutes of a GPU."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Contrastive training: first the table of token vectors alone, then the layers over it; of two such the mean."""
+"""Contrastive training: tables of token vectors alone, then layers over their mean; the encoder is the mean of these."""
 
 import pathlib
 
