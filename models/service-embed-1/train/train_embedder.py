@@ -28,8 +28,9 @@ def make_encoder(size: Size) -> TextEncoder:
 
 
 TABLES, ENCODERS = 4, 2
-"""Trainings that draw other batches, from one table and one seed of the layers: the mean of their weights finds better
-than any one of them."""
+"""Trainings that draw other batches; the weights of either are averaged."""
+LAYER_SEED = 12
+"""Of the layers' first values: layers that begin apart are no good to average."""
 
 
 def train_embedder(folder: pathlib.Path, size: Size) -> None:
@@ -66,7 +67,7 @@ def train_static(folder: pathlib.Path, size: Size, run: int, pairs: Pairs, tunin
 def train_layers(folder: pathlib.Path, size: Size, run: int, words: torch.Tensor, pairs: Pairs, tuning: Tuning) -> None:
     """Writes encoder-0.pt: the table `words` [V, W], at a quarter of its rate, and the layers over it."""
     seed = 72 + 2 * run
-    torch.manual_seed(12)
+    torch.manual_seed(LAYER_SEED)
     encoder = make_encoder(size)
     encoder.table.weight.data = words.clone()
     groups = [
