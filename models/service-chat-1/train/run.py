@@ -10,6 +10,7 @@ import pathlib
 import torch
 
 from .export import export_package
+from .model import Block
 from .sizes import SIZES
 from .train_chat import finish_chat, train_chat
 from .vocabulary import make_tokenizer
@@ -20,6 +21,7 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--compile", action="store_true", help="compile the blocks: faster, wants a C++ compiler")
     parser.add_argument("--steps", type=int, help="steps at the steady rate, in all; the size's when left out")
     parser.add_argument("--decay", type=int, help="steps of the fall; the size's when left out")
     parser.add_argument("--only", choices=("train", "finish", "export"), help="one part of the recipe")
@@ -29,6 +31,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if options.compile:
+        Block.read_whole = torch.compile(Block.read_whole, dynamic=True)
     if torch.distributed.is_torchelastic_launched():
         torch.distributed.init_process_group("gloo")
     options.folder.mkdir(parents=True, exist_ok=True)

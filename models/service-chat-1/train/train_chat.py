@@ -24,6 +24,9 @@ EVERY, CHECK_EVERY, CHECKED = 20, 200, 200
 STEADY, FINISHED = "training.pt", "finished.pt"
 COUNTS = ("begun", "done", "fallen", "mean", "tokens")
 
+Part = tuple[torch.Tensor, torch.Tensor]
+"""Ids [B, S], and which of them are learned [B, S]."""
+
 
 def processes() -> int:
     """That learn together, each from a share of every step; 1 where the recipe was not begun by torchrun."""
@@ -33,6 +36,14 @@ def processes() -> int:
 def rank() -> int:
     """Of this process among them."""
     return distributed.get_rank() if distributed.is_initialized() else 0
+
+
+def shares(parts: list[Part], count: int) -> list[list[Part]]:
+    """The parts of a step for each of `count` processes, with about as many tokens each: they wait for the slowest."""
+    whole: list[list[Part]] = [[] for _ in range(count)]
+    for part in sorted(parts, key=lambda part: -part[0].numel()):
+        min(whole, key=lambda share: sum(ids.numel() for ids, _ in share)).append(part)
+    return whole
 
 
 class ChatTraining:
@@ -99,12 +110,12 @@ class ChatTraining:
             for name, weight in self.model.named_parameters():
                 self.average[name].lerp_(weight, share)
 
-    def learn(self, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> float:
+    def learn(self, parts: list[Part]) -> float:
         """Gradients of the mean loss over the words of the assistant."""
         count = sum(int(learned[:, 1:].sum()) for _, learned in parts)
         self.tokens += sum(ids.numel() for ids, _ in parts)
         total = torch.zeros(1, device=self.device)
-        for ids, learned in parts[rank() :: processes()]:
+        for ids, learned in shares(parts, processes())[rank()]:
             loss = self.loss(ids.to(self.device), learned.to(self.device)) / count
             loss.backward()
             total += loss.detach()
