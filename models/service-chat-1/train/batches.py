@@ -10,6 +10,9 @@ from .vocabulary import PAD_ID
 
 HELD_OUT_SEEDS = 1_000_000_000
 
+Part = tuple[torch.Tensor, torch.Tensor]
+"""Ids [B, S], and which of them are learned [B, S]."""
+
 
 def encode(tokenizer: Tokenizer, parts: list[tuple[str, bool]]) -> tuple[list[int], list[bool]]:
     """Ids, and whether each is to be learned; what is too long is cut."""
@@ -21,8 +24,8 @@ def encode(tokenizer: Tokenizer, parts: list[tuple[str, bool]]) -> tuple[list[in
     return ids[:CONTEXT], learned[:CONTEXT]
 
 
-def batch(tokenizer: Tokenizer, seed: int, size: Size) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Parts (ids [B, S], learned [B, S]) of like length; together they are one step."""
+def batch(tokenizer: Tokenizer, seed: int, size: Size) -> list[Part]:
+    """Rows of like length lie in one part; the parts together are one step."""
     rows = [encode(tokenizer, parts) for parts in conversations(seed, size.conversations)]
     rows.sort(key=lambda row: len(row[0]))
     parts: list[list[tuple[list[int], list[bool]]]] = [[]]
@@ -38,7 +41,7 @@ def is_full(part: list[tuple[list[int], list[bool]]], length: int, places: int) 
     return (len(part) + 1) * length > places or length > 1.25 * len(part[0][0]) + 4
 
 
-def padded(rows: list[tuple[list[int], list[bool]]]) -> tuple[torch.Tensor, torch.Tensor]:
+def padded(rows: list[tuple[list[int], list[bool]]]) -> Part:
     """Rows filled up behind their ends."""
     longest = max(len(ids) for ids, _ in rows)
     ids = np.full((len(rows), longest), PAD_ID, np.int64)

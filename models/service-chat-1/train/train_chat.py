@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 from training_kit.training import save_atomically
 
-from .batches import HELD_OUT_SEEDS, batch
+from .batches import HELD_OUT_SEEDS, Part, batch
 from .byte_weights import read_weights
 from .model import ChatModel
 from .muon import Muon
@@ -23,9 +23,6 @@ AVERAGE = 0.995
 EVERY, CHECK_EVERY, CHECKED = 20, 200, 200
 STEADY, FINISHED = "training.pt", "finished.pt"
 COUNTS = ("begun", "done", "fallen", "mean", "tokens")
-
-Part = tuple[torch.Tensor, torch.Tensor]
-"""Ids [B, S], and which of them are learned [B, S]."""
 
 
 def processes() -> int:
