@@ -12,7 +12,7 @@ import torch
 from .export import export_package
 from .model import Block
 from .sizes import SIZES
-from .train_chat import finish_chat, train_chat
+from .train_chat import finish_chat, rank, train_chat, wait_for_all
 from .vocabulary import make_tokenizer
 
 
@@ -41,15 +41,17 @@ def main() -> None:
         size = dataclasses.replace(size, decay=options.decay)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer = options.folder / "tokenizer.json"
-    if not tokenizer.exists() and options.begin_from:
-        tokenizer.write_bytes((options.begin_from / "tokenizer.json").read_bytes())
-    if not tokenizer.exists():
-        make_tokenizer(tokenizer, size.vocabulary)
+    if rank() == 0 and not tokenizer.exists():
+        if options.begin_from:
+            tokenizer.write_bytes((options.begin_from / "tokenizer.json").read_bytes())
+        else:
+            make_tokenizer(tokenizer, size.vocabulary)
+    wait_for_all()
     if options.only in (None, "train"):
         train_chat(options.folder, size, options.steps or size.steps, device, options.begin_from)
     if options.only in (None, "finish"):
         finish_chat(options.folder, size, device)
-    if options.only in (None, "export"):
+    if rank() == 0 and options.only in (None, "export"):
         export_package(options.folder, size, options.package)
 
 

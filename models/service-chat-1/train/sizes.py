@@ -1,4 +1,4 @@
-"""How large the model is and how long it is trained: `cpu` about 5 hours of one core; `gpu` was not run yet."""
+"""How large the model is and how long it is trained: `cpu` about 6 hours of two cores; `gpu` was not run yet."""
 
 import dataclasses
 

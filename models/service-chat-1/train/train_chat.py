@@ -35,6 +35,12 @@ def rank() -> int:
     return distributed.get_rank() if distributed.is_initialized() else 0
 
 
+def wait_for_all() -> None:
+    """Until every process is here: what one wrote, the others may read then."""
+    if distributed.is_initialized():
+        distributed.barrier()
+
+
 def shares(parts: list[Part], count: int) -> list[list[Part]]:
     """The parts of a step for each of `count` processes, with about as many tokens each: they wait for the slowest."""
     whole: list[list[Part]] = [[] for _ in range(count)]
@@ -83,13 +89,13 @@ class ChatTraining:
         self.tokens = counts["tokens"]
 
     def save(self, path: pathlib.Path) -> None:
-        if rank() > 0:
-            return
-        optimisers = [optimiser.state_dict() for optimiser in self.optimisers]
-        counts = {key: getattr(self, key) for key in COUNTS}
-        save_atomically(
-            {"model": self.model.state_dict(), "optimisers": optimisers, "average": self.average, **counts}, path
-        )
+        if rank() == 0:
+            optimisers = [optimiser.state_dict() for optimiser in self.optimisers]
+            counts = {key: getattr(self, key) for key in COUNTS}
+            save_atomically(
+                {"model": self.model.state_dict(), "optimisers": optimisers, "average": self.average, **counts}, path
+            )
+        wait_for_all()
 
     def step(self, factor: float) -> None:
         """One update; the conversations depend on the number of the step alone."""
