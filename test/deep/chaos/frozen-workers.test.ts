@@ -32,7 +32,7 @@ describe("workers that are frozen beyond their leases", () => {
         const workload = { seed: asked.size, steps, stepMs: 200 };
         asked.set(await submit(service, workload), workload);
       }
-      const victims = await untilBusy(service, FROZEN);
+      const victims = await untilAtWork(service, FROZEN);
       for (const { running } of victims) running.child.kill("SIGSTOP");
       await sleep(FROZEN_MS);
       stopsMs.push(...(await Promise.all(victims.map((victim) => wake(victim)))));
@@ -58,32 +58,32 @@ describe("workers that are frozen beyond their leases", () => {
   });
 });
 
-/** Waits until so many workers hold a job each, and gives them. */
-async function untilBusy(service: Service, count: number): Promise<Member[]> {
+/** Waits until so many workers are at work, and gives them. One that has yet to read that it holds a job has none to give up. */
+async function untilAtWork({ workers }: Service, count: number): Promise<Member[]> {
   for (;;) {
-    const rows = await service.query<{ worker_id: string }>(
-      "SELECT worker_id FROM jobs WHERE state = 'in_progress' AND lease_until > now()",
-    );
-    const busy = service.workers.filter(({ name }) =>
-      rows.some(({ worker_id }) => worker_id === name.replace(" ", "-")),
-    );
-    if (busy.length >= count) return busy.slice(0, count);
+    const atWork = workers.filter(({ running }) => isAtWork(running.output()));
+    if (atWork.length >= count) return atWork.slice(0, count);
     await sleep(100);
   }
 }
 
+function isAtWork(output: string): boolean {
+  const ended = countIn(output, "job ended") + countIn(output, "attempt failed");
+  return countIn(output, "job started") > ended;
+}
+
 /** Lets it go on; resolves to how long it then was until it gave up its attempt, in milliseconds. */
 async function wake({ running }: Member): Promise<number> {
-  const before = gaveUp(running.output());
+  const before = countIn(running.output(), "attempt failed");
   const wokenAt = performance.now();
   running.child.kill("SIGCONT");
-  while (gaveUp(running.output()) === before) {
+  while (countIn(running.output(), "attempt failed") === before) {
     if (performance.now() - wokenAt > MINUTE_MS) throw new Error("a woken worker went on");
     await sleep(20);
   }
   return performance.now() - wokenAt;
 }
 
-function gaveUp(output: string): number {
-  return [...output.matchAll(/attempt failed/g)].length;
+function countIn(output: string, message: string): number {
+  return output.split(`"msg":"${message}"`).length - 1;
 }
