@@ -1,6 +1,7 @@
 """Muon: momentum whose every matrix is turned into the nearest orthogonal one before it is applied (Jordan, 2024)."""
 
 import torch
+from training_kit.training import product_type
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 """Of the quintic iteration of Newton and Schulz, as its author tuned them."""
@@ -9,9 +10,9 @@ EPSILON = 1e-7
 
 
 def orthogonal(matrices: torch.Tensor) -> torch.Tensor:
-    """matrices [N, rows, columns] with their singular values brought near 1, in bfloat16, which is enough here."""
+    """matrices [N, rows, columns] with their singular values brought near 1; bfloat16 is enough for that."""
     tall = matrices.shape[1] > matrices.shape[2]
-    x = (matrices.transpose(1, 2) if tall else matrices).bfloat16()
+    x = (matrices.transpose(1, 2) if tall else matrices).to(product_type(matrices.device.type))
     x = x / (x.norm(dim=(1, 2), keepdim=True) + EPSILON)
     a, b, c = COEFFICIENTS
     for _ in range(ITERATIONS):

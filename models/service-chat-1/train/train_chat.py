@@ -9,7 +9,7 @@ import torch
 from torch import distributed
 from tokenizers import Tokenizer
 from torch.nn import functional
-from training_kit.training import save_atomically
+from training_kit.training import save_atomically, short_products
 
 from .batches import HELD_OUT_SEEDS, Part, batch
 from .byte_weights import read_weights
@@ -142,7 +142,7 @@ class ChatTraining:
 
     def loss(self, ids: torch.Tensor, learned: torch.Tensor) -> torch.Tensor:
         """Sum of the cross entropies of the words that are to be learned."""
-        with torch.autocast(self.device, dtype=torch.bfloat16):
+        with short_products(self.device):
             hidden = self.model.hidden(ids[:, :-1])[learned[:, 1:]]
             logits = self.model.logits(hidden)
         return functional.cross_entropy(logits.float(), ids[:, 1:][learned[:, 1:]], reduction="sum")

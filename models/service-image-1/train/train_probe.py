@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from motion.checkpoints import save_state
 from torch.nn import functional as F
+from training_kit.training import short_products
 
 from .checkpoints import load_part, save_part
 from .painted import cells_of, count_files, floats, load_painted
@@ -81,7 +82,7 @@ def moved(pixels, centres, rng):
 
 def probe_loss(probe, pixels, widths, classes, cells, has_size):
     """Cross entropies: of the picture's attributes, of the subject's cell, and of its attributes there."""
-    with torch.autocast("cpu", torch.bfloat16):
+    with short_products():
         inside, picture, where, _ = probe.look(pixels, widths)
     inside, picture, where = inside.float(), picture.float(), where.float()
     total, start = F.cross_entropy(where, cells), 0

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from training_kit.training import short_products
 
 from .captions import Chooser, write_caption
 from .checkpoints import save_state
@@ -84,7 +85,7 @@ def flow_losses(model, flow):
     time_of_item = torch.sigmoid(torch.randn(len(vectors)) * 1.2 + 0.2)
     share, noise = time_of_item[:, None], torch.randn_like(vectors)
     noisy = (1 - share) * vectors + share * noise
-    with torch.autocast("cpu", torch.bfloat16):
+    with short_products():
         found = flow.velocity(model, noisy, time_of_item, *given)
     error = (found - (noise - vectors)).square()
     seen = error.detach().mean(0)

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import torch
 from torch.nn import functional as F
+from training_kit.training import short_products
 
 from .checkpoints import load_part, save_part, save_state
 from .probe import COLUMNS, FRAMES, OF_PICTURE, ROWS, TYPICAL_SIZE, Probe, crop
@@ -85,7 +86,7 @@ def probe_losses(probe, frames, average, classes, places, rng):
     off, and what the crop is off by."""
     flat, places = frames.flatten(0, 1), places.flatten(0, 1)
     small = F.avg_pool2d(flat, 2)
-    with torch.autocast("cpu", torch.bfloat16):
+    with short_products():
         where, found, hidden = probe.locator(small, average.repeat_interleave(LOOKS, 0))
         picture = probe.locator.picture(hidden.unflatten(0, (-1, LOOKS)).mean(1))
     where, found, picture = where.float(), found.float(), picture.float()
@@ -107,7 +108,7 @@ def look_losses(probe, flat, small, true, places, labels, empty, rng):
     off = torch.randn(len(true), 3) * spread
     size = TYPICAL_SIZE * true[:, 2:].exp()
     guess = torch.cat([true[:, :2] + off[:, :2] * size, true[:, 2:] + off[:, 2:]], 1)
-    with torch.autocast("cpu", torch.bfloat16):
+    with short_products():
         logits, pose, _ = probe.look(crop(flat, small, guess))
     logits, pose = logits.float(), pose.float()
     subject, colour = (labels[:, NAMES.index(name)] for name in ("subject", "colour"))

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import torch
 from torch.nn import functional as F
+from training_kit.training import short_products
 
 from .captions import OUTSIDE_SHARE, Chooser, write_caption
 from .checkpoints import MAKERS, save_part, save_state
@@ -46,7 +47,7 @@ def train_text_encoder(folder: pathlib.Path, steps: int, seed: int = 5) -> None:
             decay = 0.5 + 0.5 * math.cos(math.pi * step / steps)
             group["lr"] = LEARNING_RATE * min(1, (step + 1) / 100) * decay + 1e-5
         ids, classes = caption_batch(rng)
-        with torch.autocast("cpu", torch.bfloat16):
+        with short_products():
             logits = encoder.logits(encoder.read(ids))
         loss = sum(F.cross_entropy(scores.float(), classes[:, i]) for i, scores in enumerate(logits))
         optimiser.zero_grad(set_to_none=True)

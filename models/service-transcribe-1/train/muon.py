@@ -1,6 +1,7 @@
 """Muon: momentum whose update of each matrix is made orthogonal (Jordan et al. 2024)."""
 
 import torch
+from training_kit.training import product_type
 
 MOMENTUM = 0.95
 DECAY = 0.01
@@ -31,7 +32,7 @@ def orthogonal(update: torch.Tensor) -> torch.Tensor:
     """The nearest matrix whose singular values are about 1."""
     first, second, third = COEFFICIENTS
     tall = update.shape[0] > update.shape[1]
-    current = (update.T if tall else update).bfloat16()
+    current = (update.T if tall else update).to(product_type())
     current = current / (current.norm() + 1e-7)
     for _ in range(ITERATIONS):
         square = current @ current.T

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import torch
 from torch.nn import functional as F
+from training_kit.training import short_products
 
 from .acoustic_model import WIDTHS, AcousticModel, normalise
 from .augment import Chunks
@@ -88,7 +89,7 @@ def learn(model, optimisers, chunks, share: float) -> np.ndarray:
     model.train()
     features, states, phones = chunks.batch(BATCH)
     frames = mask(normalise(torch.from_numpy(features).transpose(1, 2)))
-    with torch.autocast("cpu", torch.bfloat16):
+    with short_products():
         spelling, framewise = model.hear(frames)
     wanted = torch.from_numpy(states)
     state_loss = F.nll_loss(framewise.flatten(0, 1), wanted.flatten())

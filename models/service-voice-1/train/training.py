@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from training_kit.training import short_products
 
 SAVE_SECONDS = 40
 
@@ -67,7 +68,7 @@ def train(
         for number in range(skipped, len(plan)):
             for group in optimiser.param_groups:
                 group["lr"] = rate * min(1, (step + 1) / 100) * max(0.01, 1 - (step / total) ** 1.5)
-            with torch.autocast("cpu", torch.bfloat16):
+            with short_products():
                 loss = loss_of(plan[number])
             optimiser.zero_grad()
             loss.backward()
