@@ -99,6 +99,7 @@ const SETS: Readonly<Record<string, string>> = {
   tool_calls: "tool-calls",
   tool_answers: "tool-answers",
   no_tool: "no-tool",
+  spelling: "spelling",
 };
 /** Requests at once; the server continues them together. */
 const AT_ONCE = 8;

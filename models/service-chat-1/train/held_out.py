@@ -36,6 +36,11 @@ def sums(rng: random.Random, held_out: bool) -> Example:
     return arithmetic.arithmetic(rng, held_out, rng.choice("+-"))
 
 
+def spelling(rng: random.Random, held_out: bool) -> Example:
+    kinds = (letters.spell, letters.spell, letters.how_many, letters.backwards)
+    return letters.asked_of(rng.choice(kinds), rng, held_out)
+
+
 SETS: dict[str, tuple[int, list[Make]]] = {
     "sums": (100, [sums]),
     "tables": (60, [arithmetic.tables]),
@@ -65,6 +70,7 @@ SETS: dict[str, tuple[int, list[Make]]] = {
     "tool-calls": (80, [tool_calls.tool_choice]),
     "tool-answers": (40, [tool_calls.tool_answer]),
     "no-tool": (40, [tool_calls.no_tool]),
+    "spelling": (100, [spelling]),
 }
 DIALOGUES = 40
 PROMPTS = 1000

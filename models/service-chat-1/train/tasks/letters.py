@@ -1,14 +1,19 @@
 """Letters and words: spelling, counting, first and last, the alphabet, and small changes to a sentence."""
 
 import functools
+import itertools
 import random
+import re
+from collections import Counter
+from collections.abc import Callable
 
 from ..conversation import Example, assistant, user
 from ..lexicon import common, irregular, open_words, past, plural
 from ..tables import invented_word, some_name
-from ..wording import capital, phrase
+from ..wording import capital, join, phrase
 from .instructions import phrase as some_words
 from .numbers import ORDINALS
+from .small_talk import everyday_rows
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 VOWELS = "aeiou"
@@ -22,37 +27,64 @@ share shout show smile snow talk thank touch travel visit wish
 
 
 @functools.cache
-def short_words(part: str, most: int) -> tuple[str, ...]:
-    """The common words of a part of speech that have so many letters at most."""
-    return tuple(word for word in common(part, EVERYDAY) if len(word) <= most)
+def spoken_words() -> tuple[str, ...]:
+    """Words that people say: of the everyday conversations, and the commonest of WordNet."""
+    texts = itertools.chain.from_iterable((*questions, answer) for questions, answer in everyday_rows())
+    counts = Counter(word for text in texts for word in re.findall(r"[a-z]{2,}", text.lower()))
+    said = {word for word, count in counts.items() if count > 1}
+    return tuple(sorted(said.union(*(common(part, EVERYDAY) for part in "nva"))))
 
 
 def some_word(rng: random.Random, held_out: bool) -> str:
-    """A word to look at letter by letter: common, rare or invented."""
+    """A word to look at letter by letter: one that people say, a rare or an invented one."""
     draw = rng.random()
-    if draw < 0.5:
-        return rng.choice(short_words(rng.choice("nnva"), 9))
-    if draw < 0.8:
-        return rng.choice([word for word in rng.sample(open_words("n", held_out), 5) if len(word) <= 10] or ["garden"])
+    if draw < 0.75:
+        return rng.choice(spoken_words())
+    if draw < 0.9:
+        return rng.choice(open_words(rng.choice("nnva"), held_out))
     return invented_word(rng, rng.choice((1, 2, 2)))
 
 
 def letters(rng: random.Random, held_out: bool) -> Example:
     """One of the kinds below."""
     kinds = (spell, spell, spell, how_many, how_many, first_or_last, first_or_last, backwards, alphabet, alphabetical)
-    asked, answer, wanted = rng.choice((*kinds, begins, vowels, shouted, sentence, sentence, unspell))(rng, held_out)
+    return asked_of(rng.choice((*kinds, begins, vowels, shouted, sentence, sentence, unspell)), rng, held_out)
+
+
+def asked_of(
+    kind: Callable[[random.Random, bool], tuple[str, str, str]], rng: random.Random, held_out: bool
+) -> Example:
+    asked, answer, wanted = kind(rng, held_out)
     return Example([user(asked), assistant(answer)], expect={"contains": wanted})
+
+
+def spelling(rng: random.Random, held_out: bool) -> Example:
+    """Letters of one word or several, written and counted."""
+    kinds = (spell, spell_several, spell_several, spell_several, how_many, backwards)
+    return asked_of(rng.choice(kinds), rng, held_out)
+
+
+def spell_several(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
+    words = [some_word(rng, held_out) for _ in range(rng.randint(2, 9))]
+    pattern = (
+        "(Spell|Please spell|Can you spell|How do you spell|Spell out|Could you spell|Write letter by letter|Spell me)"
+        "[ these words:| the words] {w}?"
+    )
+    spelled = ", ".join("-".join(word) for word in words)
+    return phrase(pattern, rng, held_out, w=join(words)), f"{spelled}.", spelled
 
 
 def spell(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
     word = some_word(rng, held_out)
+    if rng.random() < 0.1:
+        word = capital(word)
     pattern = (
         "(Spell|How do you spell|Can you spell|How is|Please spell|How do I spell|What is the spelling of|Spell out|"
         "Could you spell|How to spell|Spell me) [the word ]{w}?"
     )
     spelled = "-".join(word)
     return (
-        phrase(pattern, rng, held_out, w=word).replace(f"How is {word}", f"How is {word} spelled"),
+        phrase(pattern, rng, held_out, keep=True, w=word).replace(f"How is {word}", f"How is {word} spelled"),
         f"{spelled}.",
         spelled,
     )
@@ -76,11 +108,11 @@ def how_many(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
         "(Count|Tell me) the (letters|number of letters) (in|of) {w}|How long is the word {w})?"
     )
     answer = f"{'-'.join(word)}: {len(word)} letters."
-    if rng.random() < 0.3:
-        letter = rng.choice(word)
+    if rng.random() < 0.5:
+        letter = rng.choice((rng.choice(word), max(word, key=word.count), rng.choice(ALPHABET)))
         asked = phrase(
-            "(How many (times|) does the letter {l} (appear|occur|come) in {w}|How many {l}'s are (there |)in [the word"
-            " ]{w}|Count the {l}'s in {w})?".replace("(times|) ", "times "),
+            "(How (many times|often) does the letter {l} (appear|occur|come) in [the word ]{w}|How many ({l}'s|{l}s|{l}|"
+            "letters {l}) (are|are there) in [the word ]{w}|Count the {l}'s in [the word ]{w})?",
             rng,
             held_out,
             w=word,
@@ -109,13 +141,14 @@ def first_or_last(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
 
 
 def backwards(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
-    word = some_word(rng, held_out)[:7]
+    word = some_word(rng, held_out)[:8]
     pattern = (
         "((Write|Say|Spell|Turn|What is|Reverse|Please write|Can you write) {w} (backwards|backward|in reverse)|Reverse"
         " [the word ]{w})?"
     )
     back = word[::-1]
-    return phrase(pattern, rng, held_out, w=word), f"{'-'.join(back)}: {back}.", back
+    answer = f"{'-'.join(word)}, backwards {'-'.join(back)}: {back}."
+    return phrase(pattern, rng, held_out, w=word), answer, back
 
 
 def alphabet(rng: random.Random, held_out: bool) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ import { evaluateChat } from "#framemill/bench/evaluation/chat.js";
 import type { Made } from "#framemill/bin/package-runner.js";
 
 const SETS =
-  "sums tables word-problems definitions unknown-words facts talk recall reading instructions json tool-calls tool-answers no-tool everyday prompts dialogues".split(
+  "sums tables word-problems definitions unknown-words facts talk recall reading instructions json tool-calls tool-answers no-tool spelling everyday prompts dialogues".split(
     " ",
   );
 const REFUSALS = ["\\bI (?:cannot|can't)\\b", "do not know the word (\\w+)"];
