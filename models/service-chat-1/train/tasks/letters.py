@@ -54,6 +54,7 @@ def letters(rng: random.Random, held_out: bool) -> Example:
 def asked_of(
     kind: Callable[[random.Random, bool], tuple[str, str, str]], rng: random.Random, held_out: bool
 ) -> Example:
+    """A question of this kind, its answer, and what of that a right one must have."""
     asked, answer, wanted = kind(rng, held_out)
     return Example([user(asked), assistant(answer)], expect={"contains": wanted})
 
@@ -107,7 +108,7 @@ def how_many(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
         "(How many letters (are in|are there in|has|does it take to write|are in the word|has the word) {w}|"
         "(Count|Tell me) the (letters|number of letters) (in|of) {w}|How long is the word {w})?"
     )
-    answer = f"{'-'.join(word)}: {len(word)} letters."
+    spelled = "-".join(word)
     if rng.random() < 0.5:
         letter = rng.choice((rng.choice(word), max(word, key=word.count), rng.choice(ALPHABET)))
         asked = phrase(
@@ -119,8 +120,9 @@ def how_many(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
             l=letter,
         )
         count = word.count(letter)
-        return asked, f"{'-'.join(word)}: {count} {'time' if count == 1 else 'times'} {letter}.", f": {count} "
-    return phrase(pattern, rng, held_out, w=word), answer, f"{len(word)} letters"
+        return asked, f"{spelled}: {count} {'time' if count == 1 else 'times'} {letter}.", f": {count} "
+    counted = f"{len(word)} letters"
+    return phrase(pattern, rng, held_out, w=word), f"{spelled}: {counted}.", counted
 
 
 def first_or_last(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
