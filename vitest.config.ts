@@ -3,13 +3,17 @@ import { defineConfig } from "vitest/config";
 
 /** Alarms and outages of the broker that the other files share. */
 const ALONE = ["test/integration/queue/alarms.test.ts"];
-/** Faults, floods and measurements: they stop the shared servers, or need the cores for themselves. */
-const DEEP_ALONE = ["test/deep/chaos/**/*.test.ts", "test/deep/{bench,install}.test.ts"];
+/** They stop the shared broker, or measure. */
+const DEEP_ALONE = ["test/deep/chaos/{broker,chaos,workers}.test.ts", "test/deep/bench.test.ts"];
+/** Faults and floods, half of whose time is waiting. */
+const CHAOS = ["test/deep/chaos/**/*.test.ts", "test/deep/install.test.ts"];
 
 /** A broker without management API has one virtual host for all: then one file at a time. */
 const isShared = process.env["AMQP_URL"] === undefined || process.env["RABBITMQ_API_URL"];
 /** One more than there are cores: most tests wait for other processes at times. */
 const maxWorkers = isShared ? availableParallelism() + 1 : 1;
+/** The full form asserts times. */
+const chaosWorkers = process.env["CHAOS_FORM"] === "full" ? 1 : maxWorkers;
 
 /** Each file in a process of its own, on the compiled code of dist/, as it ships. */
 const apart = {
@@ -52,7 +56,7 @@ export default defineConfig({
           ...beside,
           name: "deep",
           include: ["test/deep/**/*.test.ts"],
-          exclude: DEEP_ALONE,
+          exclude: [...CHAOS, ...DEEP_ALONE],
           sequence: { groupOrder: 3 },
         },
       },
@@ -66,7 +70,17 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
-      { test: { ...alone, name: "deep-alone", include: DEEP_ALONE, sequence: { groupOrder: 4 } } },
+      {
+        test: {
+          ...beside,
+          name: "chaos",
+          include: CHAOS,
+          exclude: DEEP_ALONE,
+          maxWorkers: chaosWorkers,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      { test: { ...alone, name: "deep-alone", include: DEEP_ALONE, sequence: { groupOrder: 5 } } },
     ],
   },
 });

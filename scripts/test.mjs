@@ -33,7 +33,7 @@ const DEEP_PROGRAMS = [
 
 /** vitest's projects (vitest.config.ts) of each command. */
 const QUICK = ["unit", "integration", "alone"];
-const DEEP = ["deep", "embedded", "deep-alone"];
+const DEEP = ["deep", "embedded", "chaos", "deep-alone"];
 
 /** The whole product, or the files that the arguments choose, wherever they are. @param {readonly string[]} args */
 export async function test(args) {
@@ -45,7 +45,7 @@ export async function test(args) {
   else if (paths.every((path) => /(^|\/)test\/unit(\/|$)/.test(path))) return unit(args);
   const isDeep = paths.some((path) => path.includes("test/deep"));
   const programs = isDeep ? DEEP_PROGRAMS : PROGRAMS;
-  return withServers(programs, args, isDeep ? ["deep", "deep-alone"] : QUICK);
+  return withServers(programs, args, isDeep ? DEEP.filter((name) => name !== "embedded") : QUICK);
 }
 
 /** Unit tests run from the sources: neither a build nor a server. @param {readonly string[]} args */
