@@ -90,6 +90,7 @@ function environmentTo({ baseUrl, apiKey }: ServiceProcesses): NodeJS.ProcessEnv
     HTTP_PROXY: nowhere,
     HTTPS_PROXY: nowhere,
     NO_PROXY: "127.0.0.1,localhost",
+    PYTHONDONTWRITEBYTECODE: "", // where it is set, every process compiles its packages anew
   };
 }
 
