@@ -92,6 +92,7 @@ describe("clients that are generated from the service's own description", () => 
   });
 
   const document = () => `${origin}/openapi.json`;
+  const readDocument = async () => (await (await fetch(document())).json()) as Described;
   /** A program's answer, which it prints as JSON. */
   async function answerOf(program: string, words: readonly string[], env: NodeJS.ProcessEnv) {
     return JSON.parse((await run(program, words, { cwd: folder, env })).stdout) as unknown;
@@ -157,14 +158,14 @@ describe("clients that are generated from the service's own description", () => 
           throw new Error(failed.stdout.slice(found, found + 20_000));
         });
         const [, cases] = /(\d+) generated, \1 passed/.exec(stdout) ?? [];
-        const { paths } = (await (await fetch(document())).json()) as Described;
+        const { paths } = await readDocument();
         expect(Number(cases)).toBeGreaterThan(Object.values(paths).flatMap(Object.keys).length);
       },
     );
 
     /** Of each request the model that serves it, and a voice that every model of speech has. */
     async function realNames(): Promise<string> {
-      const described = (await (await fetch(document())).json()) as Described;
+      const described = await readDocument();
       const models = await up.client.models.list();
       const names: Record<string, Record<string, unknown>> = {};
       for (const [path, { post }] of Object.entries(described.paths))
